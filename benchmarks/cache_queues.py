@@ -36,7 +36,7 @@ def main() -> None:
     capacity = trace.footprint // 10
     columns = (np.asarray(trace.objects), np.asarray(trace.sizes))
     queues, ranking = find_task("cache_queues"), find_task("cache_eviction")
-    policies = {name: check(source, queues) for name, source in queues.seed_policies().items()}
+    policies = {name: check(source, queues) for name, source in queues.seed_policies(state=True).items()}
     gdsf = check(ranking.seed_policies()["gdsf"], ranking)
 
     with tempfile.TemporaryDirectory() as directory:

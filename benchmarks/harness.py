@@ -245,11 +245,16 @@ def _lines(path: str | Path) -> list[str]:
 
 
 def arguments(description: str) -> argparse.Namespace:
+    return argument_parser(description).parse_args()
+
+
+def argument_parser(description: str) -> argparse.ArgumentParser:
+    """Return a parser of the options that every suite has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions and smaller inputs")
     parser.add_argument("--check", action="store_true", help="exit 1 where a goal is missed")
-    return parser.parse_args()
+    return parser
 
 
 def run_suite(description: str, measure: Callable[[bool], BenchmarkResult]) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks.harness import Goal, arguments, finish
 from benchmarks.recorded_server import RecordedServer
 from vulcan.anvil import check
-from vulcan.evaluator import Instance, load_evaluator
+from vulcan.evaluator import Instance, decisions_of, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome
 from vulcan.searches.config import SearchConfig, complete_settings
@@ -101,7 +101,7 @@ class InThisProcess:
     def submit(self, job: Job) -> Future[Outcome]:
         began = time.process_time()
         policy = check(job.source, TASK)
-        signature = self._evaluator.decisions(policy) if job.probe else None  # type: ignore[attr-defined]
+        signature = decisions_of(self._evaluator, policy) if job.probe else None
         metrics = tuple((i.name, dict(self._evaluator.evaluate(policy, i))) for i in job.instances)
         self.seconds += time.process_time() - began
         done: Future[Outcome] = Future()

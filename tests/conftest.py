@@ -22,6 +22,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LAST = ("ray_runtime", "browser")
+"""Fixtures whose tests come last, as what they start stays.
+
+Ray takes processor time until the session ends, and once a browser was driven, commands no longer run in the process of
+the tests (console.py).
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: [name in getattr(item, "fixturenames", ()) for name in reversed(LAST)])
+
+
 @pytest.fixture(scope="session")
 def cache_traces() -> Path:
     """The folder of real cache traces."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,22 @@ def test_improvement_over_fifo_is_symmetric(metrics, fifo, score):
 
 def test_the_seed_policies_come_in_order():
     assert list(find_task("cache_eviction").seed_policies()) == ["fifo", "gdsf", "lfu", "lru"]
+
+
+def test_policies_that_keep_state_are_offered_to_searches_with_state_only(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    decision = "def priority(now, obj, cache, ghost):\n    return obj.size\n"
+    sources = {
+        "a": "class policy:\n    x = 0\n\n\n" + decision,
+        "b": '"""A class of policies, def on_hit."""\n\n' + decision,
+        "c": "class obj:\n    tag = 0\n\n\ndef on_hit(now, obj, cache, ghost):\n    obj.tag = 1\n\n\n" + decision,
+    }
+    for name, source in sources.items():
+        (folder / f"{name}.py").write_text(source)
+    task = replace(find_task("cache_eviction"), directory=tmp_path)
+    assert task.seed_policies() == {"b": sources["b"]}
+    assert task.seed_policies(state=True) == sources
 
 
 def test_bounds_may_be_whole_numbers() -> None:

@@ -19,6 +19,10 @@ Features of a group that is observed on an occasion (`Global.observed`, such as 
 events. When the occasion occurs, and its features are set, the evaluator calls `native.occasions["round_trip"]` as it
 calls `update` (the address is 0 where the policy uses no statistic of them), or
 `reference.observe_occasion("round_trip", features)`.
+
+Where the task declares events (`Task.events`), the evaluator reports each to the policies that handle it: it calls
+`native.events["on_hit"]`, if there is one, as it calls `update`, or `reference.handle("on_hit", features, key)`. When
+nothing is remembered of an entity any more, `native.release` or `reference.release(key)` drops its fields.
 """
 
 from __future__ import annotations
@@ -192,8 +196,15 @@ def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung,
 
 
 def decisions_of(evaluator: Evaluator, policy: Policy) -> str | None:
-    """Return the digest of the policy's decisions; None from an evaluator that does not offer it."""
-    return evaluator.decisions(policy) if isinstance(evaluator, OffersDecisions) else None
+    """Return the digest of the policy's decisions; None from an evaluator that does not offer it.
+
+    What a policy learns may show only after the short probe: policies with other handlers never have the same digest.
+    """
+    if not isinstance(evaluator, OffersDecisions):
+        return None
+    digest = evaluator.decisions(policy)
+    learns = getattr(policy, "state_fingerprint", None)  # a policy in free Python has none
+    return digest if learns is None else f"{digest} {learns}"
 
 
 def load_evaluator(task: Task) -> Evaluator:

@@ -7,6 +7,7 @@ the properties to prove and the exported module's signature are all derived from
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,6 +65,9 @@ __all__ = [
     "Value",
     "event",
 ]
+
+_KEEPS_STATE = re.compile(r"^(class|def on_)", re.MULTILINE)
+"""Source that declares state or handles an event; no other policy has a class."""
 
 Metrics = Mapping[str, float]
 """Metrics of one evaluation of one instance, by name."""
@@ -309,7 +313,16 @@ class Task:
                 return objective
         raise KeyError(name)
 
-    def seed_policies(self) -> dict[str, str]:
-        """Return the source of each policy shipped with the task, by name, in alphabetical order."""
+    def seed_policies(self, state: bool = False) -> dict[str, str]:
+        """Return the source of each policy shipped with the task, by name, in alphabetical order.
+
+        Those that keep state are among them only with `state`, and come last: a search without state begins as it
+        always did.
+        """
         folder = self.directory / "policies"
-        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        if isinstance(self.signature, Program):
+            return sources
+        stateful = {name: source for name, source in sources.items() if _KEEPS_STATE.search(source)}
+        stateless = {name: source for name, source in sources.items() if name not in stateful}
+        return stateless | stateful if state else stateless

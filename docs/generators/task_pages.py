@@ -166,7 +166,9 @@ def _default(setting: Setting) -> str:
 def _seeds(task: Task) -> str:
     """Their names, with the first paragraph of what each says of itself."""
     rows = []
-    for name, source in task.seed_policies().items():
+    for name, source in task.seed_policies(state=True).items():
         said = ast.get_docstring(ast.parse(source)) or ""
         rows.append((code(name), " ".join(said.split("\n\n")[0].split())))
-    return "A search begins with them.\n\n" + table(("policy", "what it is"), rows)
+    stateful = [code(name) for name in task.seed_policies(state=True) if name not in task.seed_policies()]
+    only = f"; one without `--state` leaves out {', '.join(stateful)}" if stateful else ""
+    return f"A search begins with them{only}.\n\n" + table(("policy", "what it is"), rows)

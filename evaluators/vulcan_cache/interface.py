@@ -133,10 +133,15 @@ _EVENTS = {
 _DESCRIBED = "`obj` looks as if it had just entered, but `cache` does not count it."
 
 
-def cache_events(arguments: tuple[Argument, ...], admits: bool) -> tuple[Event, ...]:
-    """Declare the events of a cache; only one that `admits` objects refuses any."""
+def cache_events(
+    arguments: tuple[Argument, ...], admits: bool, at_a_hit: tuple[Argument, ...] = ()
+) -> tuple[Event, ...]:
+    """Declare the events of a cache; only one that `admits` objects refuses any.
+
+    `at_a_hit` are further arguments of `on_hit`.
+    """
     return tuple(
-        event(name, arguments, meaning.format(described=_DESCRIBED))
+        event(name, arguments + (at_a_hit if name == "on_hit" else ()), meaning.format(described=_DESCRIBED))
         for name, meaning in _EVENTS.items()
         if admits or name != "on_refuse"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, ir
 from vulcan.anvil.feature_layout import Layout
 from vulcan_cache import layout, queue_layout
 
@@ -22,7 +22,7 @@ FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
 
 RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
-QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget")
+QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
 """Events of the mechanisms, in the order in which kernels take their handlers."""
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -111,15 +111,45 @@ def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
         _shares_are_fixed(run.policy),
+        np.uint64(_tails_read(run.policy)),
+        _shows_at_hits(run.policy),
+        _moves_at_hits(run.policy),
         np.zeros(queue_layout.QUEUES + 1),
-        np.zeros(2 * (run.object_count + queue_layout.GHOST + 1), np.uint32),
+        np.zeros(2 * (run.object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
+        np.zeros(run.object_count if "on_room" in native.events else 0, np.uint8),
     )
+
+
+def _tails_read(policy: Policy) -> int:
+    """Return 1 if the policy reads a feature of `tails`, and the bit of each queue of whose record it reads one."""
+    plan, found = policy.plan, 0
+    for name in (*plan.features, *(statistic.feature for statistic in plan.statistics)):
+        group, _, feature = name.partition(".")
+        if group == "tails":
+            found |= 1 if feature.startswith("id") else 1 | 1 << int(feature[-1])
+    return found
+
+
+def _shows_at_hits(policy: Policy) -> bool:
+    """Whether a hit's handler reads `tails`, or a statistic observes it at each event."""
+    observed = [statistic.feature for statistic in policy.plan.statistics]
+    handlers = [function for function in policy.program.handlers if function.name == "on_hit"]
+    read = [e.feature for f in handlers for e in ir.expressions(f.body) if isinstance(e, ir.Read)]
+    return any(name.startswith("tails.") for name in (*observed, *read))
+
+
+def _moves_at_hits(policy: Policy) -> bool:
+    """Whether `hit` is anything but the number 0."""
+    return policy.program.alone("hit").entry.body != (ir.Return(ir.Number(0.0)),)
 
 
 def _shares_are_fixed(policy: Policy) -> bool:
     """Whether `share` reads nothing that changes while a trace runs, so that it need not be asked again and again."""
-    plan = policy.function("share").plan
-    return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics and not plan.variables
+    share = policy.program.alone("share")
+    read = [e for function in share.functions for e in ir.expressions(function.body)]
+    changing = (ir.Statistic, ir.Occurrences, ir.Cell, ir.Element)
+    features = {e.feature for e in read if isinstance(e, ir.Read)}
+    return features <= {"queue", "cache.capacity"} and not any(isinstance(e, changing) for e in read)
 
 
 def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:

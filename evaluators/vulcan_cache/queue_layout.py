@@ -4,6 +4,7 @@ from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 
 QUEUES = 4
 GHOST = QUEUES + 1
+GHOST_LISTS = 2
 
 # Float64 slots of an object's record. QUEUE is the number of the queue that holds it; GHOST while the ghost list does,
 # and 0 while nothing does.
@@ -16,7 +17,14 @@ NOW, USED, CAPACITY, OBJECTS, EVICTIONS, ASKED, LISTED = range(7)
 USED_IN = LISTED
 OBJECTS_IN = USED_IN + QUEUES
 SOURCE = OBJECTS_IN + QUEUES + 1  # the queue that an object has left
-GLOBALS = SOURCE + 1
+# TAIL_ID, TAIL_SIZE, TAIL_ACCESS and GHOSTS_IN, plus the number of a queue or ghost list, are what handlers see of it.
+TAIL_ID = SOURCE
+TAIL_SIZE = TAIL_ID + QUEUES
+TAIL_ACCESS = TAIL_SIZE + QUEUES
+GHOSTS_IN = TAIL_ACCESS + QUEUES
+ROOM_QUEUE = GHOSTS_IN + GHOST_LISTS + 1
+ROOM_LIST = ROOM_QUEUE + 1
+GLOBALS = ROOM_LIST + 1
 
 MAX_REMEMBERED = float(2**20)
 """Maximum hit count that an object retains when it is moved."""
@@ -39,6 +47,10 @@ LAYOUT = Layout(
         "cache.evictions": Slot("globals", EVICTIONS),
         **{f"queues.used_{number}": Slot("globals", USED_IN + number) for number in range(1, QUEUES + 1)},
         **{f"queues.objects_{number}": Slot("globals", OBJECTS_IN + number) for number in range(1, QUEUES + 1)},
+        **{f"tails.id_{number}": Slot("globals", TAIL_ID + number) for number in range(1, QUEUES + 1)},
+        **{f"tails.size_{number}": Slot("globals", TAIL_SIZE + number) for number in range(1, QUEUES + 1)},
+        **{f"tails.last_access_{number}": Slot("globals", TAIL_ACCESS + number) for number in range(1, QUEUES + 1)},
+        **{f"ghosts.used_{number}": Slot("globals", GHOSTS_IN + number) for number in range(1, GHOST_LISTS + 1)},
     },
     global_slots=GLOBALS,
     histories={
@@ -50,4 +62,5 @@ LAYOUT = Layout(
             now=Slot("globals", NOW),
         )
     },
+    controls={"room.queue": Slot("globals", ROOM_QUEUE), "room.list": Slot("globals", ROOM_LIST)},
 )

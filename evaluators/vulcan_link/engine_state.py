@@ -156,8 +156,13 @@ LINK_SLOTS = 24
     MANAGER_SLOTS,
     MANAGER_SCORE,
     MANAGER_UPDATE,
-) = range(22)
-SETTINGS = 22
+    MANAGER_ENQUEUE,  # the policy's handlers, 0 for those it does not have
+    MANAGER_DEQUEUE,
+    MANAGER_DROP,
+    MANAGER_TIMER,
+    MANAGER_DEPARTURE,  # observes the statistics of packets
+) = range(27)
+SETTINGS = 27
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

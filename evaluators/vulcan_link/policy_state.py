@@ -52,14 +52,34 @@ WINDOW = (
 )
 """The features of `window`: the last completed round trip of the sender, of at least 1 ms."""
 
+FLOW = ("in_slow_start", "timer_us")
+"""The features of `flow`, which only handlers of events are shown."""
+
 SLOT = MappingProxyType(
-    {name: slot for slot, name in enumerate([*(f"state.{n}" for n in STATE), *(f"window.{n}" for n in WINDOW)])}
+    {
+        f"{argument}.{name}": slot
+        for slot, (argument, name) in enumerate(
+            [*(("state", n) for n in STATE), *(("window", n) for n in WINDOW), *(("flow", n) for n in FLOW)]
+        )
+    }
 )
 
-GLOBALS = len(SLOT)
+TIMER_AFTER = len(SLOT)
+"""The control `flow.timer_after_us`: NaN while a handler has not set it."""
+
+GLOBALS = TIMER_AFTER + 1
 """The float64 slots that are the mechanism's; the policy's own state lies behind them."""
 
 
 # Layout of a compiled policy's features: in its flow's row.
 
-LAYOUT = Layout(features={name: Slot("globals", slot) for name, slot in SLOT.items()}, global_slots=GLOBALS)
+LAYOUT = Layout(
+    features={name: Slot("globals", slot) for name, slot in SLOT.items()},
+    global_slots=GLOBALS,
+    controls={"flow.timer_after_us": Slot("globals", TIMER_AFTER)},
+)
+
+EVENTS = ("on_timer", "on_window", "on_ack", "on_loss", "on_ecn", "on_timeout")
+"""In the order in which they are called."""
+
+ON_TIMER, ON_WINDOW, ON_ACK, ON_LOSS, ON_ECN, ON_TIMEOUT = range(6)

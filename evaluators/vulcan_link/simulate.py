@@ -16,7 +16,7 @@ from vulcan_link.algorithms import ALGORITHMS, Algorithm
 from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
-from vulcan_link.policy_state import GLOBALS
+from vulcan_link.policy_state import EVENTS, GLOBALS
 from vulcan_link.result import FlowResult, LinkResult
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
@@ -50,7 +50,7 @@ def simulate(
     rows = _power_of_two(max(flow.receive_window for flow in scenario.flows))
     ring = 4 * rows
     flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND))
-    addresses, shown = _policy(policy, count)
+    addresses, handlers, shown = _policy(policy, scenario)
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 1)
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
@@ -60,6 +60,7 @@ def simulate(
     managing = manager.install(settings, rate, _packet_limit(scenario.queue)) if manager is not None else None
     events = run(
         addresses,
+        handlers,
         scenario.link.times,
         scenario.link.rates,
         settings,
@@ -111,16 +112,25 @@ def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
     return ALGORITHMS[flow.algorithm]
 
 
-def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], NDArray[np.float64]]:
-    """Return the addresses of the policy's functions, and what it reads, a row for each flow."""
+def _policy(
+    policy: Policy | None, scenario: Scenario
+) -> tuple[tuple[int, int, int, bool], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the addresses of the policy's functions, those of its handlers, and what it reads, a row for each flow."""
+    count = len(scenario.flows)
     if policy is None:
-        return (0, 0, 0), np.zeros((count, GLOBALS))
+        return (0, 0, 0, False), np.zeros(len(EVENTS), np.int64), np.zeros((count, GLOBALS))
     from vulcan_link.policy_state import LAYOUT
 
     native = policy.native(LAYOUT)
-    shown = np.stack([native.new_globals() for _ in range(count)])
-    occasions = getattr(native, "occasions", {})
-    return (native.score, native.update, occasions.get("round_trip", 0)), shown
+    shown = np.stack([native.new_globals(seed_of_policy(scenario, f)) for f in range(count)])
+    handlers = np.array([native.events.get(name, 0) for name in EVENTS], np.int64)
+    addresses = (native.score, native.update, native.occasions.get("round_trip", 0), bool(handlers.any()))
+    return addresses, handlers, shown
+
+
+def seed_of_policy(scenario: Scenario, flow: int) -> int:
+    """Return the seed of the random numbers that a policy draws for the flow of that number, from 0."""
+    return int(generator_state(scenario.seed, len(scenario.flows) + 2 + flow))
 
 
 def _flows(

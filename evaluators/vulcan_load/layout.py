@@ -3,7 +3,7 @@
 from vulcan.anvil.feature_layout import Layout, Slot
 
 # Float64 slots of a balancer's globals, and of its record of a server.
-NOW, SERVERS, IN_FLIGHT, GLOBALS = range(4)
+NOW, SERVERS, IN_FLIGHT, REQUEST_LATENCY, GLOBALS = range(5)
 ID, REPORTED, LATENCY, AGE, SENT, MINE, CHANCE, RECORD = range(8)
 
 LAYOUT = Layout(
@@ -11,6 +11,7 @@ LAYOUT = Layout(
         "now": Slot("globals", NOW),
         "servers.count": Slot("globals", SERVERS),
         "servers.unanswered": Slot("globals", IN_FLIGHT),
+        "request.latency_ms": Slot("globals", REQUEST_LATENCY),
         "server.id": Slot("entity", ID),
         "server.in_flight": Slot("entity", REPORTED),
         "server.latency_ms": Slot("entity", LATENCY),

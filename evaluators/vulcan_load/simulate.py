@@ -73,14 +73,18 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
 
     cluster = workload.cluster
     pairs = cluster.balancers * cluster.servers
-    addresses, slots = (0, 0, 0), 0
+    addresses: tuple[int, ...] = (0,) * 7
+    slots = 0
     shown, statistics = np.zeros((cluster.balancers, layout.GLOBALS)), np.zeros(1)
     if isinstance(who, str):
         number = (BASELINES | OTHERS)[who]
     else:
         native = who.native(LAYOUT)
-        number, addresses, slots = layout.POLICY, (native.score, native.enter, native.update), native.entity_slots
-        shown = np.stack([native.new_globals() for _ in range(cluster.balancers)])
+        number, slots = layout.POLICY, native.entity_slots
+        handlers = (native.events.get(name, 0) for name in ("on_dispatch", "on_report", "on_complete"))
+        observed = getattr(native, "occasions", {}).get("completion", 0)
+        addresses = (native.score, native.enter, native.update, *handlers, observed)
+        shown = np.stack([native.new_globals(cluster.seed + b) for b in range(cluster.balancers)])
         statistics = native.new_statistics(pairs) if slots else statistics
     latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
     busy = np.zeros(cluster.servers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.task import Feature, Global, Metrics, Objective, Setting
+from vulcan.task import Argument, Event, Feature, Global, Metrics, Objective, Setting, event
 
 MAX = 36_000_000.0
 """Seconds; no deadline is later."""
@@ -54,6 +54,15 @@ def market(where: str, changed: str) -> Global:
             Feature("price_ratio", "float", "share", 0.0, 1.0, "its price as a share of the on-demand price"),
         ),
     )
+
+
+def tick(arguments: tuple[Argument, ...], entity: str = "") -> tuple[Event, ...]:
+    """Return the event of the spot tasks; `entity` describes an argument that `decide` is not shown."""
+    meaning = (
+        "A tick has passed and was accounted; `decide` follows, and statistics have observed already. Each run of a "
+        f"job begins with new state.{entity}"
+    )
+    return (event("on_tick", arguments, meaning),)
 
 
 def _cost(metrics: Metrics) -> float:

@@ -41,14 +41,14 @@ class Decider:
     """The decider of a run, in the form that the kernel takes.
 
     `number` is one of `baselines.numbers`; a baseline of which `migrates` is true goes to the next region in turn
-    instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter` and of `update`, 0
-    for none; its globals, and the statistics of all regions, as they are before anything is seen.
+    instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter`, `update` and the
+    handler `on_tick`, 0 for none; its globals, and the statistics of all regions, as they are before anything is seen.
     """
 
     number: int
     globals: Floats
     migrates: bool = False
-    addresses: tuple[int, int, int, int] = (0, 0, 0, 0)
+    addresses: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     statistics: Floats | None = None
 
 

@@ -45,7 +45,7 @@ def simulate(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices |
         return run(Decider(BASELINES[who], np.zeros(GLOBALS)), windows, job, prices)
     native = who.native(LAYOUT)
     # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
-    addresses = (native.score, 0, native.update, native.update)
+    addresses = (native.score, 0, native.update, native.update, native.events.get("on_tick", 0))
     return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices)
 
 
@@ -82,7 +82,13 @@ def simulate_regions(who: Policy | str, windows: Windows, job: SpotJob, prices: 
     decider = Decider(
         POLICY,
         native.new_globals(),
-        addresses=(native.scores["decide"], native.scores["prefer"], native.enter, native.update),
+        addresses=(
+            native.scores["decide"],
+            native.scores["prefer"],
+            native.enter,
+            native.update,
+            native.events.get("on_tick", 0),
+        ),
         statistics=native.new_statistics(regions),
     )
     return run(decider, windows, job, prices)

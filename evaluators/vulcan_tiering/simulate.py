@@ -94,11 +94,12 @@ def simulate(
     from vulcan_tiering.kernels.ranking import rank_all
 
     native = policy.native(LAYOUT)
+    handlers = (native.events.get(name, 0) for name in ("on_tick", "on_page", "on_move"))
     room = Room.of(counts, capacity)
     records = _aligned(counts.pages * RECORD)
     last = counts.intervals if measure_to is None else measure_to
     moves = rank_all(
-        (native.score, native.enter, native.update, native.occasions.get("interval", 0)),
+        (native.score, native.enter, native.update, native.occasions.get("interval", 0), *handlers),
         counts.loads,
         counts.stores,
         samples.reads,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vulcan.task import Feature, Global, Mechanism, Metrics, Objective, Picture, Property, Setting, Task, Value
+from vulcan.task import Feature, Global, Mechanism, Metrics, Objective, Picture, Property, Setting, Task, Value, event
 
 MAX_MS = 1e9
 MAX_PACKETS = float(2**31)
@@ -39,6 +39,48 @@ QUEUE = Global(
         Feature("drops", "int", "packets", 0.0, MAX_PACKETS, "the policy's drops and marks so far"),
         Feature("packet_bytes", "int", "bytes", 1.0, 1500.0, "the size of the packet that comes"),
     ),
+)
+
+PACKET = Global(
+    name="packet",
+    meaning="the packet that the event is about",
+    features=(
+        Feature("bytes", "int", "bytes", 1.0, 1500.0, "its size"),
+        Feature("sojourn_ms", "float", "ms", 0.0, MAX_MS, "how long it has waited; 0 as it arrives"),
+        Feature("ecn", "bool", "truth", 0.0, 1.0, "whether it would be marked instead of dropped"),
+        Feature("marked", "bool", "truth", 0.0, 1.0, "whether it carries a mark"),
+        Feature("overflow", "bool", "truth", 0.0, 1.0, "whether it is dropped because the queue is full"),
+    ),
+    observed="departure",
+)
+
+TIMER = Global(
+    "queue",
+    "the queue's timer",
+    (
+        Feature(
+            "timer_ms", "float", "ms", 1.0, MAX_MS, "after how many ms `on_timer` is called, instead of any other time"
+        ),
+    ),
+)
+
+DROP = Global("packet", "its fate", (Feature("drop", "bool", "truth", 0.0, 1.0, "1 to drop or mark it after all"),))
+
+EVENTS = (
+    event("on_enqueue", (QUEUE, PACKET), "The packet has been let in; `queue` is as the packet found it.", (TIMER,)),
+    event(
+        "on_dequeue",
+        (QUEUE, PACKET),
+        "The packet is about to be sent; `queue` is without it. If it is dropped, the next one follows at once.",
+        (DROP, TIMER),
+    ),
+    event(
+        "on_drop",
+        (QUEUE, PACKET),
+        "The packet is dropped; `queue` is as at the event that led to it. A packet that is marked is not dropped.",
+        (TIMER,),
+    ),
+    event("on_timer", (QUEUE,), "The time has come for which the timer was set; called first at time 0.", (TIMER,)),
 )
 
 ARRIVAL = Mechanism(
@@ -83,6 +125,7 @@ TASK = Task(
         Property("a probability", "bounded", "the number stays from 0 to 1", low=0.0, high=1.0, required=True),
         Property("longer wait, no lower probability", "nondecreasing", "all else equal", subject="queue.delay_ms"),
     ),
+    events=EVENTS,
     pictures=(
         Picture("balance", "delay_mean_ms", "utilisation", "mean queueing delay, ms", "utilisation", True, True),
     ),

@@ -28,6 +28,7 @@ from vulcan_cache.interface import (
     OBJECTS,
     READING,
     SIZE,
+    TIME_RESOLUTION,
     USED,
     WORKLOAD,
     cache_events,
@@ -96,6 +97,63 @@ GHOST = History(
     count_of="count",
     age_unit="requests",
 )
+
+TAILS = Global(
+    name="tails",
+    meaning="the objects at the tails of the queues, by the queues' numbers",
+    features=(
+        *(
+            Feature(
+                f"id_{number}", "int", "identity", -1.0, MAX_OBJECTS,
+                f"`obj.id` of the object at the tail of queue {number}, -1 if the queue is empty",
+            )
+            for number in NUMBERS
+        ),
+        *(
+            Feature(
+                f"size_{number}", "int", "bytes", 0.0, float(2**32),
+                f"the size of the object at the tail of queue {number}, 0 if it is empty",
+            )
+            for number in NUMBERS
+        ),
+        *(
+            Feature(
+                f"last_access_{number}", "int", "requests", 0.0, MAX_REQUESTS,
+                f"the time of the latest request for the object at the tail of queue {number}, `now` if it is empty",
+                resolution=TIME_RESOLUTION,
+            )
+            for number in NUMBERS
+        ),
+    ),
+)  # fmt: skip
+
+GHOSTS = Global(
+    name="ghosts",
+    meaning="the ghost lists, by their numbers: only `room.list` puts objects on the second one",
+    features=tuple(
+        Feature(
+            f"used_{number}", "int", "bytes", 0.0, MAX_EXACT_INTEGER, f"bytes of the objects on ghost list {number}"
+        )
+        for number in (1, 2)
+    ),
+)
+
+ROOM = Global(
+    name="room",
+    meaning="how room is made",
+    features=(
+        Feature(
+            "queue", "int", "number", -1.0, 6.0,
+            "the queue, 1 to 4, that has to shrink next, even if there is room; 5 or 6 to forget the object that has "
+            "been on ghost list 1 or 2 for the longest time; 0 for the queue that has to shrink without a handler, if "
+            "any (also if there is no object where one is asked for); -1 not to let `obj` in after all",
+        ),
+        Feature(
+            "list", "int", "number", 0.0, 2.0,
+            "the ghost list, 1 or 2, that remembers the object that leaves or is not let in; 0 for none; 1 unless set",
+        ),
+    ),
+)  # fmt: skip
 
 HERE = (NOW, OBJECT, CACHE, QUEUES)
 
@@ -193,11 +251,19 @@ TASK = Task(
         *READING,
     ),
     events=(
-        *cache_events((*HERE, GHOST), admits=True),
+        *cache_events((*HERE, GHOST), admits=True, at_a_hit=(TAILS,)),
         event(
             "on_move",
             (*HERE, SOURCE),
             "`obj` has moved to the head of the queue `obj.queue`, by `hit` or by `tail`, from the queue `source`.",
+        ),
+        event(
+            "on_room",
+            (*HERE, GHOST, TAILS, GHOSTS, ROOM),
+            "`obj` was missed and is to be let in; it looks as in `on_miss`. Called before `tail` is asked about the "
+            "object at the tail of the queue that has to shrink, and again after it has moved or left, until there is "
+            "room for `obj` and `room.queue` is left at 0; then `insert` is called once more.",
+            controls=(ROOM,),
         ),
         event("on_forget", HERE, "`obj` is about to leave the ghost list for good, pushed out by others."),
     ),

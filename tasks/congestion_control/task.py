@@ -12,8 +12,10 @@ from vulcan.task import (
     Picture,
     Property,
     Setting,
+    StateLimits,
     Task,
     Value,
+    event,
 )
 
 MIN_WINDOW, MAX_WINDOW = 2.0, 65_535.0  # packets
@@ -141,6 +143,47 @@ WINDOW = Global(
     ),
 )
 
+FLOW = Global(
+    name="flow",
+    meaning="what the mechanism does for the flow",
+    features=(
+        Feature(
+            "in_slow_start", "bool", "flag", 0.0, 1.0,
+            "whether it grows the window by slow start, and does not ask `cwnd` about this acknowledgement",
+        ),
+        _time("timer_us", "the time until the policy's timer expires; 0 where it is not set"),
+    ),
+)  # fmt: skip
+"""What only handlers of events are shown."""
+
+TIMER = Global(
+    name="flow",
+    meaning="the policy's timer",
+    features=(
+        _time(
+            "timer_after_us",
+            "the time from now, rounded down, at which the timer expires, and not before; below 1 it is off",
+        ),
+    ),
+)
+
+_EVENTS = {
+    "on_timer": "The timer that a handler has set expired. As in Linux, a policy runs when something happens to its "
+    "flow: this is called at the first of the other events that happens then or later, before its handler.",
+    "on_window": "A round trip is over, by the acknowledgement that is being handled; `window` shows it.",
+    "on_ack": "An acknowledgement arrived, also where the mechanism runs slow start or repairs a loss.",
+    "on_loss": "Packets were found to be lost, and their repair begins: once each recovery. Of an acknowledgement that "
+    "shows it, `on_ack` is called before.",
+    "on_ecn": "An acknowledgement carried an ECN mark, at most once a round-trip time; `on_ack` is called before.",
+    "on_timeout": "The retransmission time-out expired: what is in flight is deemed lost.",
+}
+
+EVENTS = tuple(event(name, (STATE, WINDOW, FLOW), meaning, (TIMER,)) for name, meaning in _EVENTS.items())
+"""In the order in which handlers are called of what happens at one time, and before `cwnd`."""
+
+STATE_LIMITS = StateLimits(registers=64, elements=4096, fields=0)
+"""Of 33 KiB: Linux holds at most 64 KiB for a BPF program with each socket, beside 104 bytes for a module."""
+
 WINDOW_LIMIT = Mechanism(
     "window",
     "`cwnd` is called at every loss, time-out and ECN mark, and besides once per {called} (`ack`: for every "
@@ -165,6 +208,8 @@ TASK = Task(
         high=MAX_WINDOW,
         mechanisms=(WINDOW_LIMIT,),
     ),
+    events=EVENTS,
+    state_limits=STATE_LIMITS,
     evaluator="vulcan_link.evaluator:LinkEvaluator",
     objectives=(POWER, BALANCED, POLICYSMITH),
     directory=Path(__file__).parent,

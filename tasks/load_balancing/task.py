@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from vulcan.task import Entity, Feature, Global, Mechanism, Metrics, Objective, Property, Rank, Scalar, Setting, Task
+from vulcan.task import (
+    Entity,
+    Feature,
+    Global,
+    Mechanism,
+    Metrics,
+    Objective,
+    Property,
+    Rank,
+    Scalar,
+    Setting,
+    Task,
+    event,
+)
 
 MAX_MS = 1e12
 MAX_REQUESTS = 5_000_000.0
@@ -62,6 +75,31 @@ SERVERS = Global(
     ),
 )
 
+REQUEST = Global(
+    name="request",
+    meaning="the request that was answered",
+    features=(Feature("latency_ms", "float", "ms", 0.0, MAX_MS, "the time from its arrival to its answer"),),
+    observed="completion",
+)
+
+EVENTS = (
+    event(
+        "on_dispatch",
+        (NOW, SERVER, SERVERS),
+        "A request of this balancer goes to `server`, which is as `score` saw it. Each balancer has state of its own.",
+    ),
+    event(
+        "on_report",
+        (NOW, SERVER, SERVERS),
+        "A report of `server` has come, which `server` shows and statistics have observed.",
+    ),
+    event(
+        "on_complete",
+        (NOW, SERVER, SERVERS, REQUEST),
+        "`server` has answered a request of this balancer, at the time `now`; `server.mine` no longer counts it.",
+    ),
+)
+
 FULL = Mechanism(
     "full",
     "At every request `score` is called for each server, and the request goes to the one with the highest score; of "
@@ -115,6 +153,7 @@ TASK = Task(
         Property("more sent there, no higher score", "nonincreasing", "all else equal", subject="server.sent"),
         Property("blind to identity", "independent", "a server's number says nothing about it", subject="server.id"),
     ),
+    events=EVENTS,
     advice=(
         "A report is a picture of the past: what this balancer has sent since is known, what the others have is not.",
         "Latency tells slow servers from quick ones, requests in flight tell long queues from short ones.",

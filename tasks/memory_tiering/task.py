@@ -15,6 +15,7 @@ from vulcan.task import (
     Scalar,
     Setting,
     Task,
+    event,
 )
 
 MAX_INTERVALS = float(2**30)
@@ -71,6 +72,20 @@ MEMORY = Global(
         Feature("fast_share", "float", "share", 0.0, 1.0, "the share of all accesses that went to the fast tier"),
     ),
     observed="interval",
+)
+
+EVENTS = (
+    event("on_tick", (NOW, MEMORY), "An interval has ended, and statistics have observed it."),
+    event(
+        "on_page",
+        (NOW, PAGE, MEMORY),
+        "The same, for each mapped page in the order of first touch; `on_tick` comes before, and `score` after.",
+    ),
+    event(
+        "on_move",
+        (NOW, PAGE, MEMORY),
+        "The page changes tiers before the next interval; `page.fast` still says where it was.",
+    ),
 )
 
 FULL = Mechanism(
@@ -158,6 +173,7 @@ TASK = Task(
         ),
         Property("blind to identity", "independent", "a page's number says nothing about it", subject="page.id"),
     ),
+    events=EVENTS,
     advice=(
         "Samples are few and noisy: average over intervals, more slowly where a page's accesses vary by chance alone.",
         "A migration must earn back what it costs: favour pages that are fast already, unless others are much hotter.",

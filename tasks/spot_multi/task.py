@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
-from vulcan_spot.interface import JOB, MAX, VM, market, objectives, settings
+from vulcan_spot.interface import JOB, MAX, VM, market, objectives, settings, tick
 
 REGIONS = Global(
     name="regions",
@@ -63,6 +63,13 @@ MOVE = Mechanism(
     simultaneous=True,
 )
 
+ARGUMENTS = (
+    JOB,
+    market(" in the region where the job is", "it has just changed or the job has just come"),
+    VM,
+    REGIONS,
+)
+
 TASK = Task(
     name="spot_multi",
     summary="Choose on what a job runs, a spot VM that may be preempted or an on-demand VM at three times the "
@@ -70,12 +77,7 @@ TASK = Task(
     "possible.",
     signature=Value(
         function="decide",
-        arguments=(
-            JOB,
-            market(" in the region where the job is", "it has just changed or the job has just come"),
-            VM,
-            REGIONS,
-        ),
+        arguments=ARGUMENTS,
         returns="what happens during the coming tick: 0 to move to another region, 1 for spot, 2 for on-demand",
         low=0.0,
         high=2.0,
@@ -104,6 +106,7 @@ TASK = Task(
             "blind to identity", "independent", "a region's number says nothing", subject="region.id", function="prefer"
         ),
     ),
+    events=tick((*ARGUMENTS, REGION), " `region` is the one where the job is."),
     advice=(
         "Two thirds of the price are saved on every hour on spot; a move costs a tick, and a start `job.overhead_s`.",
         "A region where spot was there often and lately is a better guess than one where it was not; one "

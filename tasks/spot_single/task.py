@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vulcan.task import Mechanism, Property, Task, Value
-from vulcan_spot.interface import JOB, VM, market, objectives, settings
+from vulcan_spot.interface import JOB, VM, market, objectives, settings, tick
 
 TICK = Mechanism(
     "tick",
@@ -20,13 +20,15 @@ TICK = Mechanism(
     "Statistics observe once a tick, just before the call.",
 )
 
+ARGUMENTS = (JOB, market("", "it has just changed"), VM)
+
 TASK = Task(
     name="spot_single",
     summary="Choose what a job runs on, nothing, a spot VM that may be preempted or an on-demand VM at three times "
     "the price, so that it is done by its deadline for as little money as possible.",
     signature=Value(
         function="decide",
-        arguments=(JOB, market("", "it has just changed"), VM),
+        arguments=ARGUMENTS,
         returns="what to run during the coming tick: 0 for nothing, 1 for spot, 2 for on-demand",
         low=0.0,
         high=2.0,
@@ -51,6 +53,7 @@ TASK = Task(
             required=True,
         ),
     ),
+    events=tick(ARGUMENTS),
     advice=(
         "Two thirds of the price are saved on every hour on spot; every start costs `job.overhead_s` of work.",
         "How much slack is left, how it compares with the time that is left, how often and how long spot "

@@ -97,6 +97,8 @@ def test_a_warning_stands_at_the_right_place(name, marked):
 
 
 SILENT = {
+    "a parameter that state starts with": "A = 1\nclass policy:\n    n = A\n" + TOUCH + "policy.n += 1\n" + returning("policy.n"),
+    "a control that is set, and no decision": "def on_tick(now, world):\n    world.alarm = now\n" + returning("0"),
     "a literal divisor": returning("now / 2"),
     "a divisor that cannot be 0": returning("now / item.positive + 1 / item.below"),
     "a divisor kept away from 0": returning("now / max(1, item.whole) + now / (abs(item.whole) + 1)"),

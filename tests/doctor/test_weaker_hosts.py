@@ -95,8 +95,9 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shell]:
         shutil.copytree(kernels, tmp_path / "kernels")
     for place in (tmp_path, *tmp_path.rglob("*")):
         place.chmod(0o777 if place.is_dir() else 0o666)
-    for above in tmp_path.parents[:2]:  # pytest keeps its directories to the user
-        above.chmod(above.stat().st_mode | 0o011)
+    for above in tmp_path.parents:  # pytest keeps its directories to the user
+        if above.stat().st_uid == os.getuid() and above.stat().st_mode & 0o011 != 0o011:
+            above.chmod(above.stat().st_mode | 0o011)
     yield Shell(host, tmp_path)
 
 

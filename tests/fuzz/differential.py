@@ -1,5 +1,8 @@
 """Random policies in every back end: what one of them computes otherwise than the reference is found.
 
+Policies with state, and handlers of events, are written for a task that has them, and run by the reference, machine
+code, and the reference again when they are cleaned.
+
 The reference interpreter is compared with the source run by CPython (`plain_python`), machine code from LLVM, the
 exported Python module (all to the bit), exported C in doubles, and in integers (within `ERROR`); and each policy, as it
 is, tuned, cleaned or with its numbers lifted, is written back, from exports too, and has the same fingerprint.
@@ -15,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from anvil_state import STATEFUL, STATEFUL_LAYOUT
 from anvil_toy import TOY, TOY_LAYOUT
-from anvil_twin import Twin, bits
+from anvil_twin import SEED, Twin, bits
 from anvil_two import TWO, TWO_LAYOUT
 from anvil_values import values_for
 from c_programs import (
@@ -49,9 +53,10 @@ from vulcan_cache.queue_layout import LAYOUT as QUEUE_LAYOUT
 from vulcan_link.policy_state import LAYOUT as SENDER_LAYOUT
 
 SENDER = replace(find_task("congestion_control"), operations=20_000)
-QUEUES = replace(find_task("cache_queues"), operations=20_000)
+QUEUES = replace(find_task("cache_queues"), operations=20_000, events=())
 TASKS: tuple[tuple[Task, Layout], ...] = (
     (TOY, TOY_LAYOUT), (TWO, TWO_LAYOUT), (QUEUES, QUEUE_LAYOUT), (SENDER, SENDER_LAYOUT),
+    (STATEFUL, STATEFUL_LAYOUT),
 )  # fmt: skip
 
 BATCH = 50
@@ -83,6 +88,8 @@ class Batch:
     plain: int = 0
     """Results that were compared with those of plain CPython."""
     compared: int = 0
+    learnt: int = 0
+    """Scores of policies with state that were compared."""
     in_integers: int = 0
     off: int = 0
     found: list[Difference] = field(default_factory=list)
@@ -116,7 +123,10 @@ def fuzzed(seconds: float, seed: int, most: int | None = None) -> Batch:
                 batch.found.append(Difference(source, f"refused: {rejected}"))
             continue
         if batch.attempt(source, lambda policy=policy: written_back(policy, random)):  # type: ignore[misc]
-            batch.attempt(source, lambda policy=policy, layout=layout: lived(policy, layout, random, batch))  # type: ignore[misc]
+            run_it = learnt if task is STATEFUL else lived
+            batch.attempt(
+                source, lambda policy=policy, layout=layout, run_it=run_it: run_it(policy, layout, random, batch)
+            )  # type: ignore[misc]
         if task is SENDER and tame:
             in_integers(policy, random, batch)
         if len(batch.doubles) >= BATCH:
@@ -136,12 +146,14 @@ def written_back(policy: Policy, random: Random) -> None:
     for name, program in (
         ("as it is", policy.program),
         ("cleaned", cleaned(policy.program)),
-        ("lifted", lift(policy.program, task.interface)),
+        ("lifted", lift(policy.program, task.whole_interface)),
     ):
-        same(name, emit_source(program, task.interface), replace(policy, program=program))
+        same(name, emit_source(program, task.whole_interface), replace(policy, program=program))
     tuned = policy.with_parameters({name: random.choice(TUNED) for name in policy.parameters})
     same("tuned", source_text(tuned), tuned)
-    same("tuned, unparsed", emit_source(tuned.program, task.interface), tuned)
+    same("tuned, unparsed", emit_source(tuned.program, task.whole_interface), tuned)
+    if task.events:
+        return
     same("exported as Python", policy_source(module_of(tuned)[0]), tuned)
     same("exported as C", policy_source(DoubleProgram(0, tuned).header), tuned)
 
@@ -204,6 +216,38 @@ def lived(policy: Policy, layout: Layout, random: Random, batch: Batch) -> None:
             batch.plain += 1
     twin.check_memory()
     batch.doubles.append(program)
+
+
+def learnt(policy: Policy, layout: Layout, random: Random, batch: Batch) -> None:
+    """Drive a policy with state through random events, as machine code and twice as the reference."""
+    task = policy.task
+    twin = Twin(policy, layout, hurried=random.random() < 0.5)
+    cleaner = replace(policy, program=cleaned(policy.program))
+    again = check(emit_source(cleaner.program, task.whole_interface), task).reference(SEED)
+    entity = task.interface.entity
+    assert entity is not None
+    for _ in range(EVENTS):
+        key = float(random.randrange(3))
+        values = twin.consistent(values_for(task.whole_interface, random, tame=random.random() < 0.5))
+        values[f"{entity.name}.{entity.key}"] = key
+        event = random.choice(task.events)
+        about = key if any(argument == entity for argument in event.arguments) else None
+        twin.observe(key, values)
+        twin.handle(event.function, about, values)
+        again.observe(key, values)
+        again.handle(event.function, values, about)
+        if random.random() < 0.2:
+            twin.leave(key)
+            again.forget(key)
+            if random.random() < 0.5:
+                twin.release(key)
+                again.release(key)
+        twin.score(key, values)
+        for declared in task.functions:
+            expected, got = (run.ask(declared.function, values, key) for run in (twin.reference, again))
+            assert got == expected, f"cleaned, {declared.function}: {got!r}, reference {expected!r} of {values}"
+        batch.learnt += 1
+    twin.check_memory()
 
 
 def in_integers(policy: Policy, random: Random, batch: Batch) -> None:

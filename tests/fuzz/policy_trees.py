@@ -2,7 +2,8 @@
 
 Every table of `grammar` is drawn from, so that a construct which is added there is tried without further ado. Names are
 those that C, its headers, Python, LLVM and the exporters use themselves; the functions of a policy share them, so that
-they shadow one another. Helpers assign to their own arguments, and count loops with them.
+they shadow one another. Helpers assign to their own arguments, and count loops with them. A policy of a task with
+events declares registers, arrays and fields, under the same names, and handles some of the events.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from random import Random
 from typing import TypeVar
 
 from vulcan.anvil.grammar import grammar
-from vulcan.task import History, Signature, Task
+from vulcan.task import Entity, Event, History, Signature, Task
 
 T = TypeVar("T")
 
@@ -64,6 +65,7 @@ class Names:
     assigned: set[str] = field(default_factory=set)
     loops: int = 0
     signature: Signature | None = None
+    handles: bool = False
 
 
 class Trees:
@@ -77,7 +79,11 @@ class Trees:
         self.most_nodes = random.choice(SIZES)
         self.nodes = 0
         self.helpers: list[tuple[str, int]] = []
-        taken = {f.function for f in task.functions} | {a.name for f in task.functions for a in f.arguments}
+        self.cells: list[str] = []
+        self.arrays: list[str] = []
+        shown = (*task.functions, *task.events)
+        taken = {f.function for f in shown} | {a.name for f in shown for a in f.arguments}
+        taken |= {"policy", "hash", "random"} if task.events else set()
         free = [name for name in NAMES if name not in taken]
         chosen = random.sample(free, 12)
         self.parameters, self.of_helpers, self.of_locals = chosen[:3], chosen[3:6], tuple(chosen[6:])
@@ -90,16 +96,66 @@ class Trees:
         self.parameters = self.parameters[: self.random.randrange(4)]
         for name in self.parameters:
             body.append(self.assignment(name, self.signed(self.number())))
+        if self.task.events:
+            body += self.state()
         functions: list[ast.stmt] = []
         for name in self.of_helpers[: self.random.randrange(4)]:
             arguments = tuple(self.random.sample(self.of_locals, self.random.randrange(4)))
             functions.append(self.function(name, Names(self.of_locals, arguments, set(arguments))))
             self.helpers.append((name, len(arguments)))
-        for declared in self.task.functions:
+        handled = [event for event in self.task.events if self.chance(0.7)]
+        for declared in (*handled, *self.task.functions):
             arguments = tuple(argument.name for argument in declared.arguments)
-            functions.append(self.function(declared.function, Names(self.of_locals, arguments, signature=declared)))
+            names = Names(self.of_locals, arguments, signature=declared, handles=isinstance(declared, Event))
+            functions.append(self.function(declared.function, names))
         self.random.shuffle(functions)  # helpers may stand behind what calls them
         return ast.unparse(ast.fix_missing_locations(ast.Module([*body, *functions], [])))
+
+    def state(self) -> list[ast.stmt]:
+        """Declare state, the class of the entity's fields before or behind that of the policy."""
+
+        def initial() -> ast.expr:
+            use = self.parameters and self.chance(0.3)
+            return ast.Name(self.pick(self.parameters)) if use else self.signed(self.number())
+
+        names = self.random.sample([name for name in NAMES if not name.startswith("__")], 6)
+        self.cells = [f"policy.{name}" for name in names[:3]]
+        self.arrays = [f"policy.{name}" for name in names[3 : 3 + self.random.randrange(3)]]
+        members: list[ast.stmt] = [ast.Assign([ast.Name(name.partition(".")[2])], initial()) for name in self.cells]
+        for name in self.arrays:
+            length = ast.Constant(self.pick((1, 2, 7, 64)))
+            value = ast.BinOp(ast.List([initial()]), ast.Mult(), length)
+            members.append(ast.Assign([ast.Name(name.partition(".")[2])], value))
+        classes = [_class("policy", members)]
+        entity = next((a for f in self.task.functions for a in f.arguments if isinstance(a, Entity)), None)
+        if entity is not None and self.chance(0.7):
+            taken = {feature.name for feature in entity.features}
+            field = self.pick([name for name in names[3:] if name not in taken])
+            self.cells.append(f"{entity.name}.{field}")
+            classes.append(_class(entity.name, [ast.Assign([ast.Name(field)], initial())]))
+        self.random.shuffle(classes)
+        return [*classes]
+
+    def readable(self, names: Names) -> list[str]:
+        """The registers, and the fields if the function is shown the entity."""
+        shown = {argument.name for argument in names.signature.arguments} if names.signature is not None else set()
+        return [name for name in self.cells if name.partition(".")[0] in {"policy", *shown}]
+
+    def written(self, names: Names) -> ast.stmt:
+        """Write a register, a field, an element or a control."""
+        assert isinstance(names.signature, Event)
+        controls = [f"{c.name}.{f.name}" for c in names.signature.controls for f in c.features]
+        target = _dotted(self.pick([*self.readable(names), *self.arrays, *controls]))
+        name = ast.unparse(target)
+        if name in self.arrays:
+            target = ast.Subscript(target, self.expression(names, 2))
+        value = self.draw() if self.chance(0.2) else self.expression(names, 3)
+        if self.chance(0.4) and name not in controls:
+            return ast.AugAssign(target, self.pick(list(grammar.BINARY))(), value)
+        return ast.Assign([target], value)
+
+    def draw(self) -> ast.expr:
+        return _call("random", [])
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -110,10 +166,12 @@ class Trees:
     # Statements
 
     def function(self, name: str, names: Names) -> ast.FunctionDef:
+        first = [self.written(names)] if names.handles else []
         body, ends = self.block(names, self.random.randrange(1, 6), 3)
+        body = [*first, *body]
         if self.chance(0.15):
             body.insert(0, self.remark())
-        if not ends:
+        if not ends and not names.handles:
             body.append(ast.Return(self.expression(names, 4)))
         annotation = ast.Name("float") if names.signature is None and self.chance(0.2) else None
         arguments = [ast.arg(argument, annotation) for argument in names.arguments]
@@ -144,8 +202,13 @@ class Trees:
             kinds |= {"if": 3, "for": 1.5 if names.loops < 2 else 0}
         if depth < 3:
             kinds |= {"return": 0.7, "leave": 1.0 if names.loops else 0}
+        kinds |= {"write": 6} if names.handles else {}
         kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         match kind:
+            case "write":
+                return self.written(names), False
+            case "return" if names.handles:
+                return ast.Return(), True
             case "change" if names.assigned:
                 name = self.pick(sorted(names.assigned))
                 value = self.expression(names, 3)
@@ -235,6 +298,8 @@ class Trees:
         return _call(name, [self.expression(names, depth - 1) for _ in range(count)])
 
     def leaf(self, names: Names) -> ast.expr:
+        if self.cells and self.chance(0.3):
+            return self.kept(names)
         if self.chance(0.5) and names.assigned:
             return ast.Name(self.pick(sorted(names.assigned)))
         if self.parameters and self.chance(0.2):
@@ -242,6 +307,17 @@ class Trees:
         if names.signature is not None and self.chance(0.85):
             return self.observed(names.signature, names)
         return self.signed(self.number()) if self.chance(0.9) else _dotted(self.pick(list(grammar.CONSTANTS)))
+
+    def kept(self, names: Names) -> ast.expr:
+        """Read state, or hash what is read."""
+        if names.handles and self.chance(0.1):
+            return self.draw()
+        if self.chance(0.2):
+            return _call("hash", [_dotted(self.pick(self.readable(names))), self.signed(self.number())])
+        name = self.pick([*self.readable(names), *self.arrays])
+        if name not in self.arrays:
+            return _dotted(name)
+        return ast.Subscript(_dotted(name), self.signed(self.number()) if self.chance(0.5) else self.leaf(names))
 
     def number(self) -> int | float | bool:
         return self.pick(self.numbers)
@@ -298,6 +374,10 @@ def _owners(signature: Signature, scope: grammar.Scope, looks_for: bool) -> list
     keys = [entity.key] if looks_for and scope == "system" else []
     of_population = [f"{entity.population}.{name}" for name in own + keys]
     return of_population if scope == "population" else [*plain, *of_population]
+
+
+def _class(name: str, members: list[ast.stmt]) -> ast.stmt:
+    return ast.ClassDef(name, [], [], members, [])
 
 
 def _integer(value: int) -> ast.expr:

@@ -8,6 +8,7 @@ from effort import ALL, slow
 from real_caches import improvement
 
 from vulcan.anvil import check
+from vulcan.anvil.rewrite.optimize import cleaned
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.registry import find_task
 from vulcan.searches.simplify import simplify
@@ -125,6 +126,51 @@ def test_no_more_is_evaluated_than_allowed_and_nothing_twice() -> None:
         evaluate = Needs("obj.count", "obj.last_access", "square(", "for i", "- 10", "2")
         simplify(RAMBLING, TASK, 1.0, evaluate, evaluations=allowed, tolerance=0.0)
         assert len({check(source, TASK).fingerprint for source in evaluate.asked}) == len(evaluate.asked) <= allowed
+
+
+STATEFUL = """
+START = 0.5
+RATE = 0.1
+
+
+class policy:
+    level = START
+    clock = 0
+    seen = [0] * 64
+
+
+class obj:
+    mark = 3
+
+
+def on_hit(now, obj, cache, ghost):
+    policy.clock += 1
+    if obj.size > 100:
+        obj.mark = obj.mark + obj.count
+    policy.level += RATE * (1 - policy.level)
+    policy.seen[hash(obj.id, 0)] += obj.mark
+
+
+def on_evict(now, obj, cache, ghost):
+    policy.level *= 1 - RATE
+
+
+def priority(now, obj, cache, ghost):
+    return policy.level * obj.count + policy.seen[hash(obj.id, 0)]
+"""
+
+
+def test_handlers_their_statements_and_state_are_left_out() -> None:
+    evaluate = Needs("obj.mark += obj.count", "policy.seen[", "return policy.seen")
+    found = simplify(STATEFUL, TASK, 1.0, evaluate, evaluations=80, tolerance=0.0)
+    assert found is not None
+    assert all(word not in found.source for word in ("if", "level", "clock", "on_evict"))
+    assert found.source.count("obj.mark") == 2  # in its own update, and in the array's
+
+
+def test_state_that_only_itself_reads_is_cleaned_away() -> None:
+    program = cleaned(check(STATEFUL, TASK).program)
+    assert [variable.name for variable in program.variables] == ["policy.level", "policy.seen", "obj.mark"]
 
 
 def test_nothing_to_leave_out_is_none() -> None:

@@ -135,6 +135,55 @@ def test_numbers_of_the_body_are_named_and_those_of_statistics_stay_within_their
     assert "    return WEIGHT * obj.count.ewma(" in tuned.source
 
 
+STATEFUL = """
+START = 1
+RATE = -100
+
+
+class policy:
+    level = START
+    other = 5
+    seen = [0] * 64
+
+
+class obj:
+    mark = START
+
+
+def on_hit(now, obj, cache, ghost):
+    policy.level += RATE * (2 - policy.level)
+    policy.seen[hash(obj.id, 3)] += 1
+    policy.seen[7] = obj.mark
+    obj.mark = policy.other
+
+
+def priority(now, obj, cache, ghost):
+    return policy.level * policy.seen[hash(obj.id, 3)]
+"""
+
+
+def test_initial_values_of_state_and_numbers_of_handlers_are_tuned() -> None:
+    wanted = {"START": 7.0, "RATE": -3.0, "START_2": 20.0, "OFFSET": 0.5}
+
+    def score(found: dict[str, float]) -> float:
+        before = {"START": 1.0, "RATE": -100.0, "START_2": 5.0, "OFFSET": 2.0}
+        return -sum(math.log(found.get(name, before[name]) / value) ** 2 for name, value in wanted.items())
+
+    tuned = tune(STATEFUL, TASK, Counted(score), evaluations=160, seed=1)
+    assert tuned is not None
+    assert {change.name: change.before for change in tuned.changes} == {
+        "START": 1.0, "RATE": -100.0, "START_2": 5.0, "OFFSET": 2.0,
+    }  # fmt: skip
+    for change in tuned.changes:
+        assert change.after == pytest.approx(wanted[change.name], rel=0.5)
+    program = check(tuned.source, TASK).program
+    assert [v.initial for v in program.variables] == [
+        ir.Parameter("START"), ir.Parameter("START_2"), ir.Number(0.0), ir.Parameter("START"),
+    ]  # fmt: skip
+    assert "OFFSET - policy.level" in tuned.source
+    assert tuned.source.count("policy.seen[hash(obj.id, 3)]") == 2 and "policy.seen[7] = obj.mark" in tuned.source
+
+
 def test_a_program_too_large_to_name_its_numbers_is_tuned_by_its_parameters() -> None:
     body = "".join(f"    x{i} = obj.size * {i + 2}.5 + obj.count\n" for i in range(104))
     source = "FIRST = 1\nSECOND = -100" + HEAD + body + "    return x9 * FIRST * SECOND\n"

@@ -115,7 +115,8 @@ class Writer:
         lines = ["class policy:"]
         lines += [f"    r{i} = {initial()}" for i in range(len(self.registers))]
         lines += [f"    a{i} = [{initial()}] * {self.pick((1, 2, 3, 8, 1000))}" for i in range(len(self.arrays))]
-        entity = self.signature.entity
+        shown = (self.signature, *self.others, *self.events)
+        entity = next((s.entity for s in shown if s.entity is not None), None)
         if entity is not None and self.chance(2):
             self.fields = [f"{entity.name}.t{i}" for i in range(1 + self.below(2))]
             lines.append(f"class {entity.name}:")
@@ -123,7 +124,11 @@ class Writer:
         return lines
 
     def store(self, scope: _Scope) -> str:
-        target = self.pick((*self.cells(scope), *(f"{a}[{self.expression(scope, 2)}]" for a in self.arrays)))
+        controls = getattr(self.signature, "controls", ())
+        written = [f"{control.name}.{feature.name}" for control in controls for feature in control.features]
+        target = self.pick((*self.cells(scope), *(f"{a}[{self.expression(scope, 2)}]" for a in self.arrays), *written))
+        if target in written:
+            return f"{target} = {self.expression(scope, 3)}"
         sign = self.pick(("=", "=", *(f"{operator}=" for operator in BINARY)))
         return f"{target} {sign} {'random()' if self.chance(5) else self.expression(scope, 3)}"
 

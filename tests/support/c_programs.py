@@ -16,15 +16,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vulcan.anvil import Policy
+from vulcan.anvil.interpreter import Reference
+from vulcan.anvil.policy import interface_of
 from vulcan.export import Provenance
 from vulcan.export.c.double_header import double_header
-from vulcan.export.c.fixed_header import RESULT_SCALE, fixed_header
+from vulcan.export.c.fixed import RESULT_SCALE
+from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.c.fixed_point import NumberFormats
 from vulcan.export.c.naming import flat, member_of
+from vulcan.export.c.own_state import OwnState
 from vulcan.export.c.statistic_groups import occasions
 from vulcan.task import History, Signature
 
 KEYS = 4
+SEED = 2**63 + 12345
 LIMIT = 2**63 - 1
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 COMPILERS = (
@@ -67,6 +72,8 @@ class CProgram(ABC):
     number_type: str
     scan: str
     show: str
+    observes_entities: bool
+    """Whether statistics of the entity are kept, where there is one."""
 
     def __init__(self, number: int, policy: Policy) -> None:
         self.number = number
@@ -74,13 +81,21 @@ class CProgram(ABC):
         self.script: list[str] = []
         self.expected: list[tuple[str, float, bool]] = []
         """The function of each score that the script asks for, what it should be, and whether it has to be."""
-        interface = policy.task.interface
-        self.has_entity = interface.entity is not None
+        interface = self.interface = interface_of(policy.task, policy.program)
         main = policy.task.signature.function
         self.functions = {f.function: "" if f.function == main else f"_{f.function}" for f in policy.task.functions}
-        self.events = ["observe", "enter", "leave", *occasions(interface)]
+        self.own_state = self.state()
+        self.has_fields = bool(self.own_state.fields)
+        self.observes = self.observes_entities and interface.entity is not None
+        self.has_entity = self.observes or self.has_fields
+        self.handlers = {h.name: policy.task.event(h.name) for h in policy.program.handlers}
+        self.events = ["observe", "enter", "leave", "release", *occasions(interface), *self.handlers]
         self.names = names_of(interface)
         self.header = self.text()
+
+    @abstractmethod
+    def state(self) -> OwnState:
+        """Return the policy's own state."""
 
     @abstractmethod
     def text(self) -> str:
@@ -101,6 +116,21 @@ class CProgram(ABC):
         self._line(len(self.events) + list(self.functions).index(function), key, values)
         self.expected.append((function, expected, exact))
 
+    def control(self, name: str, expected: float, exact: bool = True) -> None:
+        """Expect a value of a control, in their order, after the event whose handler may have set it."""
+        self.expected.append((name, expected, exact))
+
+    def dump(self, key: float | None, reference: Reference) -> None:
+        """Ask for the whole state, which should be the reference's."""
+        self._line(len(self.events) + len(self.functions), key, None)
+        for variable in self.policy.program.variables:
+            if variable.is_field and key is None:
+                continue
+            for index in range(variable.length or 1):
+                expected = reference._element(variable.name, index) if variable.length else None
+                value = reference._cell(variable.name, key) if expected is None else expected
+                self.expected.append((f"{variable.name}[{index}]", value, True))
+
     def _line(self, event: int, key: float | None, values: Values | None) -> None:
         shown = " ".join(self.shown(name, values[name] if values else 0.0) for name in self.names)
         self.script.append(f"{self.number} {event} {int(key or 0) % KEYS} {len(self.names)} {shown}")
@@ -112,16 +142,21 @@ class CProgram(ABC):
 
     def _driver(self) -> str:
         one = "&entities[key], " if self.has_entity else ""
-        left = "policy_leave(&state, &entities[key])" if self.has_entity else "(void)key"
-        entered = f"policy_{'enter' if self.has_entity else 'observe'}(&state, {one}&features)"
-        calls = [f"policy_observe(&state, {one}&features)", entered, left]
-        calls += [f"policy_observe_{occasion}(&state, &features)" for occasion in self.events[3:]]
+        observed = "&entities[key], " if self.observes else ""
+        left = "policy_leave(&state, &entities[key])" if self.observes else "(void)key"
+        entered = f"policy_{'enter' if self.observes else 'observe'}(&state, {observed}&features)"
+        calls = [f"policy_observe(&state, {observed}&features)", entered, left]
+        calls.append("policy_entity_init(&entities[key])" if self.has_fields else "(void)key")
+        calls += [f"policy_observe_{occasion}(&state, &features)" for occasion in occasions(self.interface)]
+        calls += [self._handler(name) for name in self.handlers]
         scores = [f"policy_score{suffix}(&state, {one}&features)" for suffix in self.functions.values()]
         cases = [f"case {number}: {call}; break;" for number, call in enumerate(calls)]
         cases += [
             f'case {number}: printf("{self.show}\\n", {x}); break;' for number, x in enumerate(scores, len(calls))
         ]
+        cases.append(f"case {len(calls) + len(scores)}: {self._dump()} break;")
         fill = "\n".join(f"    {self.setting(index, name)}" for index, name in enumerate(self.names))
+        seed = f"policy_seed(&state, {SEED}ULL);" if self.own_state.draws else ""
         begin = f"for (int i = 0; i < {KEYS}; i++) policy_entity_init(&entities[i]);" if self.has_entity else ""
         return f"""
 static void run_{self.number}(int event, int key, const {self.number_type} *values)
@@ -130,7 +165,8 @@ static void run_{self.number}(int event, int key, const {self.number_type} *valu
     static struct policy_features features;
     {f"static struct policy_entity entities[{KEYS}];" if self.has_entity else ""}
     static int begun;
-    if (!begun) {{ begun = 1; policy_init(&state); {begin} }}
+    {"static struct policy_controls controls;" if self.own_state.controls() else ""}
+    if (!begun) {{ begun = 1; policy_init(&state); {begin} {seed} }}
     (void)key; (void)values;
 {fill}
     switch (event) {{
@@ -139,9 +175,34 @@ static void run_{self.number}(int event, int key, const {self.number_type} *valu
 }}
 """
 
+    def _handler(self, name: str) -> str:
+        entity = "&entities[key], " if self.own_state.shows_entity(name) and self.has_entity else ""
+        controls = [f"{c.name}.{f.name}" for c in self.handlers[name].controls for f in c.features]
+        if not controls:
+            return f"policy_{name}(&state, {entity}&features)"
+        clear = "memset(&controls, 0, sizeof controls)"
+        shown = "; ".join(f'printf("{self.show}\\n", controls.{member_of(c)})' for c in controls)
+        return f"{clear}; policy_{name}(&state, {entity}&features, &controls); {shown}"
+
+    def _dump(self) -> str:
+        lines = []
+        for variable in self.policy.program.variables:
+            place = (
+                self.own_state.lvalue(variable.name).replace("state->", "state.").replace("entity->", "entities[key].")
+            )
+            if variable.length is not None:
+                lines.append(f"for (int i = 0; i < {variable.length}; i++)")
+                place += "[i]"
+            lines.append(f'printf("{self.show}\\n", {place});')
+        return " ".join(lines)
+
 
 class DoubleProgram(CProgram):
     name, number_type, scan, show = "C in doubles", "double", "%lf", "%a"
+    observes_entities = True
+
+    def state(self) -> OwnState:
+        return OwnState(self.policy, "double", "uint64_t")
 
     def text(self) -> str:
         return double_header(self.policy, provenance(self.policy.task.name))
@@ -157,11 +218,19 @@ class IntegerProgram(CProgram):
     """Raises UserError where the policy has no form in integers."""
 
     name, number_type, scan, show = "C in integers", "long long", "%lld", "%lld"
+    observes_entities = False
+
+    def state(self) -> OwnState:
+        return OwnState(self.policy, "policy_fixed", "policy_word")
 
     def text(self) -> str:
-        kinds = NumberFormats(self.policy.program, self.policy.task.signature)
+        kinds = NumberFormats(self.policy.program, self.interface)
         plan = self.policy.plan
-        used = {*plan.features, *(s.feature for s in plan.statistics)}
+        used = {
+            *plan.features,
+            *(s.feature for s in plan.statistics),
+            *(f"{q.history}.{q.query}" for q in plan.queries),
+        }
         self.names = [name for name in self.names if name in used]
         self.scales = {name: kinds.feature(name).scale for name in self.names}
         return fixed_header(self.policy, provenance(self.policy.task.name))
@@ -197,7 +266,7 @@ def program_of(programs: Sequence[CProgram]) -> str:
     """Return the text of a program of these policies, all of one kind."""
     cases = "\n".join(f"        case {p.number}: run_{p.number}(event, key, values); break;" for p in programs)
     main = _MAIN.replace("CASES", cases).replace("TYPE", programs[0].number_type).replace("SCAN", programs[0].scan)
-    return "#include <stdio.h>\n" + "".join(program.code for program in programs) + main
+    return "#include <stdio.h>\n#include <string.h>\n" + "".join(program.code for program in programs) + main
 
 
 def compile_program(text: str, compiler: Sequence[str], made: Path | None = None) -> None:

@@ -48,6 +48,7 @@ def share(queue, cache, queues):
     return cache.capacity / 2 if queue == 0 else cache.capacity / (1 + queue)
 """
 
+# exporters do not take policies with state yet, which a task without events does not have
 POLICIES = {
     "cache_eviction": EVICTION,
     "cache_admission": {**find_task("cache_admission").seed_policies(), "little": ADMITS_LITTLE},

@@ -11,6 +11,7 @@ from exported import load, provenance
 
 from vulcan.anvil import Policy
 from vulcan.export.python.module import python_module
+from vulcan.export.python.state import has_state
 from vulcan.export.python.statistic_names import state_argument
 from vulcan.export.template import Template
 from vulcan.task import Entity, Global, History, Scalar, Signature, Task
@@ -20,22 +21,51 @@ Event = tuple[float | str | None, Values | None]
 
 
 class Exported:
-    """An exported policy with its statistics, driven as `Policy.reference()` is; without an entity the key is None."""
+    """An exported policy with its statistics and state, driven as `Policy.reference()` is.
 
-    def __init__(self, policy: Policy, module: ModuleType) -> None:
-        self.signature = policy.task.interface
+    Without an entity the key is None.
+    """
+
+    def __init__(self, policy: Policy, module: ModuleType, seed: int = 0) -> None:
+        self.task = policy.task
+        self.signature = policy.task.whole_interface if has_state(policy.program) else policy.task.interface
         self.functions = {declared.function: getattr(module, declared.function) for declared in policy.task.functions}
         self.counts = hasattr(module, "_Statistics")
-        self.state_name = state_argument(self.signature)
+        self.state_name = state_argument(policy.task.interface)
         self.groups = {
             a.name: SimpleNamespace() for a in self.signature.arguments if isinstance(a, Global)
         } | {self.state_name: getattr(module, "_Statistics", SimpleNamespace)()}  # fmt: skip
         self.entity_class = type("Item", (getattr(module, "_Entity", object),), {})
         self.live: dict[float | None, object] = {}
+        self.fields: dict[float | None, tuple[float, ...]] = {}
+        if has_state(policy.program):
+            self.groups[self.state_name].seed(seed)
+
+    def known(self, key: float | None) -> object:
+        """The entity of the key; one that is not live has the fields that it left with, if any are remembered."""
+        if key in self.live:
+            return self.live[key]
+        entity = self.entity_class()
+        if key in self.fields:
+            entity.resume(self.fields[key])  # type: ignore[attr-defined]
+        return entity
+
+    def handle(self, event: str, key: float | None, values: Values) -> dict[str, float]:
+        """Tell the policy of an event; gives what it may have set."""
+        declared = self.task.event(event)
+        entity = self.known(key)
+        arguments = self.shown(entity, key, values, declared)
+        told = [arguments[a.name] for a in declared.arguments if a.name != self.state_name]
+        getattr(self.groups[self.state_name], event)(*told)
+        if declared.entity is not None:
+            self.fields[key] = entity.fields()  # type: ignore[attr-defined]
+        controls = [f"{group.name}.{f.name}" for group in declared.controls for f in group.features]
+        owners = {name: self.groups[name.partition(".")[0]] for name in controls}
+        return {name: getattr(owner, name.partition(".")[2], 0.0) for name, owner in owners.items()}
 
     def observe(self, key: float | None, values: Values) -> None:
         entered = key not in self.live
-        entity = self.live.setdefault(key, self.entity_class())
+        entity = self.live.setdefault(key, self.known(key))
         arguments = self.shown(entity, key, values)
         if not self.counts:
             return
@@ -62,16 +92,17 @@ class Exported:
 
     def score(self, name: str, key: float | None, values: Values) -> float:
         """Return the result of the function of that name."""
-        entity = self.live[key] if key in self.live else self.entity_class()
-        arguments = self.shown(entity, key, values)
+        arguments = self.shown(self.known(key), key, values)
         function = self.functions[name]
         taken = function.__code__.co_varnames[: function.__code__.co_argcount]
         return function(*(arguments.get(argument, self.groups[self.state_name]) for argument in taken))
 
-    def shown(self, entity: object, key: float | None, values: Values) -> dict[str, object]:
+    def shown(
+        self, entity: object, key: float | None, values: Values, signature: Signature | None = None
+    ) -> dict[str, object]:
         """Return the function's arguments by name, with these values."""
         made: dict[str, object] = {}
-        for argument in self.signature.arguments:
+        for argument in (signature or self.signature).arguments:
             match argument:
                 case Scalar():
                     made[argument.name] = values[argument.name]
@@ -102,7 +133,7 @@ def module_of(policy: Policy) -> tuple[str, ModuleType]:
     return text, load(text)
 
 
-def compare(policy: Policy, events: list[Event], asked: Values | None = None) -> int:
+def compare(policy: Policy, events: list[Event], asked: Values | None = None, seed: int = 0) -> int:
     """Run the events, asserting the same bits before, between and after; gives how many scores were compared.
 
     An event is a key with what was observed, or None in its place where that entity leaves; or an occasion's name, with

@@ -8,17 +8,21 @@ from itertools import pairwise
 
 from vulcan.anvil import Policy, ir
 from vulcan.anvil.interpreter import Features, Reference
+from vulcan.anvil.policy import interface_of
 
 _STEPS = ("floor_divide", "modulo", "floor", "ceil", "trunc", "round")
 
 
 class Margined(Reference):
     """`margin` is the least distance, in the latest call, of two numbers that were compared, of a number from 0 that
-    was tested, or of one from a step of a rounding; as a share of their magnitude, if that is above 1."""
+    was tested, or of one from a step of a rounding; as a share of their magnitude, if that is above 1.
 
-    def __init__(self, policy: Policy) -> None:
-        super().__init__(policy.program, policy.plan, policy.task.signature)
+    Where `exact_integers`, what is a whole number is taken to be one in integers too, and not to be tipped."""
+
+    def __init__(self, policy: Policy, seed: int = 0, exact_integers: bool = False) -> None:
+        super().__init__(policy.program, policy.plan, interface_of(policy.task, policy.program), seed)
         self.margin = math.inf
+        self.exact_integers = exact_integers
 
     def __call__(self, features: Features, key: Hashable = None) -> float:
         self.margin = math.inf
@@ -28,6 +32,8 @@ class Margined(Reference):
         for statement in body:
             if isinstance(statement, ir.If):
                 self._tested(statement.test, names, *shown)
+            elif isinstance(statement, ir.Write) and statement.index is not None:
+                self._stepped(self._value(statement.index, names, *shown))
             super()._block((statement,), names, *shown)
 
     def _tested(self, test: ir.Expression, names: dict[str, float], *shown: object) -> None:
@@ -50,12 +56,21 @@ class Margined(Reference):
             case ir.Operate(operation, operands) if operation in _STEPS:
                 values = [self._value(operand, names, *shown) for operand in operands]
                 steps = values[0] / values[1] if len(values) == 2 and values[1] else values[0]
-                half = 0.5 if operation == "round" else 0.0
-                if abs(steps) < 2.0**52:
-                    self._note(steps + half, float(round(steps + half)))
+                self._stepped(steps + (0.5 if operation == "round" else 0.0))
+            case ir.Operate("hash", operands):  # of what may be rounded it is another number
+                if not all(self._value(operand, names, *shown).is_integer() for operand in operands):
+                    self.margin = 0.0
+            case ir.Element(index=index):
+                self._stepped(self._value(index, names, *shown))
             case _:
                 pass
         return super()._value(e, names, *shown)
 
+    def _stepped(self, steps: float) -> None:
+        if abs(steps) < 2.0**52:
+            self._note(steps, float(round(steps)))
+
     def _note(self, a: float, b: float) -> None:
+        if self.exact_integers and a.is_integer() and b.is_integer():
+            return
         self.margin = min(self.margin, abs(a / 2 - b / 2) / max(abs(a) / 2, abs(b) / 2, 0.5))

@@ -29,6 +29,11 @@ _EVALUATE = "        reference = policy.reference()\n"
 _RUNS = "        return simulate(self._jobs(instance), priority, arrived, lambda job: reference.forget(job.id))\n"
 _OBSERVES = "            reference.observe(job.id, shown(now, job, length))"
 
+_QUEUE = """Global(
+                name="queue",
+                meaning="all jobs that wait",
+                features=(Feature("length", "int", "jobs", 1.0, 1e6, "how many there are, this one included"),),
+            )"""
 _PREPARE = '        """Nothing may be opened or compiled after this; here, nothing is."""\n'
 _LISTED = '            Instance(f"load-{load}-seed-{seed}", name, {"jobs": count, "load": load, "seed": seed})\n'
 _SHOWN = '"job.arrival": job.arrival}'
@@ -148,6 +153,32 @@ FAULTS = (
     Fault("features", "KeyError: 'job.arrival'", EVALUATOR, _SHOWN, "}"),
     Fault(
         "features", "no feature was ever shown", EVALUATOR, _RUNS, '        return {"mean_s": 1.5, "longest_s": 2.0}\n'
+    ),
+    Fault(
+        "events",
+        "the event 'on_end' is never reported",
+        TASK,
+        '    advice=("How',
+        '    events=(event("on_end", (), "A job has ended."),),\n    advice=("How',
+        also=((TASK, "Setting, Task\n", "Setting, Task, event\n"),),
+    ),
+    Fault(
+        "events",
+        "queue.length was 5000000.0, which is not from 1 to 1e+06",
+        TASK,
+        '    advice=("How',
+        '    events=(event("on_end", (_QUEUE,), "A job has ended."),),\n    advice=("How',
+        also=(
+            (TASK, "Setting, Task\n", "Setting, Task, event\n"),
+            (TASK, "TASK = Task(", f"_QUEUE = {_QUEUE}\n\nTASK = Task("),
+            (TASK, _QUEUE, "_QUEUE"),
+            (TASK, "_QUEUE = _QUEUE", f"_QUEUE = {_QUEUE}"),
+            (
+                EVALUATOR,
+                "        def arrived(",
+                "        reference.handle('on_end', {'queue.length': 5e6})\n\n        def arrived(",
+            ),
+        ),
     ),
     Fault("statistics", "no event is ever reported", EVALUATOR, _OBSERVES, "            pass"),
     Fault("statistics", "observed before under the same key", EVALUATOR, "key=job.id", "key=None"),

@@ -298,7 +298,7 @@ class Module:
         entry = next((function for function in self.entries if function.name == name), None)
         if entry is None:
             raise KeyError(name)
-        return replace(self, functions=(*self._reached(*self.handlers, entry), *self.handlers, entry), named=1)
+        return replace(self, functions=(*self.reached(*self.handlers, entry), *self.handlers, entry), named=1)
 
     def alone(self, name: str) -> Module:
         """Return the program of one function or event handler that the task names, with the helpers it reaches.
@@ -308,10 +308,10 @@ class Module:
         """
         for function in (*self.entries, *self.handlers):
             if function.name == name:
-                return replace(self, functions=(*self._reached(function), function), named=1, handled=0)
+                return replace(self, functions=(*self.reached(function), function), named=1, handled=0)
         raise KeyError(name)
 
-    def _reached(self, *functions: Function) -> tuple[Function, ...]:
+    def reached(self, *functions: Function) -> tuple[Function, ...]:
         """Return the helpers that the functions call, directly or not."""
         needed = {name for function in functions for name in called_names(function.body)}
         helpers: list[Function] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from vulcan.anvil import ir
@@ -27,6 +28,9 @@ def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.A
     names = {node.name: _names(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     called = _called(names, named)
     loaded = {name for function in called for name in _loaded(names[function])}
+    loaded |= {
+        n.id for node in tree.body if isinstance(node, ast.ClassDef) for n in within(node) if isinstance(n, ast.Name)
+    }
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -157,7 +161,7 @@ class _Doubts:
         constant = self.constant()
         made = [*self.operands(), *self.conditions(), *self.unreached(), *self.unused()]
         for entry in self.program.entries:
-            why = self.constant_of(entry.name)
+            why = None if self.sets_controls else self.constant_of(entry.name)
             made += self.constant_result(entry.name, why) if why is not None else self.without_influence(entry.name)
         unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
         return LintResult(tuple(unique[:_MAX_WARNINGS]), constant)
@@ -307,12 +311,22 @@ class _Doubts:
     # Constant results
 
     def constant(self) -> str | None:
-        """Return the reason why every function's result is constant; None where one may differ."""
+        """Return the reason why every function's result is constant; None where one may differ.
+
+        Handlers that set controls of events decide something too.
+        """
+        if self.sets_controls:
+            return None
         reasons = [(entry.name, self.constant_of(entry.name)) for entry in reversed(self.program.entries)]
         known = [(name, why) for name, why in reasons if why is not None]
         if len(known) < len(reasons):
             return None
         return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {why}" for name, why in known)
+
+    @cached_property
+    def sets_controls(self) -> bool:
+        declared = {variable.name for variable in self.program.variables}
+        return any(ir.stored_names(handler.body) - declared for handler in self.program.handlers)
 
     def constant_of(self, function: str) -> str | None:
         for findings, why in ((self.however_tuned, ""), (self.as_it_is, " with the parameters as they are")):

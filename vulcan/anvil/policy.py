@@ -197,6 +197,17 @@ class Policy:
             repr(held + canonical.variables() if self.program.variables else held).encode()
         ).hexdigest()
 
+    @cached_property
+    def state_fingerprint(self) -> str | None:
+        """A hash of the state and the handlers alone, as 16 hex digits; None for a policy without handlers."""
+        if not self.program.handlers:
+            return None
+        canonical, program = _Canonical(self.program), self.program
+        needed = [*program.handlers, *program.reached(*program.handlers)]
+        pairs = zip(program.functions, canonical.functions(), strict=True)
+        held = [function for written, function in pairs if written in needed]
+        return hashlib.sha256(repr([*held, *canonical.variables()]).encode()).hexdigest()[:16]
+
 
 class _Canonical:
     """A program's functions with names in order of appearance and parameters replaced by their values."""

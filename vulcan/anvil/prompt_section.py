@@ -96,7 +96,7 @@ def _features(task: Task) -> str:
         for name, feature in task.whole_interface.features()
     ]
     head: tuple[str, ...] = ("read", "type", "unit", "range", "meaning")
-    if task.others:
+    if task.others or [*task.whole_interface.features()] != [*task.interface.features()]:
         head = (*head, "in")
         rows = [
             (*row, _shown_to(task, name)) for row, (name, _) in zip(rows, task.whole_interface.features(), strict=True)

@@ -197,7 +197,7 @@ class RunSession:
         if record.chosen is None or not instances or not seeds or (self.path / START).is_file():
             return
         best = seeds[0]
-        name = list(self.task.seed_policies())[best.proposal - 1]
+        name = list(study.task.seed_policies(state=bool(study.task.events)))[best.proposal - 1]
         confirmed = record.confirmed.get((best.candidate, "test"))
         metrics = confirmed.metrics if confirmed is not None else ()
         if confirmed is None:

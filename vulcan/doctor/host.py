@@ -290,7 +290,7 @@ def _directory(what: str, path: Path) -> DirectoryDocument:
     return {
         "name": what,
         "path": str(path),
-        "writable": os.access(there, os.W_OK | os.X_OK),
+        "writable": os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids),
         "free_bytes": shutil.disk_usage(there).free,
     }
 

@@ -1,4 +1,4 @@
-"""Dead-code elimination; safe because expressions have no side effects."""
+"""Dead-code elimination; safe because no expression but a draw of a random number has side effects."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _block(body: tuple[ir.Statement, ...], read: frozenset[str]) -> tuple[ir.Sta
 
 def _statement(statement: ir.Statement, read: frozenset[str]) -> ir.Statement | None:
     match statement:
-        case ir.Assign(name, _):
-            return statement if name in read else None
+        case ir.Assign(name, value):
+            return statement if name in read or isinstance(value, ir.Draw) else None
         case ir.If(test, then, otherwise):
             then, otherwise = _block(then, read), _block(otherwise, read)
             if not then and otherwise:

@@ -9,6 +9,9 @@ They are written next to `policy.h`, with these placeholders replaced:
     @VERSION@   the version of Vulcan
     @SETTINGS@  `#define SETTING_NAME_VALUE` for each setting of the task that has choices, with the value chosen
 
+Lines from `#ifdef POLICY_EVENTS` to `#endif /* POLICY_EVENTS */` are only written, without these two, for a policy that
+handles events.
+
 A format added by a pack is an exported Python module with more code after the policy. The pack declares it in a file
 `export/formats.toml`, with a table per format:
 
@@ -35,6 +38,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vulcan.anvil import Policy
+from vulcan.anvil.state_layout import BYTES_PER_SLOT
 from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
@@ -47,7 +51,10 @@ from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.task import Task
 
 MAX_BYTES = 4_096
-"""Maximum size of statistics; Linux limits the storage per program and socket to just under 8 KiB."""
+"""Maximum size of statistics, whose updates the verifier follows step by step."""
+MAX_STATE_BYTES = 40_960
+"""Maximum size of registers and arrays; Linux limits the storage per program and socket to just under 64 KiB."""
+_OF_EVENTS = re.compile(r"^#ifdef POLICY_EVENTS\n(.*?)^#endif /\* POLICY_EVENTS \*/\n", re.MULTILINE | re.DOTALL)
 _PLACE = re.compile(r"@([A-Z]+)@")
 
 
@@ -57,18 +64,28 @@ class BpfExporter:
     format = "bpf"
     summary = "a program for the kernel of Linux"
     takes_programs = False
+    takes_state = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: the program, `policy.h`, and the other files of the pack."""
         templates = _templates(policy.task)
         header = fixed_header(policy, provenance, MAX_BYTES)
+        if (size := BYTES_PER_SLOT * policy.plan.state.slots) > MAX_STATE_BYTES:
+            raise UserError(
+                f"the policy's state takes {size:,} bytes, over the {MAX_STATE_BYTES:,} that are kept of each "
+                "connection: declare shorter arrays"
+            )
         told = {
             "NAME": f"anvil_{policy.fingerprint[:8]}",
             "POLICY": f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run,
             "VERSION": provenance.version,
             "SETTINGS": "\n".join(_settings(policy.task, provenance)),
         }
-        files = {name: _PLACE.sub(lambda found: told.get(found[1], found[0]), text) for name, text in templates.items()}
+        of_events = r"\1" if policy.program.handlers else ""
+        files = {
+            name: _PLACE.sub(lambda found: told.get(found[1], found[0]), _OF_EVENTS.sub(of_events, text))
+            for name, text in templates.items()
+        }
         program = next(name for name in files if name.endswith(".bpf.c"))
         return {program: files.pop(program), "policy.h": header, **files}
 
@@ -121,6 +138,7 @@ class PackFormat:
     use: str
     modules: tuple[str, ...]
     takes_programs: bool = False
+    takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
@@ -211,6 +229,10 @@ class Exporter(Protocol):
     def takes_programs(self) -> bool:
         """True if policies in free Python can be exported too."""
 
+    @property
+    def takes_state(self) -> bool:
+        """True if policies with state and handlers of events can be exported too."""
+
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """Return the text of each file by name, the main one first. Raises UserError."""
 
@@ -224,6 +246,7 @@ class PythonExporter:
     format = "python"
     summary = "a Python module"
     takes_programs = True
+    takes_state = True
 
     def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, named after the task."""
@@ -242,6 +265,7 @@ class CExporter:
     format = "c"
     summary = "a C header in doubles"
     takes_programs = False
+    takes_state = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, `policy.h`."""
@@ -258,6 +282,7 @@ class FixedCExporter:
     format = "c-fixed"
     summary = "a C header in 64-bit integers"
     takes_programs = False
+    takes_state = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, `policy.h`."""
@@ -306,7 +331,7 @@ def export_policy(
     with state if the format does not support it.
     """
     exporter = find_exporter(format, policy.task, others)
-    if isinstance(policy, Policy) and policy.program.uses_state:
+    if isinstance(policy, Policy) and policy.program.uses_state and not exporter.takes_state:
         raise UserError(f"this policy uses state, which cannot be exported as {format} yet; `vulcan show` prints it")
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
         raise UserError(

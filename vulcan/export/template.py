@@ -20,7 +20,14 @@ A pack may have a file `export/python.py`: an ordinary Python module that has, a
                                          called on every event.
                                          Each occasion on which features are observed has another method:
                                          observe_ROUND_TRIP(...) takes the groups of features observed then, except the
-                                         argument of this class
+                                         argument of this class.
+                                         A policy with state has it there and in the attributes of _Entity. It has a
+                                         method for each event of the task, to be called when that happens, with the
+                                         event's arguments except the argument of this class: on_hit(now, obj, ghost);
+                                         and seed(number), which starts its random numbers. enter(...) and the others
+                                         take the arguments of events too, behind those of functions. _Entity has
+                                         fields(), to be kept as long as the entity is remembered, and resume(fields),
+                                         to be called with them when it comes back
     _USES                                a frozenset of the features that the policy reads as numbers and of its
                                          history queries: {"now", "obj.size", "ghost.contains"}; it includes an entity's
                                          key unless keys are only compared for equality
@@ -31,6 +38,9 @@ So the file works, can be linted and can be tested as it is. Everything below th
 unchanged. Shared code is imported: every imported module except `math` is inlined whole before the rest, and may import
 further ones under the same rule. All numbers that the policy reads must be floats within the ranges that the task
 declares.
+
+A statement whose first line ends with the comment `# with state` is left out of the exports of policies that have no
+state and handle no event, one with `# without state` out of those of the others. The file works as it is with both.
 """
 
 from __future__ import annotations
@@ -38,13 +48,14 @@ from __future__ import annotations
 import ast
 import importlib.util
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vulcan.errors import UserError
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the policy above this line ---"
+_MARKS = {True: "  # with state", False: "  # without state"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,27 @@ class Template:
                 case _:
                     pass
         return frozenset(names)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes and methods that the text uses of anything, and gives names to."""
+        tree = list(ast.walk(ast.parse(self.text)))
+        slots = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        methods = (node.name for node in tree if isinstance(node, ast.FunctionDef))
+        return frozenset((*(node.attr for node in tree if isinstance(node, ast.Attribute)), *methods, *slots))
+
+    def written(self, with_state: bool) -> Template:
+        """Return the template of the exports of policies with state, or of others."""
+        lines = self.text.split("\n")
+        left_out: set[int] = set()
+        for node in ast.walk(ast.parse(self.text)):
+            if isinstance(node, ast.stmt) and lines[node.lineno - 1].endswith(_MARKS[not with_state]):
+                first = node.lineno - 1
+                while isinstance(node, ast.FunctionDef | ast.ClassDef) and not lines[first - 1]:
+                    first -= 1
+                left_out |= {*range(first, node.end_lineno or node.lineno)}
+        written = (line.removesuffix(_MARKS[with_state]) for n, line in enumerate(lines) if n not in left_out)
+        return replace(self, text="\n".join(written))
 
 
 def load_template(task: Task) -> Template:

@@ -16,6 +16,8 @@ from vulcan.task import Feature
 _GROUPS = 16
 _MEMBERS = 6
 _MAX = 1e7
+_OF_SYSTEM, _OF_ENTITY = "state of the system", "state of the entity"
+"""Keys of made-up numbers that vary between groups, and between the entities of a group."""
 _EDGES = ("one", "other")
 """Keys of two made-up numbers per feature and scope, between which each statistic's value lies."""
 
@@ -44,6 +46,11 @@ class Probe:
         self._words = words
         rng = random.Random("probe")
         self._groups = [self._group(rng) for _ in range(_GROUPS)]
+        of_state = random.Random("state")
+        for group in self._groups:
+            system = of_state.random()
+            for member in group:
+                member[_OF_SYSTEM], member[_OF_ENTITY] = system, of_state.random()
 
     def behaviour(self, e: ir.Expression, parameters: Mapping[str, float]) -> Behaviour:
         compute = _compiled(e, parameters)
@@ -139,7 +146,11 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
             return _found(statistic)
         case ir.Query(history, query):
             return operator.itemgetter(f"{history}.{query}")
-        case ir.Local() | ir.Call() | ir.Cell() | ir.Element() | ir.Draw():
+        case ir.Cell(name):
+            return _of_state(name, name.partition(".")[0] != ir.STATE)
+        case ir.Element(name, index):
+            return _of_state(name, varies=not is_shared(index))
+        case ir.Local() | ir.Call() | ir.Draw():
             raise ValueError(f"{e} has no value outside of its program")
     parts = [_compiled(part, parameters) for part in ir.children(e)]
     if isinstance(e, ir.Choose):
@@ -154,6 +165,18 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
     if e.operation in ("and", "or"):
         return lambda features: functools.reduce(evaluate, (part(features) for part in parts))
     return lambda features: evaluate(*(part(features) for part in parts))
+
+
+def is_shared(e: ir.Expression) -> bool:
+    """Check whether the expression reads no feature of an entity, as far as its form shows."""
+    leaves = (part for part in ir.expressions((ir.Return(e),)) if not ir.children(part))
+    return all(isinstance(leaf, ir.Number | ir.Parameter | ir.Cell) for leaf in leaves)
+
+
+def _of_state(name: str, varies: bool) -> _Function:
+    """Return made-up values of a register, field or element, from 0.02 to 3,000 and the same for all of one name."""
+    key, offset = _OF_ENTITY if varies else _OF_SYSTEM, random.Random(name).random()
+    return lambda features: math.exp(12.0 * ((features[key] + offset) % 1.0) - 4.0)
 
 
 def _found(statistic: ir.Statistic) -> _Function:

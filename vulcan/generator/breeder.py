@@ -5,8 +5,8 @@ expression into a readable function body: repeated parts become locals, outer ch
 
 Guards (clamps, caps, exceptions) that make generated programs satisfy the properties a task requires.
 
-A search rejects programs that break a required property, and the generator, unlike a language model, learns nothing
-from the counterexample. Without guards nine of ten generated programs for a queue or a congestion window are rejected.
+A search rejects programs that break a required property. Without guards nine of ten generated programs for a queue or
+a congestion window are rejected.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.proofs.claims import RESULT, conditions
 from vulcan.anvil.proofs.verify import is_certain
+from vulcan.anvil.rewrite.dead_code import cells_of
 from vulcan.anvil.rewrite.traversal import expression_size, from_below, with_children
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.behaviour import Behaviour, Probe
@@ -28,7 +29,9 @@ from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, is_larger, operate, subexpressions
 from vulcan.generator.normal_form import flatten, has_idle_part, tidy
 from vulcan.generator.operators import CROSSOVERS, MUTATIONS
+from vulcan.generator.program_state import NO_STATE, NotMerged, ProgramState
 from vulcan.generator.random_programs import fresh, simplest
+from vulcan.generator.state_operators import STATE_MUTATIONS, add_state
 from vulcan.generator.vocabulary import Vocabulary
 from vulcan.task import Property, Signature, Task, Value
 
@@ -232,7 +235,7 @@ class _Replacer:
 
 _TRIES = 40
 _MAX = 60
-"""Maximum nodes of a new expression; children of a larger parent may be as large as it is."""
+"""Maximum nodes of a new expression, unless its parent is larger."""
 
 _FRESH_RANK = 0.03
 _FRESH_VALUE = 0.25
@@ -244,6 +247,9 @@ It starts high because the first parents may be poor. The floor is higher for a 
 rarely becomes the right one in steps that each improve it.
 """
 
+_FRESH_STATE = 0.6
+"""The share of new programs with state, in a search that writes any."""
+
 _STEERED = frozenset({"fresh", "mutate", "crossover"})
 
 _CROSSOVER = 0.22
@@ -252,12 +258,13 @@ _FROM_BEST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Genome:
-    """A parent: its policy, and its expression and behaviour if it has them; `label` is for descriptions."""
+    """A parent: its policy, its expression and behaviour if it has them, and its state; `label` is for descriptions."""
 
     policy: Policy
     expression: ir.Expression | None
     behaviour: Behaviour | None
     label: str = "a parent"
+    state: ProgramState = NO_STATE
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -288,12 +295,16 @@ class Breeder:
         self._words = words
         self._probe = Probe(words)
         self._guards = guards(words.task)
+        self._mutations = [(weight, (name, mutation)) for weight, name, mutation in MUTATIONS]
+        if words.events:
+            self._mutations += [(weight, (name, mutation)) for weight, name, mutation in STATE_MUTATIONS]
 
     def genome(self, source: str) -> Genome:
         """Parse a policy's source into a genome. Raises Rejected."""
         policy = check(source, self._words.task)
         e = flatten(policy.program)
-        return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters))
+        state = ProgramState.of(policy.program)
+        return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters), state=state)
 
     def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int, operator: str = "") -> BredPolicy:
         """Write a valid policy unlike each of the parents, if there are any.
@@ -331,7 +342,10 @@ class Breeder:
     def _attempt(self, rng: random.Random, parents: Sequence[Genome], operator: str) -> _Attempt | None:
         if not parents:
             draft = PolicyDraft(rng, self._words)
-            return _new(draft, tidy(draft, fresh(draft)))
+            e = fresh(draft)
+            if self._words.events and draft.chance(_FRESH_STATE):
+                e = add_state(draft, e) or e
+            return _new(draft, tidy(draft, e))
         if operator == "crossover" and len(parents) > 1 and parents[1].expression is not None:
             return self._crossed(rng, parents[0], parents[1])
         if operator:
@@ -350,12 +364,16 @@ class Breeder:
         focus, draft = self._begin(rng, one)
         excused = draft.clashes(focus.expression)
         _, done, crossover = draft.pick([(weight, (weight, name, f)) for weight, name, f in CROSSOVERS])
-        made = crossover(draft, focus.expression, other.expression, other.parameters)
+        draft.donor = other.state
+        try:
+            made = crossover(draft, focus.expression, other.expression, other.parameters)
+        except NotMerged:
+            return None
         if made is None:
             return None
         said = f"crossed {one.label} (the first) with {other.label} (the second): {done}"
         if draft.chance(0.2):
-            _, also, mutation = draft.pick([(weight, (weight, name, f)) for weight, name, f in MUTATIONS])
+            also, mutation = draft.pick(self._mutations)
             changed = mutation(draft, made)
             if changed is not None:
                 made, said = changed, f"{said}; then {also}"
@@ -366,7 +384,7 @@ class Breeder:
         excused = draft.clashes(focus.expression)
         made, done = focus.expression, []
         for _ in range(draft.pick(((6.0, 1), (2.5, 2), (0.5, 3)))):
-            _, name, mutation = draft.pick([(weight, (weight, name, f)) for weight, name, f in MUTATIONS])
+            name, mutation = draft.pick(self._mutations)
             changed = mutation(draft, made)
             if changed is not None:
                 made = changed
@@ -376,10 +394,11 @@ class Breeder:
         return _Attempt(focus, tidy(draft, made), draft, excused, f"changed {one.label}: {', then '.join(done)}")
 
     def _begin(self, rng: random.Random, genome: Genome) -> tuple[Focus, PolicyDraft]:
+        state = genome.state
         if genome.expression is not None:
-            return Focus(genome.expression), PolicyDraft(rng, self._words, genome.parameters)
+            return Focus(genome.expression), PolicyDraft(rng, self._words, genome.parameters, state.names, state)
         focus = rng.choice(parts_of(genome.policy.program))
-        return focus, PolicyDraft(rng, self._words, genome.parameters, names_of(genome.policy.program))
+        return focus, PolicyDraft(rng, self._words, genome.parameters, names_of(genome.policy.program), state)
 
     def _is_accepted(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
         """Check that it is small enough, mixes no more units than its parent, and behaves differently."""
@@ -392,7 +411,10 @@ class Breeder:
         if attempt.focus.program is not None:
             return not is_larger(e, max(_MAX, expression_size(attempt.focus.expression)))
         behaviour = self._probe.behaviour(e, draft.parameters)
-        return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
+        if self._probe.is_flat(behaviour):
+            return False
+        written = _state_of(e, draft)
+        return not any(behaviour == g.behaviour and written == _state_of(g.expression, g) for g in parents)
 
     def _checked(self, attempt: _Attempt) -> BredPolicy | None:
         """Return the policy, guarded where it may break a required property; None if it is invalid."""
@@ -408,13 +430,22 @@ class Breeder:
     def _written(self, attempt: _Attempt) -> BredPolicy | None:
         task = self._words.task
         said = f"The offline generator (offline/evolve, not a language model) {attempt.description}."
+        draft = attempt.draft
         program = attempt.focus.rebuilt(
-            attempt.expression, attempt.draft.parameters, task.signature, f"Written by {said[0].lower()}{said[1:]}"
+            attempt.expression, draft.parameters, task.signature, f"Written by {said[0].lower()}{said[1:]}"
         )
+        if self._words.events:
+            program = draft.state.put_into(program, draft.parameters, [event.function for event in task.events])
         try:
-            return BredPolicy(said, check(emit_source(program, task.signature), task))
+            return BredPolicy(said, check(emit_source(program, task.whole_interface), task))
         except Rejected:
             return None
+
+
+def _state_of(e: ir.Expression | None, holder: PolicyDraft | Genome) -> tuple[ProgramState, list[float | None]]:
+    """Return the state that an expression depends on, with the values of its parameters."""
+    state = holder.state.sliced(cells_of((ir.Return(e),))) if e is not None else holder.state
+    return state, [holder.parameters.get(name) for name in sorted(state.parameters)]
 
 
 def _new(draft: PolicyDraft, e: ir.Expression) -> _Attempt:

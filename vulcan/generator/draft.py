@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from vulcan.anvil import ir
+from vulcan.anvil.rewrite.dead_code import cells_of
+from vulcan.generator.program_state import NO_STATE, NotMerged, ProgramState, merged
 from vulcan.generator.units import Unit, clashes, unit_of
 from vulcan.generator.vocabulary import Vocabulary
 
@@ -22,6 +24,9 @@ class PolicyDraft:
     parameters: dict[str, float] = field(default_factory=dict)
     reserved_names: frozenset[str] = frozenset()
     """Names that a new parameter may not take: the locals and helpers of the program being edited."""
+    state: ProgramState = NO_STATE
+    donor: ProgramState = NO_STATE
+    """The state of the program that expressions are adopted from."""
 
     def parameter(self, stem: str, value: float) -> ir.Parameter:
         """Add a parameter, rounded to three digits, named by the stem, with a number if that is taken."""
@@ -33,17 +38,47 @@ class PolicyDraft:
         return ir.Parameter(name)
 
     def adopt(self, e: ir.Expression, parameters: Mapping[str, float]) -> ir.Expression:
-        """Import an expression of another program, renaming its parameters where a name is taken."""
+        """Import an expression of another program, renaming its parameters where a name is taken.
+
+        The state that it reads comes with it. Raises NotMerged.
+        """
+        roots = cells_of((ir.Return(e),))
+        return self._adopt(e, parameters, self._adopt_state(roots, parameters) if roots else {})
+
+    def _adopt(self, e: ir.Expression, parameters: Mapping[str, float], cells: Mapping[str, str]) -> ir.Expression:
         from vulcan.anvil.rewrite.traversal import with_children
 
         match e:
             case ir.Parameter(name):
-                value = parameters[name]
-                if self.parameters.get(name) == value:
-                    return e
-                return self.parameter(name.rstrip("0123456789").rstrip("_") or name, value)
+                return ir.Parameter(self._adopted_name(name, parameters))
+            case ir.Cell(name):
+                return replace(e, name=cells[name])
+            case ir.Element(name, index):
+                return replace(e, name=cells[name], index=self._adopt(index, parameters, cells))
             case _:
-                return with_children(e, tuple(self.adopt(part, parameters) for part in ir.children(e)))
+                return with_children(e, tuple(self._adopt(part, parameters, cells) for part in ir.children(e)))
+
+    def _adopted_name(self, name: str, parameters: Mapping[str, float]) -> str:
+        value = parameters[name]
+        if self.parameters.get(name) == value:
+            return name
+        return self.parameter(name.rstrip("0123456789").rstrip("_") or name, value).name
+
+    def _adopt_state(self, roots: frozenset[str], parameters: Mapping[str, float]) -> dict[str, str]:
+        """Import the state that these names of the donor depend on, and return its names here.
+
+        State that differs only in the values of parameters is shared, and the values stay as they are here.
+        """
+        own = self.state
+        missing = [root for root in roots if own.sliced({root}) != self.donor.sliced({root})]
+        part = self.donor.sliced(missing)
+        changed = {name: self._adopted_name(name, parameters) for name in sorted(part.parameters)}
+        taken = {*self.parameters, *self.reserved_names}
+        self.state, names = merged(own, part.renamed(changed), missing, taken)
+        self.reserved_names |= self.state.names
+        if self.state.exceeds(self.words.task.state_limits):
+            raise NotMerged("the state of both is over the limits")
+        return {root: root for root in roots} | names
 
     def unit(self, e: ir.Expression) -> Unit | None:
         return unit_of(e, self.words.units, self.parameters)

@@ -11,10 +11,10 @@ from vulcan.anvil.rewrite.traversal import Path
 def subexpressions(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
     """Yield every part with its path, in pre-order.
 
-    The value that a statistic looks for is not a part: nothing else fits there.
+    The value that a statistic looks for and the index of an array are not parts: nothing else fits there.
     """
     yield path, e
-    if isinstance(e, ir.Occurrences):
+    if isinstance(e, ir.Occurrences | ir.Element):
         return
     for index, part in enumerate(ir.children(e)):
         yield from subexpressions(part, (*path, index))
@@ -32,7 +32,7 @@ def at(e: ir.Expression, path: Path) -> ir.Expression:
 
 
 def is_constant(e: ir.Expression) -> bool:
-    varying = ir.Read | ir.Statistic | ir.Occurrences | ir.Query | ir.Local | ir.Call
+    varying = ir.Read | ir.Statistic | ir.Occurrences | ir.Query | ir.Local | ir.Call | ir.Cell | ir.Element
     return not any(isinstance(part, varying) for _, part in subexpressions(e))
 
 

@@ -10,15 +10,16 @@ import functools
 import logging
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.rewrite.traversal import from_below, in_block
+from vulcan.anvil.rewrite.dead_code import cells_read
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.breeder import BredPolicy, Breeder, Genome
+from vulcan.generator.program_state import NotMerged, ProgramState, free_name, merged, with_names, with_other_name
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent, Reply, Request
 from vulcan.task import Signature, Task
@@ -27,30 +28,53 @@ from vulcan.task import Signature, Task
 def part_of(program: ir.Module, name: str) -> ir.Module:
     """Extract one function's program, with the helpers and parameters it uses. Raises KeyError."""
     part = program.of(name)
+    if part.uses_state:
+        return ProgramState.of(part).put_into(part, dict(part.parameters), [f.name for f in part.handlers])
     used = {e.name for f in part.functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
     return replace(part, parameters=tuple((name, value) for name, value in part.parameters if name in used))
 
 
-def join(parts: Sequence[ir.Module], named: Sequence[str], interface: Signature, documentation: str) -> ir.Module:
-    """Join the functions of all parts into one program, in the order of `named`.
+def join(
+    parts: Sequence[ir.Module],
+    named: Sequence[str],
+    interface: Signature,
+    documentation: str,
+    events: Sequence[str] = (),
+) -> ir.Module:
+    """Join the functions of all parts into one program, in the order of `named`, and handlers in that of `events`.
 
-    Parameters and helpers that are the same in two parts are merged. Other names that two parts use for different
-    things are renamed in the later one.
+    Parameters, helpers and state that are the same in two parts are merged. Other names that two parts use for
+    different things are renamed in the later one. Raises NotMerged.
     """
     arguments = {argument.name for argument in interface.arguments}
     parameters: dict[str, float] = {}
     helpers: dict[str, ir.Function] = {}
     entries: dict[str, ir.Function] = {}
     locals_: set[str] = set()
+    state = ProgramState()
     for part in parts:
         reserved = {*grammar.BUILT_IN_NAMES, *arguments, *named}
         new = _renamed(part, reserved, parameters, helpers, locals_)
+        if new.uses_state:
+            state, new = _with_state(state, new, helpers)
         parameters |= dict(new.parameters)
         helpers |= {helper.name: helper for helper in new.helpers}
         entries[new.entry.name] = new.entry
         locals_ |= _locals(new)
     functions = (*helpers.values(), *(entries[name] for name in named))
-    return ir.Module(tuple(parameters.items()), functions, documentation, len(named))
+    program = ir.Module(tuple(parameters.items()), functions, documentation, len(named))
+    return state.put_into(program, parameters, events) if state.variables or state.handlers else program
+
+
+def _with_state(
+    state: ProgramState, part: ir.Module, helpers: Mapping[str, ir.Function]
+) -> tuple[ProgramState, ir.Module]:
+    """Add the part's state, and return the part with the names that its state then has. Raises NotMerged."""
+    state, changed = merged(state, ProgramState.of(part), cells_read(part, part.entries), helpers)
+    part = replace(part, functions=tuple(with_names(function, changed) for function in part.functions))
+    if any(helpers.get(helper.name, helper) != helper for helper in part.helpers):
+        raise NotMerged("a helper reads the state of two functions")
+    return state, part
 
 
 def _renamed(
@@ -64,56 +88,22 @@ def _renamed(
     of_module = {*reserved, *parameters, *helpers}
     changed: dict[str, str] = {}
     for name in sorted(_locals(part) & of_module):
-        changed[name] = _free(name, {*of_module, *locals_, *_all(part), *changed.values()})
+        changed[name] = free_name(name, {*of_module, *locals_, *_all(part), *changed.values()})
     for name, value in part.parameters:
         is_known = parameters.get(name) == value and name in parameters
         if not is_known and name in {*of_module, *locals_}:
-            changed[name] = _free(name, {*of_module, *locals_, *_all(part), *changed.values()})
+            changed[name] = free_name(name, {*of_module, *locals_, *_all(part), *changed.values()})
     for helper in part.helpers:
-        if helpers.get(helper.name) == _with_names(helper, changed):
+        if helpers.get(helper.name) == with_names(helper, changed):
             continue
         if helper.name in {*of_module, *locals_}:
-            changed[helper.name] = _free(helper.name, {*of_module, *locals_, *_all(part), *changed.values()})
+            changed[helper.name] = free_name(helper.name, {*of_module, *locals_, *_all(part), *changed.values()})
     return replace(
         part,
         parameters=tuple((changed.get(name, name), value) for name, value in part.parameters),
-        functions=tuple(_with_names(function, changed) for function in part.functions),
+        functions=tuple(with_names(function, changed) for function in part.functions),
+        variables=tuple(with_other_name(variable, changed) for variable in part.variables),
     )
-
-
-def _with_names(function: ir.Function, changed: Mapping[str, str]) -> ir.Function:
-    """Return the function with parameters, helpers, arguments and locals renamed."""
-
-    def change(e: ir.Expression) -> ir.Expression:
-        match e:
-            case ir.Parameter(name) | ir.Local(name):
-                return replace(e, name=changed.get(name, name))
-            case ir.Call(name):
-                return replace(e, function=changed.get(name, name))
-            case _:
-                return e
-
-    body = _with_targets(in_block(function.body, lambda e: from_below(e, change)), changed)
-    arguments = tuple(changed.get(name, name) for name in function.arguments)
-    return replace(function, name=changed.get(function.name, function.name), arguments=arguments, body=body)
-
-
-def _with_targets(body: tuple[ir.Statement, ...], changed: Mapping[str, str]) -> tuple[ir.Statement, ...]:
-    """Return the statements with their assignment targets renamed."""
-    made: list[ir.Statement] = []
-    for statement in body:
-        match statement:
-            case ir.Assign(name):
-                made.append(replace(statement, name=changed.get(name, name)))
-            case ir.If(_, then, otherwise):
-                then, otherwise = _with_targets(then, changed), _with_targets(otherwise, changed)
-                made.append(replace(statement, then=then, otherwise=otherwise))
-            case ir.Loop(name, body=inner):
-                inner = _with_targets(inner, changed)
-                made.append(replace(statement, name=changed.get(name, name), body=inner))
-            case _:
-                made.append(statement)
-    return tuple(made)
 
 
 def _locals(part: ir.Module) -> set[str]:
@@ -125,17 +115,6 @@ def _locals(part: ir.Module) -> set[str]:
 def _all(part: ir.Module) -> set[str]:
     own = {name for name, _ in part.parameters} | {function.name for function in part.functions}
     return own | _locals(part)
-
-
-def _free(name: str, used_names: Iterable[str]) -> str:
-    """Return the name, with a numeric suffix if it is taken."""
-    reserved = set(used_names)
-    stem = name.rstrip("0123456789").rstrip("_") or name
-    number, free = 2, name
-    while free in reserved:
-        free = f"{stem}_{number}"
-        number += 1
-    return free
 
 
 _TRIES = 20
@@ -168,7 +147,7 @@ class SeveralBreeder:
         return Genomes(policy, parts)
 
     def _written(self, policy: Policy, name: str) -> str:
-        return emit_source(part_of(policy.program, name), self._alone[name].signature)
+        return emit_source(part_of(policy.program, name), self._alone[name].whole_interface)
 
     def write(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str = "") -> BredPolicy:
         """Write a valid policy unlike each of the parents, if any; `operator` as for `Breeder.write`."""
@@ -214,10 +193,11 @@ class SeveralBreeder:
     def _checked(self, parts: Sequence[ir.Module], done: str) -> BredPolicy | None:
         said = f"The offline generator (offline/evolve, not a language model) {done}."
         named = [declared.function for declared in (*self._task.others, self._task.signature)]
-        program = join(parts, named, self._task.whole_interface, f"Written by {said[0].lower()}{said[1:]}")
+        interface, events = self._task.whole_interface, [event.function for event in self._task.events]
         try:
-            return BredPolicy(said, check(emit_source(program, self._task.whole_interface), self._task))
-        except Rejected:
+            program = join(parts, named, interface, f"Written by {said[0].lower()}{said[1:]}", events)
+            return BredPolicy(said, check(emit_source(program, interface), self._task))
+        except (NotMerged, Rejected):
             return None
 
 
@@ -238,8 +218,10 @@ class OfflineEvolve:
     the `seed`, `proposal`, `turn`, `parents` and `operator` of its request. Safe to call from many threads.
     """
 
-    def __init__(self, task: Task) -> None:
-        self._breeder: _Breeder = SeveralBreeder(task) if task.others else Breeder(vocabulary(task))
+    def __init__(self, task: Task, state: bool = False) -> None:
+        """Prepare to write policies of the task; with `state`, they may also handle its events."""
+        offered = task if state else replace(task, events=())
+        self._breeder: _Breeder = SeveralBreeder(offered) if task.others else Breeder(vocabulary(offered))
         self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # proposals of a round share parents
 
     @property

@@ -106,6 +106,8 @@ class _Inference:
                 return self.alike(e, [self.of(then), self.of(otherwise)])
             case ir.Operate():
                 return self.operation(e)
+            case ir.Element():
+                return None  # any number is an index
             case _:
                 for part in ir.children(e):
                     self.of(part)

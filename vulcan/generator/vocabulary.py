@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from vulcan.anvil import ir
 from vulcan.anvil.grammar.grammar import Scope
 from vulcan.generator.units import Unit, Units, declared_units, on_result_scale
-from vulcan.task import Entity, Feature, Global, History, Rank, Scalar, Task, Value
+from vulcan.task import Entity, Event, Feature, Global, History, Rank, Scalar, Task, Value
 
 Kind = Literal["entity", "global", "clock", "instant", "history", "scale", "flag"]
 
@@ -35,12 +35,30 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
+class EventVocabulary:
+    """What a handler of an event may read; `key` is the feature that identifies the entity, if it may be hashed."""
+
+    event: Event
+    words: Vocabulary
+    key: str | None
+
+    @property
+    def name(self) -> str:
+        return self.event.function
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return tuple(argument.name for argument in self.event.arguments)
+
+
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The atoms of a task, and the features that have statistics.
 
     `streamed` maps features whose observations are worth tracking to the scope in which a statistic can stand in for
     the feature's current value; `ranked` are the features by which all live entities can be compared. `key` is the
-    feature that identifies an entity, where it can be looked for among those observed.
+    feature that identifies an entity, where it can be looked for among those observed. `events` are those of the task,
+    with what their handlers may read.
     """
 
     task: Task
@@ -49,6 +67,7 @@ class Vocabulary:
     streamed: Mapping[str, Scope]
     ranked: tuple[str, ...]
     key: str | None
+    events: tuple[EventVocabulary, ...] = ()
 
     def of(self, *kinds: Kind) -> list[Atom]:
         return [atom for atom in self.atoms if atom.kind in kinds]
@@ -110,7 +129,21 @@ def vocabulary(task: Task) -> Vocabulary:
         streamed,
         ranked=readable if is_population else (),
         key=f"{entity.name}.{entity.key}" if entity is not None and is_population else None,
+        events=tuple(known for event in task.events if (known := _of_event(task, event)) is not None),
     )
+
+
+def _of_event(task: Task, event: Event) -> EventVocabulary | None:
+    """Return the vocabulary of an event's handler; None if it is shown nothing that can be read."""
+    shown = Value(event.function, event.arguments, event.returns)
+    try:
+        words = vocabulary(replace(task, signature=shown, others=(), events=(), properties=()))
+    except ValueError:
+        return None
+    entity = shown.entity
+    key = f"{entity.name}.{entity.key}" if entity is not None else None
+    blind = {q.subject for q in task.properties if q.kind == "independent" and q.required}
+    return EventVocabulary(event, words, key if key not in blind else None)
 
 
 def _kinds(task: Task, declared: Mapping[str, Feature]) -> dict[str, Kind]:

@@ -410,7 +410,7 @@ class _Build:
         )
 
     def _own_policies(self) -> list[LibraryMember]:
-        """Return the policies shipped with the task: the fallbacks where baselines cannot run."""
+        """Return the policies shipped with the task that have no state: the fallbacks where baselines cannot run."""
         found = []
         for name, source in self._task.seed_policies().items():
             try:

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vulcan.anvil import Policy, Rejected, check, ir
+from vulcan.anvil.rewrite.dead_code import without_writes
 from vulcan.anvil.rewrite.optimize import ONE, ZERO, cleaned
 from vulcan.anvil.rewrite.traversal import places, program_size, replaced
 from vulcan.anvil.unparse import emit_source
 from vulcan.searches.tuning import Evaluate
 from vulcan.task import Task
 
-Cut = tuple[ir.Statement | ir.Expression, ir.Expression | str]
+Cut = tuple[ir.Statement | ir.Expression | ir.Function, ir.Expression | str]
 """The part cut, and its replacement: the same cut of a changed program is equal to it."""
 
 _Statements = tuple[ir.Statement, ...]
@@ -27,13 +28,24 @@ def cuts(program: ir.Module) -> Iterator[tuple[Cut, ir.Module]]:
 
     A statement is dropped, or a branch replaces its `if`; an expression becomes one of its operands, loses one of many
     (`min`, `max`, `and`, `or`), or becomes 0 or 1 if it is a condition, an alternative, an argument, one side of a
-    comparison or all of a statement.
+    comparison or all of a statement. A handler is dropped, or state is replaced by what it starts with.
     """
+    yield from _of_state(program)
     for index, function in enumerate(program.functions):
         for cut, body in _of_block(function.body):
             functions = list(program.functions)
             functions[index] = replace(function, body=body)
             yield cut, replace(program, functions=tuple(functions))
+
+
+def _of_state(program: ir.Module) -> Iterator[tuple[Cut, ir.Module]]:
+    for handler in program.handlers:
+        functions = tuple(f for f in program.functions if f is not handler)
+        yield (handler, "dropped"), replace(program, functions=functions, handled=program.handled - 1)
+    for variable in program.variables:
+        handlers = tuple(replace(f, body=without_writes(f.body, {variable.name})) for f in program.handlers)
+        functions = (*program.helpers, *handlers, *program.entries)
+        yield (ir.Cell(variable.name), "initial"), replace(program, functions=functions)
 
 
 def _of_block(body: _Statements) -> Iterator[tuple[Cut, _Statements]]:
@@ -53,6 +65,12 @@ def _of_statement(statement: ir.Statement) -> Iterator[tuple[Cut, ir.Statement]]
         case ir.Assign() | ir.Return():
             for cut, value in _of_expression(statement.value):
                 yield cut, replace(statement, value=value)
+        case ir.Write():
+            for cut, value in _of_expression(statement.value):
+                yield cut, replace(statement, value=value)
+            if statement.index is not None:
+                for cut, index in _of_expression(statement.index):
+                    yield cut, replace(statement, index=index)
         case ir.If():
             for cut, test in _of_expression(statement.test, is_value=False):
                 yield cut, replace(statement, test=test)

@@ -339,8 +339,7 @@ class Study:
 
     def _score_seed_policies(self) -> None:
         """Score the task's own policies fully, as round 0: the first proposals build on them."""
-        seeds = list(self.task.seed_policies().items())
-        for number, (name, source) in enumerate(seeds, 1):
+        for number, (name, source) in enumerate(self._seed_policies.items(), 1):
             if number in self.record.proposals:
                 continue
             reading = parse_source(source, self.task)
@@ -356,8 +355,12 @@ class Study:
             self._emit(CandidateProposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
 
     @cached_property
+    def _seed_policies(self) -> dict[str, str]:
+        return self.task.seed_policies(state=bool(self.task.events))
+
+    @cached_property
     def _first_number(self) -> int:
-        return 1 + len(self.task.seed_policies())
+        return 1 + len(self._seed_policies)
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)

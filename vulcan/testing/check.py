@@ -90,7 +90,7 @@ class Subject:
     def seeds(self) -> dict[str, Policy]:
         """The same policies, checked; only for tasks in the policy language. Raises CheckFailed."""
         found = {}
-        for name, source in self.task.seed_policies().items():
+        for name, source in self.task.seed_policies(state=True).items():
             try:
                 found[name] = check(source, self.task)
             except Rejected as rejected:

@@ -13,10 +13,17 @@ from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import Instance, OffersDecisions, OffersRungs, decisions_of, rungs_of
 from vulcan.scoring.evaluator_child import plain_signature
 from vulcan.searches.scorer import Scorer
-from vulcan.task import Task, Value
+from vulcan.task import Feature, Task, Value
 from vulcan.terminal_text import count
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Measured, Subject
-from vulcan.testing.range_probe import Violations, WatchedPolicy, features_with_statistics, reading_everything
+from vulcan.testing.range_probe import (
+    Violations,
+    WatchedPolicy,
+    answering,
+    features_with_statistics,
+    reading_everything,
+    with_handler,
+)
 
 _SPLITS = ("train", "validation", "test")
 
@@ -235,21 +242,51 @@ def features(subject: Subject) -> str:
             subject.evaluate(watched, instance)
         seen.collect()
         looks += seen.checks
-        for name, times in seen.count.items():
-            feature = declared[name]
-            shown = seen.value[name]
-            inside = feature.low <= shown <= feature.high
-            wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
-            raise CheckFailed(
-                f"{name} was {shown!r}, which {wrong} ({times} of {seen.checks} looks at features)",
-                "declare its actual range, or keep the evaluator within the declared one: "
-                "proofs and warnings rely on it",
-            )
+        _check_ranges(seen, declared)
     if not looks:
         raise CheckFailed(
             "no feature was ever shown to a policy", "have `evaluate` call the policy, and decide by what it returns"
         )
     return f"{looks} looks"
+
+
+def _check_ranges(seen: Violations, declared: Mapping[str, Feature]) -> None:
+    for name, times in seen.count.items():
+        feature = declared[name]
+        shown = seen.value[name]
+        inside = feature.low <= shown <= feature.high
+        wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
+        raise CheckFailed(
+            f"{name} was {shown!r}, which {wrong} ({times} of {seen.checks} looks at features)",
+            "declare its actual range, or keep the evaluator within the declared one: proofs and warnings rely on it",
+        )
+
+
+def events(subject: Subject) -> str:
+    """Check that each declared event is reported to policies that handle it, with features in their ranges."""
+    task = subject.task
+    counts: Counter[str] = Counter()
+    for event in task.events:
+        decided = [policy.source for policy in subject.seeds.values()]
+        decided += [answering(task, answer) for answer in ("read", "-read", "0.0")]
+        for source in decided:  # some events follow from some decisions only
+            policy = _check_own(with_handler(check(source, task), event), task)
+            seen = Violations()
+            watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
+            for instance in subject.searched:
+                subject.evaluate(watched, instance)
+            seen.collect()
+            _check_ranges(seen, dict(task.whole_interface.features()))
+            counts[event.function] += seen.events.get(event.function, 0)
+            if counts[event.function]:
+                break
+        else:
+            raise CheckFailed(
+                f"the event {event.function!r} is never reported: no policy's handler of it is called",
+                f"call `handle({event.function!r}, features, key)` of the policy's reference when it happens, or "
+                "declare no such event",
+            )
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "the task declares none"
 
 
 def statistics(subject: Subject) -> str:
@@ -361,10 +398,8 @@ def objective(subject: Subject) -> str:
             first = scores
             _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "bound"])
             if len(set(scores.values())) < 2:
-                raise CheckFailed(
-                    f"the objective {declared.name!r} gives every policy the same score",
-                    "have it depend on the metrics",
-                )
+                problem = f"the objective {declared.name!r} gives every policy the same score"
+                raise CheckFailed(problem, "have it depend on the metrics")
     if "bound" not in known.values():
         ranked = ", ".join(sorted(first, key=lambda who: -first[who]))
         return f"no bound is declared, and higher must be better: see whether this is from best to worst: {ranked}"

@@ -19,8 +19,8 @@ import numpy as np
 from vulcan.anvil import Layout, Policy, ir
 from vulcan.anvil.interpreter import Features, Reference
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.policy import PolicyFunction
-from vulcan.task import Feature, Signature, Task
+from vulcan.anvil.policy import PolicyFunction, interface_of
+from vulcan.task import Event, Feature, Signature, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
@@ -33,7 +33,8 @@ _serial = itertools.count()
 class Violations:
     """The range violations of each feature: their number, and one value.
 
-    `events` counts what statistics took in: under "" the events, under its name each occasion. `asked` and `known`
+    `events` counts what statistics took in: under "" the events, under its name each occasion; and, under the name of
+    its handler, each event that the policy was told of. `asked` and `known`
     count the calls for an entity in plain Python, and those for one that was observed before.
     """
 
@@ -122,6 +123,10 @@ class WatchedPolicy(Policy):
             occasion: watch(address, {n: declared[n] for n, o in occasions.items() if o == occasion}, "void", occasion)
             for occasion, address in native.occasions.items()
         }
+        made.events = {
+            name: watch(address, dict(self.task.event(name).features()), "void", name)
+            for name, address in native.events.items()
+        }
         return made
 
 
@@ -142,7 +147,7 @@ class WatchedReference(Reference):
     """A policy as a Python callable that records range violations."""
 
     def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations, seed: int = 0) -> None:
-        super().__init__(program, plan, task.interface, seed)
+        super().__init__(program, plan, interface_of(task, program), seed)
         self._task = task
         self._seen = seen
         self._occasions_of = task.interface.occasions
@@ -171,6 +176,7 @@ class WatchedReference(Reference):
 
     def handle(self, event: str, features: Features, key: Hashable = None) -> dict[str, float]:
         self._look(dict(self._task.event(event).features()), features)
+        self._seen.observed(event)
         return super().handle(event, features, key)
 
     def _asked(self, key: Hashable) -> None:
@@ -270,14 +276,41 @@ def reading_everything(declared: Signature, answer: str, statistic: str = "") ->
 
     With `statistic`, such as `.ewma(0.5)`, it reads that of each feature that has statistics.
     """
-    arguments = ", ".join(argument.name for argument in declared.arguments)
-    lines = [f"def {declared.function}({arguments}):", "    total = 0.0"]
+    lines = [_head(declared), "    total = 0.0"]
     with_statistics = set(features_with_statistics(declared))
     for name, _ in declared.features():
         lines.append(f"    total = total + {name}{statistic if name in with_statistics else ''}")
     # reads must affect the result, or they are optimised away
     lines += ["    if total > 1e299:", "        return 0.5", f"    return {answer}"]
     return "\n".join(lines) + "\n"
+
+
+SET = 1000.0
+"""What a handler of a conformance check sets each control to, as far as its range allows."""
+
+
+def with_handler(policy: Policy, event: Event) -> str:
+    """Return the policy's source with a handler that reads every feature and sets every control, if it has none."""
+    if event.function in [handler.name for handler in policy.program.handlers]:
+        return policy.source
+    lines = [_head(event), "    sum_of_all = 0.0"]
+    lines += [f"    sum_of_all = sum_of_all + {name}" for name, _ in event.features()]
+    for control in event.controls:
+        lines += [f"    {control.name}.{f.name} = {min(max(SET, f.low), f.high)!r}" for f in control.features]
+    return policy.source.rstrip() + "\n\n\n" + "\n".join(lines) + "\n"
+
+
+def answering(task: Task, answer: str) -> str:
+    """Return the source of a policy whose functions return `answer`, an expression in `read`, a feature."""
+    lines: list[str] = []
+    for declared in task.functions:
+        read = next((name for name, _ in declared.features()), "1.0")
+        lines += [_head(declared), f"    read = {read}", f"    return {answer}"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(declared: Signature) -> str:
+    return f"def {declared.function}({', '.join(argument.name for argument in declared.arguments)}):"
 
 
 def features_with_statistics(declared: Signature) -> list[str]:

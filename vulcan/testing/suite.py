@@ -91,7 +91,7 @@ def seeds(subject: Subject) -> str:
             raise CheckFailed(
                 f"policies/{name}.py decides nothing: {policy.constant}", "have its result depend on a feature"
             )
-    return f"{len(task.seed_policies())} policies"
+    return f"{len(task.seed_policies(state=True))} policies"
 
 
 def properties(subject: Subject) -> str:
@@ -186,6 +186,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("features", "features are within their declared ranges", measurement_checks.features, _MEASURED),
     Check("statistics", "statistics take in what happens", measurement_checks.statistics, _MEASURED),
+    Check("events", "the events that it declares are reported", measurement_checks.events, _MEASURED),
     Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
     Check("objective", "higher scores are better", measurement_checks.objective, (*_MEASURED, "baselines", "metrics")),
     Check(

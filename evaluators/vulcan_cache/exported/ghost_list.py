@@ -12,6 +12,7 @@ class _GhostList:
         self._left: dict[object, tuple[float, float, float]] = {}  # departures before, count, time; oldest first
         self._departures = 0.0
         self._oldest = 1.0
+        self._fields: dict[object, tuple[float, ...]] = {}  # with state
 
     def contains(self, identity: object) -> float:
         return 1.0 if identity in self._left else 0.0
@@ -35,3 +36,13 @@ class _GhostList:
             if self._left[first][0] >= self._oldest:
                 break
             del self._left[first]
+            self._fields.pop(first, None)  # with state
+
+    def fields(self, identity: object) -> "tuple[float, ...] | None":  # with state
+        """The fields that a remembered object left with."""
+        return self._fields.get(identity)
+
+    def keep(self, identity: object, fields: "tuple[float, ...]") -> None:  # with state
+        """The object leaves with these fields, and is remembered or not."""
+        if identity in self._left:
+            self._fields[identity] = fields

@@ -46,6 +46,10 @@ class _CacheMapping:
         """The size of a value that is stored without one."""
         return 1 if self._getsizeof is None else self._getsizeof(value)
 
+    def seed(self, seed):  # with state
+        """Start the policy's random numbers with a whole number; they start with that of the search."""
+        self._state.seed(seed)
+
     # Requests
 
     def request(self, key, size=1):

@@ -15,16 +15,19 @@ class _RankedCache(_CacheMapping):
             raise ValueError(f"mechanism must be 'sample' or 'heap', not {mechanism!r}")
         self._policy = policy
         self._mechanism = _Heap(policy) if mechanism == "heap" else _Sample(policy, sample_size, sample_seed)
+        self.seed(sample_seed)  # with state
 
     def _tick(self, now):
         self._policy.now = self._policy.ghost.now = now
 
     def _touch(self, obj):
         self._policy.update(obj)
+        self._state.on_hit(self._policy.now, obj, self._policy.ghost)  # with state
         self._mechanism.touch(obj)
 
     def _let_in(self, key, value, size):
         obj = self._policy.new(key, self._identity(key), float(size))
+        self._miss(obj)  # with state
         victim = self._mechanism.lowest() if self._state.used + size > self._capacity else None
         if not self._policy.admits(obj, victim):
             return False
@@ -33,11 +36,21 @@ class _RankedCache(_CacheMapping):
             victim = None
         self._keep(obj, value)
         self._policy.enter(obj)
+        self._state.on_insert(self._policy.now, obj, self._policy.ghost)  # with state
         self._mechanism.add(obj)
         return True
 
+    def _miss(self, obj):  # with state
+        """The object was missed; it has the fields that it left with, if the ghost list remembers it."""
+        now, ghost = self._policy.now, self._policy.ghost
+        if (fields := ghost.fields(obj.id)) is not None:
+            obj.resume(fields)
+            self._state.on_ghost_hit(now, obj, ghost)
+        self._state.on_miss(now, obj, ghost)
+
     def _evict(self, obj=None):
         obj = obj or self._mechanism.lowest()
+        self._state.on_evict(self._policy.now, obj, self._policy.ghost)  # with state
         evicted_priority = obj.priority
         if self._policy.asks_ghost:
             self._policy.ghost.remember(obj.id, obj.count, self._state.objects)
@@ -46,4 +59,5 @@ class _RankedCache(_CacheMapping):
         return obj.key, value
 
     def _forget(self, obj):
+        self._policy.ghost.keep(obj.id, obj.fields())  # with state
         self._mechanism.remove(obj)

@@ -1,8 +1,9 @@
 """Kernel of the mechanism `queues`: up to four FIFO queues and a ghost list; the policy decides where objects go.
 
 A queue is a ring of links with a sentinel behind the objects: what follows the sentinel is the queue's tail, where
-objects leave, and what precedes it is the head, where they come. The ghost list is one more queue. `links` has two
-numbers per object, then two for each sentinel: the next towards the head, and the next towards the tail.
+objects leave, and what precedes it is the head, where they come. The two ghost lists are queues more; only what
+`on_room` chooses is put on the second. `links` has two numbers per object, then two for each sentinel: the next towards
+the head, and the next towards the tail.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from vulcan_cache.queue_layout import (
     COUNT,
     EVICTIONS,
     GHOST,
+    GHOST_LISTS,
+    GHOSTS_IN,
     HITS,
     INSERTION,
     LAST_ACCESS,
@@ -43,8 +46,13 @@ from vulcan_cache.queue_layout import (
     OBJECTS_IN,
     QUEUE,
     QUEUES,
+    ROOM_LIST,
+    ROOM_QUEUE,
     SIZE,
     SOURCE,
+    TAIL_ACCESS,
+    TAIL_ID,
+    TAIL_SIZE,
     USED,
     USED_IN,
 )
@@ -52,9 +60,14 @@ from vulcan_cache.queue_layout import (
 MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
 
+NEARER = AHEAD // U(2)
+
 _GHOST = U(GHOST)
 _FORGET = -1
 _NOWHERE = 0
+_REFUSE = -1  # of `room.queue`
+_NO_LIST, _FIRST_LIST = 0, 1  # of `room.list`
+_BYTES = types.Array(types.uint8, 1, "C")
 
 
 @helper
@@ -136,31 +149,71 @@ def _take(globals_, records, links, key, queue, weight):
 
 
 @helper
-def _remember(globals_, records, statistics, width, links, objects, key, count, now, ghosts, share, weight, on_forget):
-    """Put an object on the ghost list, from whose tail others are pushed out. Gives the bytes that are listed then."""
+def _list_of(lists, key):
+    """Return the number of the ghost list that an object is on."""
+    return U(lists[key]) if lists.shape[0] else U(_FIRST_LIST)
+
+
+@helper
+def _forget_oldest(globals_, records, statistics, width, links, objects, number, weight, on_forget):
+    """Push the longest listed object off a ghost list that is not empty."""
+    forgotten = U(links[_sentinel(objects, U(QUEUES) + number) << U(1)])
+    prefetch(records, U(links[forgotten << U(1)]) << U(3))  # of the one that will be forgotten next
+    tell(on_forget, globals_, records, statistics, width, forgotten)
+    _unlink(links, forgotten)
+    records[(forgotten << U(3)) | U(QUEUE)] = 0.0
+    globals_[U(GHOSTS_IN) + number] -= records[(forgotten << U(3)) | U(SIZE)] * weight
+
+
+@helper
+def _remember(
+    globals_, records, statistics, width, links, lists, objects, key, number, count, now, share, weight, on_forget
+):
+    """Put an object on a ghost list, from whose tail others are pushed out."""
     at = key << U(3)
     size = records[at | U(SIZE)] * weight
     if size <= share:
-        sentinel = _sentinel(objects, _GHOST)
-        while ghosts + size > share:
-            forgotten = U(links[sentinel << U(1)])
-            tell(on_forget, globals_, records, statistics, width, forgotten)
-            _unlink(links, forgotten)
-            records[(forgotten << U(3)) | U(QUEUE)] = 0.0
-            ghosts -= records[(forgotten << U(3)) | U(SIZE)] * weight
+        while globals_[U(GHOSTS_IN) + number] + size > share:
+            _forget_oldest(globals_, records, statistics, width, links, objects, number, weight, on_forget)
         records[at | U(LEFT_COUNT)] = count
         records[at | U(LEFT_AT)] = now
         records[at | U(QUEUE)] = float(GHOST)
-        _link(links, sentinel, key)
-        ghosts += size
-    return ghosts
+        _link(links, _sentinel(objects, U(QUEUES) + number), key)
+        globals_[U(GHOSTS_IN) + number] += size
+        if lists.shape[0]:
+            lists[key] = np.uint8(number)
+
+
+@helper
+def _show_tails(globals_, records, links, objects, tails):
+    """Set what the policy reads of the objects at the tails; where there is none, -1, no bytes and the time."""
+    queue = U(1)
+    while queue <= U(QUEUES):
+        oldest = U(links[_sentinel(objects, queue) << U(1)])
+        is_empty = oldest >= objects
+        globals_[U(TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
+        if (tails >> queue) & U(1):
+            record = oldest << U(3)
+            globals_[U(TAIL_SIZE) + queue] = 0.0 if is_empty else records[record | U(SIZE)]
+            globals_[U(TAIL_ACCESS) + queue] = globals_[NOW] if is_empty else records[record | U(LAST_ACCESS)]
+        queue += U(1)
+
+
+@helper
+def _control(globals_, slot, low, high):
+    """Return what a handler has set, rounded and within its bounds."""
+    return np.int64(math.floor(min(max(globals_[slot], low), high) + 0.5))
 
 
 @policy_kernel(
-    17,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
+    18,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
+    types.uint64,  # 1 if the policy reads anything of the objects at the tails, with a bit for each queue whose records
+    types.boolean,  # whether it reads that at hits too
+    types.boolean,  # whether a hit may move an object
     FLOATS,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
+    _BYTES,  # the ghost list that each object was put on; empty if there is only one
 )
 def queues(
     policy,
@@ -175,25 +228,30 @@ def queues(
     capacity,
     measure_from,
     is_fixed,
+    tails,
+    shows_at_hits,
+    moves_at_hits,
     shares,
     links,
+    lists,
 ):
     """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
     share, insert, hit, tail, keep, enter, update, leave = policy[:8]
-    on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, on_move, on_forget, release = policy[8:]
-    handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | release
-    count = U(links.shape[0] // 2 - GHOST - 1)
+    on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, on_move, on_forget, on_room, release = policy[8:]
+    handles = (
+        on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | on_room | release
+    )
+    count = U(links.shape[0] // 2 - GHOST - GHOST_LISTS)
     room = float(capacity)
     globals_[CAPACITY] = room
     globals_[LISTED] = float(GHOST)
     queue = U(0)
-    while queue <= _GHOST:
+    while queue < _GHOST + U(GHOST_LISTS):
         node = _sentinel(count, queue)
         links[node << U(1)] = links[(node << U(1)) | U(1)] = np.uint32(node)
         queue += U(1)
     _ask_shares(share, globals_, records, statistics, shares)
     residents = moves = 0
-    ghosts = 0.0
     evicted = U(0)
     misses = missed_bytes = bypassed = 0
     end = U(objects.shape[0])
@@ -203,6 +261,10 @@ def queues(
             ahead = U(objects[r + AHEAD])
             prefetch(links, ahead << U(1))
             fetch_object(records, statistics, width, ahead)
+            if moves_at_hits:  # its neighbours, by its links, which have been fetched
+                nearer = U(objects[r + NEARER]) << U(1)
+                prefetch(links, U(links[nearer]) << U(1))
+                prefetch(links, U(links[nearer | U(1)]) << U(1))
         key = U(objects[r])
         at = key << U(3)
         now = time_of(times, r)
@@ -212,18 +274,25 @@ def queues(
         to = np.int64(_NOWHERE)
         needed = 0.0  # bytes for the object that is admitted
         filled = U(0)  # the queues that a hit has put something into, one bit each
+        asks = False  # the policy has a say in how room is made
         if holder > U(0) and holder != _GHOST:
             records[at | U(COUNT)] += 1.0
             records[at | U(HITS)] += 1.0
             records[at | U(LAST_ACCESS)] = now
+            if shows_at_hits:
+                _show_tails(globals_, records, links, count, tails)
             if update != 0:
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:
                 tell(on_hit, globals_, records, statistics, width, key)
             to = _answer(hit, globals_, records, statistics, width, key, 0.0)
             if to != _NOWHERE:
-                _take(globals_, records, links, key, holder, weight)
-                _put(globals_, records, links, count, key, U(to), weight)
+                if U(to) == holder:
+                    _unlink(links, key)
+                    _link(links, _sentinel(count, holder), key)
+                else:
+                    _take(globals_, records, links, key, holder, weight)
+                    _put(globals_, records, links, count, key, U(to), weight)
                 if handles:
                     globals_[SOURCE] = float(np.int64(holder))
                     tell(on_move, globals_, records, statistics, width, key)
@@ -234,7 +303,7 @@ def queues(
             if fits:
                 if holder == _GHOST:  # it stays known as a ghost until it has entered
                     _unlink(links, key)
-                    ghosts -= records[at | U(SIZE)] * weight
+                    globals_[U(GHOSTS_IN) + _list_of(lists, key)] -= records[at | U(SIZE)] * weight
                 records[at | U(SIZE)] = size
                 records[at | U(COUNT)] = 1.0
                 records[at | U(HITS)] = 0.0
@@ -246,6 +315,7 @@ def queues(
                 to = _answer(insert, globals_, records, statistics, width, key, -1.0)
                 if to > _NOWHERE:
                     needed = size * weight
+                    asks = on_room != 0
                 else:
                     evicted = with_one_more(evicted, key)
                     known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
@@ -255,17 +325,51 @@ def queues(
                     if to != _FORGET:
                         if not is_fixed:
                             _ask_shares(share, globals_, records, statistics, shares)
-                        ghosts = _remember(
-                            globals_, records, statistics, width, links, count, key, known + 1.0, now, ghosts,
-                            shares[0], weight, on_forget,
+                        _remember(
+                            globals_, records, statistics, width, links, lists, count, key, U(_FIRST_LIST),
+                            known + 1.0, now, shares[0], weight, on_forget,
                         )  # fmt: skip
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
                 bypassed += needed == 0.0
         shrinking = U(0)
-        has_shrunk = False
-        while filled != U(0) or globals_[USED] + needed > room:
+        asks_again = asks  # where the object goes: `on_room` may have changed the state, or the queues have changed
+        number = np.int64(_FIRST_LIST)
+        while asks or filled != U(0) or globals_[USED] + needed > room:
+            if asks:
+                globals_[ROOM_QUEUE] = 0.0
+                globals_[ROOM_LIST] = float(_FIRST_LIST)
+                if tails != U(0):
+                    _show_tails(globals_, records, links, count, tails)
+                tell(on_room, globals_, records, statistics, width, key)
+                chosen = _control(globals_, ROOM_QUEUE, float(_REFUSE), float(QUEUES + GHOST_LISTS))
+                number = _control(globals_, ROOM_LIST, float(_NO_LIST), float(GHOST_LISTS))
+                if chosen == _REFUSE:
+                    evicted = with_one_more(evicted, key)
+                    known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
+                    tell(on_refuse, globals_, records, statistics, width, key)
+                    records[at | U(QUEUE)] = 0.0
+                    if number != _NO_LIST:
+                        if not is_fixed:
+                            _ask_shares(share, globals_, records, statistics, shares)
+                        _remember(
+                            globals_, records, statistics, width, links, lists, count, key, U(number),
+                            known + 1.0, now, shares[0], weight, on_forget,
+                        )  # fmt: skip
+                    bypassed += r >= U(measure_from)
+                    needed = 0.0
+                    break
+                if chosen > QUEUES and globals_[U(GHOSTS_IN - QUEUES) + U(chosen)] > 0.0:
+                    listed = U(chosen - QUEUES)
+                    _forget_oldest(globals_, records, statistics, width, links, count, listed, weight, on_forget)
+                    continue
+                if _NOWHERE < chosen <= QUEUES and globals_[U(OBJECTS_IN) + U(chosen)] > 0.0:
+                    shrinking = U(chosen)
+                    if not is_fixed:
+                        _ask_shares(share, globals_, records, statistics, shares)
+                elif globals_[USED] + needed <= room:
+                    break
             if shrinking == U(0) or filled != U(0) or globals_[U(OBJECTS_IN) + shrinking] == 0.0:
                 if not is_fixed:
                     _ask_shares(share, globals_, records, statistics, shares)
@@ -275,7 +379,7 @@ def queues(
                         break
                 else:
                     shrinking = _to_shrink(globals_, shares)
-            has_shrunk = True
+            asks_again = True
             victim = U(links[_sentinel(count, shrinking) << U(1)])
             place = victim << U(3)
             fetch_object(records, statistics, width, U(links[victim << U(1)]))
@@ -303,19 +407,21 @@ def queues(
                 residents -= 1
                 evicted = with_one_more(evicted, victim)
                 records[place | U(QUEUE)] = 0.0
-                if goes != _FORGET:
-                    ghosts = _remember(
-                        globals_, records, statistics, width, links, count, victim, records[place | U(COUNT)], now,
-                        ghosts, shares[0], weight, on_forget,
+                if goes != _FORGET and number != _NO_LIST:
+                    _remember(
+                        globals_, records, statistics, width, links, lists, count, victim, U(number),
+                        records[place | U(COUNT)], now, shares[0], weight, on_forget,
                     )  # fmt: skip
                 shrinking = U(0)
         if needed > 0.0:
-            if has_shrunk:
+            if asks_again:
                 to = max(_answer(insert, globals_, records, statistics, width, key, -1.0), np.int64(1))
             globals_[USED] += needed
             globals_[OBJECTS] += weight
             residents += 1
             _put(globals_, records, links, count, key, U(to), weight)
+            if shows_at_hits:
+                _show_tails(globals_, records, links, count, tails)
             if enter != 0:
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:

@@ -55,9 +55,26 @@ SHOWN = (
     PERIOD_MS,
     DECISIONS,  # a hash of what was decided, as a float64 below 2**53
     CALLS,
+    # events
+    PACKET_SIZE,
+    SOJOURN,
+    CAPABLE,
+    MARKED,
+    OVERFLOWED,
+    DROP_REQUEST,  # what a handler has set, 0 if it has not
+    TIMER_REQUEST,
+    TIMER,  # when the policy's timer is due, ms
     OWN,
-) = range(33)
+) = range(41)
 
-LAYOUT = Layout(features={f"queue.{name}": Slot("globals", k) for k, name in enumerate(SHOWN)}, global_slots=OWN)
+PACKET_SHOWN = {"bytes": PACKET_SIZE, "sojourn_ms": SOJOURN, "ecn": CAPABLE, "marked": MARKED, "overflow": OVERFLOWED}
+"""The features of `packet`, which handlers of events are shown."""
+
+LAYOUT = Layout(
+    features={f"queue.{name}": Slot("globals", k) for k, name in enumerate(SHOWN)}
+    | {f"packet.{name}": Slot("globals", k) for name, k in PACKET_SHOWN.items()},
+    global_slots=OWN,
+    controls={"packet.drop": Slot("globals", DROP_REQUEST), "queue.timer_ms": Slot("globals", TIMER_REQUEST)},
+)
 
 RED, PIE, POLICY = 1, 2, 3

@@ -44,23 +44,24 @@ from vulcan_link.engine_state import (
 
 # Call of the bottleneck's queue manager by its address, so that the kernel is compiled once for all of them.
 
-ARRIVAL, DEPARTURE = 0, 1
+ARRIVAL, DEPARTURE, OVERFLOW = 0, 1, 2
 ADMIT, DROP, MARK = 0, 1, 2
 
 
 @intrinsic
-def call_manager(typing_context, address, link, settings, state, now, event, number):  # type: ignore[no-untyped-def]
-    """call_manager(its address, link, settings, its state's address, now, event, number) -> verdict
+def call_manager(typing_context, address, link, settings, state, now, event, number, capable):  # type: ignore[no-untyped-def]
+    """call_manager(its address, link, settings, its state's address, now, event, number, capable) -> verdict
 
-    `number` is the size of a packet that arrives, and the time that one waited which departs.
+    `number` is the size of a packet that arrives, and the time that one waited which departs; `capable` says whether
+    it can be marked. The verdict on a packet that departs may be to drop it; on one that overflows it has no effect.
     """
     whole = types.int64
-    signature = whole(whole, link, settings, whole, whole, whole, whole)
+    signature = whole(whole, link, settings, whole, whole, whole, whole, whole)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, integer = ir.IntType(8).as_pointer(), ir.IntType(64)
         zero = ir.Constant(integer, 0)
-        function = ir.FunctionType(integer, [byte, byte, byte, integer, integer, integer])
+        function = ir.FunctionType(integer, [byte, byte, byte, *[integer] * 4])
         return builder.call(
             builder.inttoptr(arguments[0], function.as_pointer()),
             [
@@ -137,14 +138,21 @@ def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
         count -= 1
         kept -= queue[link[HEAD] & (queue.shape[0] - 1), Q_BYTES]
     full = count >= settings[LIMIT_PACKETS] or kept + size > settings[LIMIT_BYTES]
+    capable = settings[m.ECN] == 1 and own[flow, m.CAPABLE_OF_ECN] == 1
     if full and not (idle and waiting == 0):
+        if settings[m.MANAGER_DROP] != 0:
+            call_manager(
+                settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, OVERFLOW, size, int(capable)
+            )
         own[flow, DROPPED] += 1
         own[flow, OUTSTANDING] -= 1
         return False
-    mark = 1 if settings[m.ECN] == 1 and waiting >= settings[MARK_PACKETS] and own[flow, m.CAPABLE_OF_ECN] == 1 else 0
+    mark = 1 if capable and waiting >= settings[MARK_PACKETS] else 0
     if settings[m.MANAGER] != 0:
-        verdict = call_manager(settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, ARRIVAL, size)
-        if verdict == MARK and own[flow, m.CAPABLE_OF_ECN] == 1:
+        verdict = call_manager(
+            settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, ARRIVAL, size, int(capable)
+        )
+        if verdict == MARK:
             mark = 1
         elif verdict != ADMIT:
             own[flow, DROPPED] += 1
@@ -206,9 +214,17 @@ def dequeue(link, queue, settings, own, now):
     """The next packet to be carried becomes CURRENT; returns False where there is none. CoDel as in RFC 8289, 5."""
     found = take(link, queue, settings, now)
     if settings[m.CODEL] == 0:
-        if settings[m.MANAGER] != 0 and found > 0:
-            waited = now - link[CURRENT + Q_TIME]
-            call_manager(settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, DEPARTURE, waited)
+        while settings[m.MANAGER] != 0 and found > 0:
+            waited, capable = now - link[CURRENT + Q_TIME], int(can_mark(link, settings, own))
+            verdict = call_manager(
+                settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, DEPARTURE, waited, capable
+            )
+            if verdict == MARK:
+                link[CURRENT + Q_MARK] = 1
+            if verdict != DROP:
+                break
+            drop_current(link, own)
+            found = take(link, queue, settings, now)
         return found > 0
     entering = link[DROPPING] == 0 and found == 2
     if found < 2:

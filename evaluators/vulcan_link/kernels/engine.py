@@ -157,7 +157,9 @@ _I3 = types.Array(types.int64, 3, "C")
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
 _SIGNATURE = types.int64(
-    types.UniTuple(types.int64, 3),  # addresses of the policy's score, update and end of a round trip; 0 for none
+    # addresses of the policy's score, update and end of a round trip, 0 for none, and whether it has handlers
+    types.Tuple((types.int64, types.int64, types.int64, types.boolean)),
+    _I1,  # addresses of these
     types.Array(types.int64, 1, "C", readonly=True),  # times of the link's trace
     types.Array(types.float64, 1, "C", readonly=True),  # its rates
     types.Array(types.int64, 1, "C", readonly=True),  # settings
@@ -205,6 +207,7 @@ def earliest(due, own, flows):
 @kernel(_SIGNATURE)
 def run(
     policy,
+    handlers,
     times,
     rates,
     settings,
@@ -306,7 +309,7 @@ def run(
         else:
             due[MAY_SEND] = NEVER
         if mine[m.ASK] >= 0 and int(flow[ALGORITHM]) == POLICY:
-            ask(mine, flow, policy, shown[f], spare, spare)
+            ask(mine, flow, policy, handlers, shown[f], spare, spare, source == ACK_ARRIVES)
         if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY):
             window_rate(flow)
 

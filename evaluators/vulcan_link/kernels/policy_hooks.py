@@ -17,6 +17,7 @@ from vulcan_link.flow_state import (
     CWND,
     IN_FLIGHT,
     LOST,
+    MARK,
     MARKED,
     MAX_RTT,
     MIN_RTT,
@@ -32,7 +33,16 @@ from vulcan_link.flow_state import (
     STARTED,
     TIMEOUT,
 )
-from vulcan_link.policy_state import SLOT
+from vulcan_link.policy_state import (
+    ON_ACK,
+    ON_ECN,
+    ON_LOSS,
+    ON_TIMEOUT,
+    ON_TIMER,
+    ON_WINDOW,
+    SLOT,
+    TIMER_AFTER,
+)
 from vulcan_link.scenario import MAX_PACKETS
 
 MIN_WINDOW = 2.0
@@ -50,6 +60,8 @@ ROUND_MIN = OWN + 38
 ROUND_MAX = OWN + 39
 ROUND_SUM = OWN + 40
 ROUND_SAMPLES = OWN + 41
+TIMER_DUE = OWN + 42  # us since the flow began, infinite while the policy's timer is off
+MAX_TIMER = float(1 << 40)
 
 _NOW = SLOT["state.now_us"]
 _CAUSE = SLOT["state.cause"]
@@ -85,13 +97,15 @@ _W_ECN = SLOT["window.ecn_packets"]
 _W_MIN = SLOT["window.min_rtt_us"]
 _W_AVG = SLOT["window.avg_rtt_us"]
 _W_MAX = SLOT["window.max_rtt_us"]
+_IN_SLOW_START = SLOT["flow.in_slow_start"]
+_TIMER = SLOT["flow.timer_us"]
 
 
 @function
 def begin(mine, flow, shown, ecn):
     """The flow begins."""
     flow[LAST_LOSS] = flow[ROUND_BEGAN] = flow[NOW]
-    flow[ROUND_MIN] = math.inf
+    flow[ROUND_MIN] = flow[TIMER_DUE] = math.inf
     mine[m.SLOW_START] = mine[m.SLOW_START_BY_MECHANISM]
     shown[_SSTHRESH] = MAX_WINDOW
     shown[_ECN] = ecn
@@ -143,7 +157,7 @@ def show(mine, flow, shown):
     """Write the features of `state`."""
     shown[_NOW] = math.floor((flow[NOW] - flow[STARTED]) / 1e3)
     shown[_CAUSE] = mine[m.ASK]
-    shown[_CWND] = math.floor(flow[CWND])
+    shown[_CWND] = max(math.floor(flow[CWND]), MIN_WINDOW)  # at a timeout it may be 1
     shown[_IN_FLIGHT] = flow[IN_FLIGHT]
     shown[_ACKED] = flow[ACKED]
     shown[_LOST] = flow[LOST]
@@ -181,24 +195,70 @@ def slow_start_continues(mine, flow):
     return True
 
 
+@function
+def show_flow(mine, flow, shown):
+    """Write the features of `flow`."""
+    due = flow[TIMER_DUE]
+    shown[_TIMER] = max(due - shown[_NOW], 0.0) if due < math.inf else 0.0
+    shown[_IN_SLOW_START] = 1.0 if mine[m.ASK] == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
+
+
+@function
+def handle(handler, mine, flow, shown, records, statistics):
+    """Call a handler, if there is one, and set the timer if it says so."""
+    if handler == 0:
+        return
+    show_flow(mine, flow, shown)
+    shown[TIMER_AFTER] = math.nan
+    call_event(handler, shown, records, 0, statistics, 0, 0.0)
+    after = shown[TIMER_AFTER]
+    if after >= 1.0:
+        flow[TIMER_DUE] = shown[_NOW] + min(math.floor(after), MAX_TIMER)
+    elif after < 1.0:
+        flow[TIMER_DUE] = math.inf
+
+
+@function
+def handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged):
+    """Call the policy's handlers of what has happened."""
+    cause = mine[m.ASK]
+    if flow[TIMER_DUE] <= shown[_NOW]:
+        flow[TIMER_DUE] = math.inf
+        handle(handlers[ON_TIMER], mine, flow, shown, records, statistics)
+    if over:
+        handle(handlers[ON_WINDOW], mine, flow, shown, records, statistics)
+    if acknowledged:
+        handle(handlers[ON_ACK], mine, flow, shown, records, statistics)
+    if cause == CONGESTION:
+        handle(handlers[ON_LOSS], mine, flow, shown, records, statistics)
+    elif cause == MARK:
+        handle(handlers[ON_ECN], mine, flow, shown, records, statistics)
+    elif cause == TIMEOUT:
+        handle(handlers[ON_TIMEOUT], mine, flow, shown, records, statistics)
+
+
 @helper
-def ask(mine, flow, policy, shown, records, statistics):
+def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     """Let the policy observe the event, and set the window to its answer if one is due."""
-    score, update, round_over = policy
+    score, update, round_over, handles = policy
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
+    if handles:
+        show_flow(mine, flow, shown)
     if over and round_over != 0:
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
         call_event(update, shown, records, 0, statistics, 0, 0.0)
-    shown_before = shown[_CWND]
+    if handles:
+        handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged)
+    before = math.floor(flow[CWND])
     if cause != ACKNOWLEDGEMENT:
         flow[LAST_LOSS] = flow[NOW]
         shown[_SSTHRESH] = max(math.floor(flow[IN_FLIGHT] / 2.0), MIN_WINDOW)
         mine[m.SLOW_START] = 0
     elif slow_start_continues(mine, flow) or (mine[m.CALLED] == 1 and not over):
-        note(mine, flow, shown, shown_before)
+        note(mine, flow, shown, before)
         return
     answer = clamped(call_score(score, shown, records, 0, statistics, 0, 0.0))
     mine[m.CALLS] += 1
@@ -211,7 +271,7 @@ def ask(mine, flow, policy, shown, records, statistics):
         flow[CWND] = answer
         if cause in (TIMEOUT, CONGESTION) or flow[SSTHRESH] == NO_THRESHOLD:
             flow[SSTHRESH] = answer
-    note(mine, flow, shown, shown_before)
+    note(mine, flow, shown, before)
 
 
 @function

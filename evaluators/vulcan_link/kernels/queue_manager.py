@@ -13,18 +13,20 @@ from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import carray, cfunc, helper, types
 from vulcan_link import engine_state as m
 from vulcan_link.aqm import layout as q
-from vulcan_link.kernels.bottleneck import ADMIT, ARRIVAL, DROP, MARK
+from vulcan_link.kernels.bottleneck import ADMIT, DEPARTURE, DROP, MARK, OVERFLOW
 
 ALPHA, BETA = 0.125, 1.25
 MAX_BURST_MS = 150.0
 FEW_BYTES = 2 * 1500.0
 DRAIN_BYTES = 16 * 1024.0
 """The rate at which the queue drains is measured again over this many bytes (RFC 8033, 5.1)."""
+MIN_TIMER_MS = 1.0
 
 _SIGNATURE = types.int64(
     types.CPointer(types.int64),
     types.CPointer(types.int64),
     types.CPointer(types.float64),
+    types.int64,
     types.int64,
     types.int64,
     types.int64,
@@ -39,11 +41,11 @@ def uniform(state):
 
 
 @helper
-def look(link, state, now):
-    """Write what the queue is like."""
+def look(link, state, now, leaving, leaving_bytes):
+    """Write what the queue is like, `leaving` packets that were just taken from it included."""
     state[q.NOW] = now
-    state[q.PACKETS] = link[m.TAIL] - link[m.HEAD]
-    state[q.BYTES] = link[m.WAITING_BYTES]
+    state[q.PACKETS] = link[m.TAIL] - link[m.HEAD] + leaving
+    state[q.BYTES] = link[m.WAITING_BYTES] + leaving_bytes
     if state[q.PACKETS] == 0.0:
         state[q.DELAY] = 0.0
     state[q.IDLE] = now - state[q.EMPTY_SINCE] if state[q.EMPTY_SINCE] >= 0.0 else 0.0
@@ -137,43 +139,115 @@ def by_policy(state, settings):
     return uniform(state) < probability
 
 
+@helper
+def handle(handler, state, now):
+    """Call the policy's handler, and set the timer if it asks for that."""
+    state[q.DROP_REQUEST] = 0.0
+    state[q.TIMER_REQUEST] = 0.0
+    call_event(handler, state, state, 0, state, 0, 0.0)
+    if state[q.TIMER_REQUEST] > 0.0:
+        state[q.TIMER] = now + max(state[q.TIMER_REQUEST], MIN_TIMER_MS)
+
+
+@helper
+def timers(link, settings, state, now, leaving, leaving_bytes):
+    """Call the policy's timer as often as it was due, each time at its time: nothing else has changed since."""
+    while state[q.TIMER] <= now:
+        at = state[q.TIMER]
+        state[q.TIMER] = math.inf
+        if settings[m.MANAGER_TIMER] != 0:
+            look(link, state, at, leaving, leaving_bytes)
+            handle(settings[m.MANAGER_TIMER], state, at)
+
+
+@helper
+def show_packet(state, size, sojourn, capable, marked, overflowed):
+    state[q.PACKET_SIZE] = size
+    state[q.SOJOURN] = sojourn
+    state[q.CAPABLE] = capable
+    state[q.MARKED] = marked
+    state[q.OVERFLOWED] = overflowed
+
+
+@helper
+def drops_departing(link, settings, state, now, sojourn, capable):
+    """Check whether the policy drops, or marks, a packet that is about to depart."""
+    look(link, state, now, 0, 0)
+    show_packet(state, link[m.CURRENT + m.Q_BYTES], sojourn / 1e6, capable, link[m.CURRENT + m.Q_MARK], 0)
+    if settings[m.MANAGER_DEPARTURE] != 0:
+        call_event(settings[m.MANAGER_DEPARTURE], state, state, 0, state, 0, 0.0)
+    if settings[m.MANAGER_DEQUEUE] == 0:
+        return False
+    handle(settings[m.MANAGER_DEQUEUE], state, now)
+    if state[q.DROP_REQUEST] <= 0.0:
+        return False
+    state[q.DECISIONS] = (state[q.DECISIONS] * 31.0 + float(sojourn % 1000003) + 2e6) % 9007199254740881.0
+    if not capable and settings[m.MANAGER_DROP] != 0:
+        handle(settings[m.MANAGER_DROP], state, now)
+    state[q.LAST_DROP] = now
+    state[q.DROPS] += 1.0
+    return True
+
+
+@helper
+def departs(link, settings, state, now, sojourn, capable):
+    """A packet has left the queue. Returns what becomes of it."""
+    asks = settings[m.MANAGER_DEQUEUE] | settings[m.MANAGER_DEPARTURE]
+    drop = asks != 0 and drops_departing(link, settings, state, now, sojourn, capable)
+    dropped = drop and not capable
+    waiting = link[m.TAIL] - link[m.HEAD]
+    if not dropped:
+        state[q.DELAY] = sojourn / 1e6
+    if waiting == 0:
+        state[q.DELAY] = 0.0
+        state[q.EMPTY_SINCE] = now
+        state[q.BUSY_FROM] = -1.0
+    elif not dropped and state[q.BUSY_FROM] < 0.0:
+        state[q.BUSY_FROM], state[q.BUSY_BYTES] = now, 0.0
+    elif not dropped:
+        state[q.BUSY_BYTES] += link[m.CURRENT + m.Q_BYTES]
+        if state[q.BUSY_BYTES] >= DRAIN_BYTES and now > state[q.BUSY_FROM]:
+            rate = state[q.BUSY_BYTES] * 8e3 / (now - state[q.BUSY_FROM])
+            state[q.DRAIN] = rate if state[q.DRAIN] == 0.0 else 0.5 * (state[q.DRAIN] + rate)
+            state[q.BUSY_FROM], state[q.BUSY_BYTES] = now, 0.0
+    return DROP if dropped else MARK if drop else ADMIT
+
+
 @cfunc(_SIGNATURE, cache=True, nopython=True)
-def manage(link_at, settings_at, state_at, now, event, number):
-    """See `call_manager`. Returns what becomes of a packet that arrives."""
+def manage(link_at, settings_at, state_at, now, event, number, capable):
+    """See `call_manager`. Returns what becomes of the packet."""
     link = carray(link_at, (m.LINK_SLOTS,))
     settings = carray(settings_at, (m.SETTINGS,))
     state = carray(state_at, (settings[m.MANAGER_SLOTS],))
     ms = now / 1e6
-    if event == ARRIVAL:
-        look(link, state, ms)
-        state[q.PACKET] = number
-        who = settings[m.MANAGER_KIND]
-        if who == q.RED:
-            drop = red(state)
-        elif who == q.PIE:
+    who = settings[m.MANAGER_KIND]
+    if who == q.POLICY and state[q.TIMER] <= ms:
+        leaving = 1 if event == DEPARTURE else 0
+        timers(link, settings, state, ms, leaving, leaving * link[m.CURRENT + m.Q_BYTES])
+    if event == DEPARTURE:
+        if who == q.PIE:
             pie_updates(state, ms)
-            drop = pie(state)
-        else:
-            drop = by_policy(state, settings)
-        if not drop:
-            state[q.EMPTY_SINCE] = -1.0
-            return ADMIT
-        state[q.LAST_DROP] = ms
-        state[q.DROPS] += 1.0
-        return MARK if settings[m.ECN] == 1 else DROP
-    if settings[m.MANAGER_KIND] == q.PIE:
+        return departs(link, settings, state, ms, number, capable)
+    look(link, state, ms, 0, 0)
+    state[q.PACKET] = number
+    if event == OVERFLOW:
+        show_packet(state, number, 0.0, capable, 0, 1)
+        handle(settings[m.MANAGER_DROP], state, ms)
+        return DROP
+    if who == q.RED:
+        drop = red(state)
+    elif who == q.PIE:
         pie_updates(state, ms)
-    waiting = link[m.TAIL] - link[m.HEAD]
-    state[q.DELAY] = number / 1e6 if waiting > 0 else 0.0
-    if waiting == 0:
-        state[q.EMPTY_SINCE] = ms
-        state[q.BUSY_FROM] = -1.0
-    elif state[q.BUSY_FROM] < 0.0:
-        state[q.BUSY_FROM], state[q.BUSY_BYTES] = ms, 0.0
+        drop = pie(state)
     else:
-        state[q.BUSY_BYTES] += link[m.CURRENT + m.Q_BYTES]
-        if state[q.BUSY_BYTES] >= DRAIN_BYTES and ms > state[q.BUSY_FROM]:
-            rate = state[q.BUSY_BYTES] * 8e3 / (ms - state[q.BUSY_FROM])
-            state[q.DRAIN] = rate if state[q.DRAIN] == 0.0 else 0.5 * (state[q.DRAIN] + rate)
-            state[q.BUSY_FROM], state[q.BUSY_BYTES] = ms, 0.0
-    return ADMIT
+        drop = by_policy(state, settings)
+        show_packet(state, number, 0.0, capable, drop and capable != 0, 0)
+        handler = settings[m.MANAGER_DROP if drop and not capable else m.MANAGER_ENQUEUE]
+        if handler != 0:
+            handle(handler, state, ms)
+    if not drop:
+        state[q.EMPTY_SINCE] = -1.0
+        return ADMIT
+    state[q.LAST_DROP] = ms
+    state[q.DROPS] += 1.0
+    return MARK if capable else DROP

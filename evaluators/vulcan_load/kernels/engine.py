@@ -27,6 +27,7 @@ from vulcan_load.layout import (
     RANDOM,
     RECORD,
     REPORTED,
+    REQUEST_LATENCY,
     ROUND_ROBIN,
     SENT,
     SERVERS,
@@ -45,7 +46,8 @@ _I1 = types.Array(types.int64, 1, "C")
 _I2 = types.Array(types.int64, 2, "C")
 _SIGNATURE = types.uint64(
     types.int64,  # who decides
-    types.UniTuple(types.int64, 3),  # addresses of the policy's score, enter and update; 0 for none
+    types.UniTuple(types.int64, 7),  # addresses of the policy: score, enter, update, its handlers of dispatch, report
+    # and completion, and what observes completions; 0 for none
     _F1,  # arrivals, ms
     _F1,  # work, ms
     _I1,  # balancers
@@ -199,6 +201,14 @@ def prequal(records, base, order, newest, ranked, servers, start):
     return best
 
 
+@helper
+def show_server(records, at, age, sent, mine):
+    """Write what a balancer knows of a server without its report: `at` is the number of its record."""
+    records[at * RECORD + AGE] = age
+    records[at * RECORD + SENT] = sent
+    records[at * RECORD + MINE] = mine
+
+
 @allocating_kernel(_SIGNATURE)
 def run(
     who,
@@ -221,7 +231,8 @@ def run(
     busy,
 ):
     """Send every request. Returns a hash of the decisions."""
-    score, enter, update = policy
+    score, enter, update, on_dispatch, on_report, on_complete, completion = policy
+    completes = on_complete | completion
     requests, probes = probed.shape
     servers = changes.shape[0]
     count = shown.shape[0]
@@ -256,7 +267,7 @@ def run(
     for i in range(requests):
         now = arrivals[i]
         while leaves > 0 and leaving[0] <= now:
-            r = number[0]
+            r, answered = number[0], leaving[0]
             s = chosen[r]
             in_flight[s] -= 1.0
             mine[balancers[r], s] -= 1.0
@@ -266,6 +277,16 @@ def run(
             finished[s] += 1
             drop_first(leaving, number, leaves)
             leaves -= 1
+            if completes != 0:
+                to = balancers[r]
+                at = to * servers + s
+                shown[to, NOW] = answered
+                shown[to, REQUEST_LATENCY] = latencies[r]
+                show_server(records, at, answered - taken[to, s], counted[to, s] - sent[to, s], mine[to, s])
+                if completion != 0:
+                    call_event(completion, shown[to], records, at * RECORD, statistics, at * slots, s)
+                if on_complete != 0:
+                    call_event(on_complete, shown[to], records, at * RECORD, statistics, at * slots, s)
         b = balancers[i]
         for k in range(probes):
             s = probed[i, k]
@@ -286,11 +307,14 @@ def run(
             records[at * RECORD + REPORTED] = row[1]
             records[at * RECORD + LATENCY] = row[2]
             records[at * RECORD + SENT] = counted[to, s] - sent[to, s]
-            if update != 0:
+            if update != 0 or on_report != 0:
                 shown[to, NOW] = now
                 records[at * RECORD + AGE] = now - row[0]
                 records[at * RECORD + MINE] = mine[to, s]
-                call_event(update, shown[to], records, at * RECORD, statistics, at * slots, s)
+                if update != 0:
+                    call_event(update, shown[to], records, at * RECORD, statistics, at * slots, s)
+                if on_report != 0:
+                    call_event(on_report, shown[to], records, at * RECORD, statistics, at * slots, s)
         base = b * servers * RECORD
         start = probed[i, 0]
         if who == POLICY:
@@ -310,6 +334,8 @@ def run(
                 answer = call_score(score, shown[b], records, at, statistics, (b * servers + one) * slots, one)
                 if s < 0 or answer > best_score:
                     s, best_score = one, answer
+            if on_dispatch != 0:
+                call_event(on_dispatch, shown[b], records, base + s * RECORD, statistics, (b * servers + s) * slots, s)
         elif who == RANDOM:
             s = start
         elif who == ROUND_ROBIN:

@@ -5,7 +5,7 @@ A tick of `gap` seconds goes like this.
 1. Whether spot is available during the tick is seen. A spot VM that runs while it is not is preempted.
 2. The tick that has just passed is accounted: a VM that ran does work for the part of it that its start-up overhead
    leaves. A job that is done ends here.
-3. The policy decides: nothing, spot, or on-demand.
+3. The policy handles the tick, and decides: nothing, spot, or on-demand.
 4. The safety net has the last word (`rules.guaranteed`). Spot that is not available is nothing.
 5. Where that is another VM than the one that runs, it starts, and its overhead restarts.
 6. The VM is paid for the whole tick.
@@ -112,8 +112,8 @@ _SIGNATURE = types.uint64(
     types.int64,  # who decides: see `baselines.numbers`
     types.boolean,  # whether a baseline moves, to the next region in turn
     types.UniTuple(
-        types.int64, 4
-    ),  # addresses of the policy's functions: who decides, who ranks, enter, update; 0 for none
+        types.int64, 5
+    ),  # addresses of the policy's functions: who decides, who ranks, enter, update, on_tick; 0 for none
     _FRESH,  # globals of a policy that has seen nothing
     _F,  # room for them
     _FRESH,  # statistics of regions of which nothing was seen
@@ -171,7 +171,7 @@ def run(
     price_ratio,
     results,
 ):
-    decide, prefer, enter, update = policy
+    decide, prefer, enter, update, on_tick = policy
     regions = available.shape[0]
     decisions = U(0)
     for window in range(begins.shape[0]):
@@ -246,6 +246,8 @@ def run(
                 event = enter if is_new else update
                 if event != 0:
                     call_event(event, globals_, records, U(at), statistics, row, float(region))
+                if on_tick != 0:
+                    call_event(on_tick, globals_, records, U(at), statistics, row, float(region))
                 asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
             elif who == ON_DEMAND_ONLY:
                 asked = ON_DEMAND

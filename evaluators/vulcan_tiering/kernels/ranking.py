@@ -1,8 +1,8 @@
 """The kernel of the mechanism `full`: after every interval all pages are scored, and the best belong in the fast tier.
 
 One interval after the other: new pages are mapped, the accesses served, samples shown to the policy, every mapped
-page's statistics updated and then every page scored, and pages exchanged as far as the limit allows. What is decided
-after the last interval is not carried out.
+page's statistics updated, the policy's handlers called and then every page scored, and pages exchanged as far as the
+limit allows. What is decided after the last interval is not carried out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def _bounded(score):
 
 @kernel(
     types.uint64(
-        types.UniTuple(types.int64, 4),  # addresses of score, enter, update, interval; 0 where no statistic needs them
+        types.UniTuple(types.int64, 7),  # addresses of score, enter, update, interval, and the handlers of the task's
+        # events; 0 where nothing needs them
         TABLE,
         TABLE,
         TABLE,
@@ -99,7 +100,7 @@ def rank_all(
     totals,
 ):
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
-    score, enter, update, of_interval = policy
+    score, enter, update, of_interval, on_tick, on_page, on_move = policy
     weight = m[WEIGHT]
     moves = U(0)
     mapped = 0
@@ -148,6 +149,11 @@ def rank_all(
                     float(page),
                 )
         mapped = n
+        if on_tick != 0:
+            call_event(on_tick, globals_, records, U(0), statistics, U(0), 0.0)
+        if on_page != 0:
+            for page in range(n):
+                call_event(on_page, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page))
         for page in range(n):
             keys[page] = key_of(
                 _bounded(
@@ -158,4 +164,8 @@ def rank_all(
         for page in range(n):
             others[page] = np.uint8(1) - best[page]
         moves = exchange(keys, n, fast, best, others, capacity, limit, carried, moves, pages, histogram, rest)
+        if on_move != 0:
+            for page in range(n):
+                if records[(U(page) << U(3)) | U(at.FAST)] != float(fast[page]):
+                    call_event(on_move, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page))
     return moves

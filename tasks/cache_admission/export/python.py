@@ -26,6 +26,13 @@ def admit(now: float, obj: "_Object", cache: "_State", victim: "_Victim", ghost:
 class _Entity:
     __slots__ = ()
 
+    def fields(self) -> tuple[float, ...]:
+        """The fields, to be kept as long as the entity is remembered."""
+        return ()
+
+    def resume(self, fields: tuple[float, ...]) -> None:
+        """The entity is back: it has the fields that it left with."""
+
 
 class _Statistics:
     def enter(self, now: float, obj: "_Object", victim: "_Victim") -> None:
@@ -36,6 +43,27 @@ class _Statistics:
 
     def leave(self, obj: "_Object") -> None:
         """The entity leaves."""
+
+    def seed(self, seed: int) -> None:
+        """Start the random numbers, with a whole number."""
+
+    def on_hit(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_ghost_hit(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_miss(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_refuse(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_evict(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_insert(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
 
 
 # --- exported modules have the policy above this line ---
@@ -92,6 +120,7 @@ class _Policy:
 
     numbered = "obj.id" in _USES
     asks_ghost = any(use.startswith("ghost.") for use in _USES)
+    asks_ghost = True  # with state
 
     def __init__(self, capacity: float) -> None:
         self.now = 0.0
@@ -110,9 +139,11 @@ class _Policy:
         self.victim.show(victim)
         if admit(self.now, obj, self.state, self.victim, self.ghost) > 0.0:
             return True
+        self.state.on_refuse(self.now, obj, self.ghost)  # with state
         if self.asks_ghost:
             room = self.state.objects + math.floor((self.state.capacity - self.state.used) / obj.size)
             self.ghost.remember(obj.id, self.ghost.count(obj.id) + 1.0, room)
+        self.ghost.keep(obj.id, obj.fields())  # with state
         return False
 
     def enter(self, obj: _Object) -> None:

@@ -20,6 +20,13 @@ def priority(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -
 class _Entity:
     __slots__ = ()
 
+    def fields(self) -> tuple[float, ...]:
+        """The fields, to be kept as long as the entity is remembered."""
+        return ()
+
+    def resume(self, fields: tuple[float, ...]) -> None:
+        """The entity is back: it has the fields that it left with."""
+
 
 class _Statistics:
     def enter(self, now: float, obj: "_Object") -> None:
@@ -30,6 +37,24 @@ class _Statistics:
 
     def leave(self, obj: "_Object") -> None:
         """The entity leaves."""
+
+    def seed(self, seed: int) -> None:
+        """Start the random numbers, with a whole number."""
+
+    def on_hit(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_ghost_hit(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_miss(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_evict(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
+    def on_insert(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
 
 
 # --- exported modules have the policy above this line ---
@@ -69,6 +94,7 @@ class _Policy:
 
     numbered = "obj.id" in _USES
     asks_ghost = any(use.startswith("ghost.") for use in _USES)
+    asks_ghost = True  # with state
 
     def __init__(self, capacity: float) -> None:
         self.now = 0.0

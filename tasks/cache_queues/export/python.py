@@ -34,16 +34,62 @@ def share(queue: float, cache: "_State", queues: "_Queues") -> float:
 class _Entity:
     __slots__ = ()
 
+    def fields(self) -> tuple[float, ...]:
+        """The fields, to be kept as long as the entity is remembered."""
+        return ()
+
+    def resume(self, fields: tuple[float, ...]) -> None:
+        """The entity is back: it has the fields that it left with."""
+
 
 class _Statistics:
-    def enter(self, now: float, obj: "_Object", queues: "_Queues", queue: float) -> None:
+    def enter(self, now: float, obj: "_Object", queues: "_Queues", queue: float, *of_events: object) -> None:
         """The entity, a new object, has entered."""
 
-    def update(self, now: float, obj: "_Object", queues: "_Queues", queue: float) -> None:
+    def update(self, now: float, obj: "_Object", queues: "_Queues", queue: float, *of_events: object) -> None:
         """The entity was touched."""
 
     def leave(self, obj: "_Object") -> None:
         """The entity leaves."""
+
+    def seed(self, seed: int) -> None:
+        """Start the random numbers, with a whole number."""
+
+    def on_hit(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost", tails: "_Tails") -> None:
+        """See the task's event."""
+
+    def on_ghost_hit(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_miss(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_refuse(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_evict(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_insert(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_move(self, now: float, obj: "_Object", queues: "_Queues", source: float) -> None:
+        """See the task's event."""
+
+    def on_room(
+        self,
+        now: float,
+        obj: "_Object",
+        queues: "_Queues",
+        ghost: "_Ghost",
+        tails: "_Tails",
+        ghosts: "_GhostLists",
+        room: "_Room",
+    ) -> None:
+        """See the task's event."""
+
+    def on_forget(self, now: float, obj: "_Object", queues: "_Queues") -> None:
+        """See the task's event."""
 
 
 # --- exported modules have the policy above this line ---
@@ -55,6 +101,11 @@ _FORGET = -1
 _MOVES_A_REQUEST = 4
 _MOST_KEPT = 2.0**20
 _LAST_ASKED = 4.0  # the queue whose share is asked for last
+_SEED = 1  # with state
+_REFUSE = -1  # with state
+_NO_LIST, _FIRST_LIST, _LISTS = 0, 1, 2  # with state
+_SHOWS_TAILS = any(use.startswith("tails.") for use in _USES)  # with state
+_SHOWS_IDS = any(use.startswith("tails.id_") for use in _USES)  # with state
 
 
 class _Object(_Entity):
@@ -74,11 +125,20 @@ class _Object(_Entity):
         self.insertion = now
         self.newer = self.older = None  # its neighbours in the queue
 
+    def listed(self):  # with state
+        """The object as it is in the ghost list: without statistics."""
+        obj = _Object(None, self.id, self.size, self.insertion)
+        obj.count, obj.hits, obj.last_access = self.count, self.hits, self.last_access
+        obj.queue = float(_IN_GHOST)
+        obj.resume(self.fields())
+        return obj
+
 
 class _Left:
     """What is known of an object in the ghost list."""
 
     __slots__ = ("count", "identity", "newer", "older", "size", "time")
+    __slots__ += ("number", "obj")  # with state
 
     def __init__(self, identity: object, size: float, count: float, time: float) -> None:
         self.identity = identity
@@ -201,6 +261,90 @@ class _Ghost:
         self._used += size
 
 
+class _GhostLists(_Ghost):  # with state
+    """Two ghost lists, of objects with their fields: the arguments `ghost` and `ghosts`.
+
+    `number` is that of the list on which objects are put, 0 for none.
+    """
+
+    def __init__(self, state: _State, queues: _Queues) -> None:
+        super().__init__()
+        self.used_1 = self.used_2 = 0.0
+        self.number = _FIRST_LIST
+        self._state = state
+        self._queues = queues
+        self._rings = {number: _Ring() for number in range(_FIRST_LIST, _LISTS + 1)}
+
+    def fields(self, identity: object) -> "tuple[float, ...] | None":
+        """The fields that a remembered object left with."""
+        left = self._known.get(identity)
+        return None if left is None else left.obj.fields()
+
+    def keep(self, obj: _Object) -> None:
+        """The object has left as it is now, and is remembered or not."""
+        left = self._known.get(obj.id)
+        if left is not None:
+            left.obj = obj.listed()
+
+    def used(self, number: int) -> float:
+        return self.used_1 if number == _FIRST_LIST else self.used_2
+
+    def grow(self, number: int, size: float) -> None:
+        if number == _FIRST_LIST:
+            self.used_1 += size
+        else:
+            self.used_2 += size
+
+    def take(self, identity: object) -> None:
+        left = self._known.get(identity)
+        if left is not None:
+            self.grow(left.number, -left.size)
+            _Ring.remove(left)
+
+    def forget_oldest(self, number: int) -> None:
+        """Push the object off that has been on the list for the longest time."""
+        left = self._rings[number].newer
+        self._state.on_forget(self.now, left.obj, self._queues)
+        self.grow(number, -left.size)
+        _Ring.remove(left)
+        del self._known[left.identity]
+
+    def remember(self, identity: object, size: float, count: float, limit: float) -> None:
+        number = self.number
+        if number == _NO_LIST or size > limit:
+            return
+        while self.used(number) + size > limit:
+            self.forget_oldest(number)
+        left = self._known[identity] = _Left(identity, size, count, self.now)
+        left.number = number
+        self._rings[number].add(left)
+        self.grow(number, size)
+
+
+class _Tails:  # with state
+    """What the policy sees of the objects at the tails: the argument `tails`."""
+
+    def __init__(self, queues: _Queues) -> None:
+        self._rings = queues.rings
+        self.show(0.0)
+
+    def show(self, now: float) -> None:
+        """Look at them now."""
+        for number, ring in self._rings.items():
+            oldest = ring.newer
+            is_empty = oldest is ring
+            setattr(self, f"id_{number}", -1.0 if is_empty else oldest.id)
+            setattr(self, f"size_{number}", 0.0 if is_empty else oldest.size)
+            setattr(self, f"last_access_{number}", now if is_empty else oldest.last_access)
+
+
+class _Room:  # with state
+    """What the policy sets when room is to be made: the argument `room`."""
+
+    def __init__(self) -> None:
+        self.queue = self.list = 0.0
+
+
 def _whole(answer: float, low: float) -> int:
     """The nearest whole number within bounds."""
     return math.floor(min(max(answer, low), 4.0) + 0.5)
@@ -238,6 +382,12 @@ class Cache(_CacheMapping):
         self._queues = _Queues()
         self._ghost = _Ghost()
         self._moves = 0
+        self._numbered = self._numbered or _SHOWS_IDS  # with state
+        self._ghost = _GhostLists(self._state, self._queues)  # with state
+        self._tails = _Tails(self._queues)  # with state
+        self._room = _Room()  # with state
+        self._source = 0.0  # with state
+        self.seed(_SEED)  # with state
 
     def _tick(self, now):
         self._now = self._ghost.now = now
@@ -249,7 +399,9 @@ class Cache(_CacheMapping):
 
     def _touch(self, obj):
         obj.hits += 1.0
-        self._state.update(self._now, obj, self._queues, _LAST_ASKED)
+        self._state.update(self._now, obj, self._queues, _LAST_ASKED)  # without state
+        self._state.update(self._now, obj, self._queues, _LAST_ASKED, *self._of_events())  # with state
+        self._state.on_hit(self._now, obj, self._queues, self._ghost, self._tails)  # with state
         self._hit(obj)
 
     def _hit(self, obj):
@@ -257,8 +409,10 @@ class Cache(_CacheMapping):
         if to == 0:
             return
         filled = {to} - {int(obj.queue)}
+        self._source = obj.queue  # with state
         self._queues.take(obj)
         self._queues.put(obj, to)
+        self._state.on_move(self._now, obj, self._queues, self._source)  # with state
         while overfull := [number for number in filled if self._queues.used(number) > self._share(number)]:
             moved = self._look_at_tail(max(overfull), self._share(0))
             if isinstance(moved, int):
@@ -275,21 +429,82 @@ class Cache(_CacheMapping):
         known = self._ghost.count(obj.id)
         obj.queue = float(_IN_GHOST if self._ghost.contains(obj.id) else 0)
         self._ghost.take(obj.id)
+        self._miss(obj)  # with state
         to = self._queue_for(obj)
         if to < 1:
+            self._state.on_refuse(self._now, obj, self._queues, self._ghost)  # with state
             self._ghost.forget(obj.id)
             if to != _FORGET:
                 self._ghost.remember(obj.id, obj.size, known + 1.0, self._share(0))
+            self._ghost.keep(obj)  # with state
             return False
-        if self._state.used + size > self._capacity:
+        if not self._make_room(obj, known):  # with state
+            return False
+        to = max(self._queue_for(obj), 1)  # with state
+        if self._state.used + size > self._capacity:  # without state
             while self._state.used + size > self._capacity:
                 self._evict()
             to = max(self._queue_for(obj), 1)
         self._ghost.forget(obj.id)
         self._keep(obj, value)
         self._queues.put(obj, to)
-        self._state.enter(self._now, obj, self._queues, _LAST_ASKED)
+        self._state.enter(self._now, obj, self._queues, _LAST_ASKED)  # without state
+        self._state.enter(self._now, obj, self._queues, _LAST_ASKED, *self._of_events())  # with state
+        self._state.on_insert(self._now, obj, self._queues, self._ghost)  # with state
         return True
+
+    def _miss(self, obj):  # with state
+        """The object was missed; it has the fields that it left with, if the ghost list remembers it."""
+        if (fields := self._ghost.fields(obj.id)) is not None:
+            obj.resume(fields)
+            self._state.on_ghost_hit(self._now, obj, self._queues, self._ghost)
+        self._state.on_miss(self._now, obj, self._queues, self._ghost)
+
+    def _of_events(self):  # with state
+        """What only events show."""
+        if _SHOWS_TAILS:
+            self._tails.show(self._now)
+        return self._tails, self._source, self._ghost, self._room
+
+    def _make_room(self, obj, known):  # with state
+        """Have others leave or move until there is room: whether the object is still let in."""
+        ghost = self._ghost
+        is_let_in, shrinking, remembered = True, 0, 0.0
+        while True:
+            chosen, ghost.number = self._asked_for_room(obj)
+            if chosen == _REFUSE:
+                self._state.on_refuse(self._now, obj, self._queues, ghost)
+                ghost.forget(obj.id)
+                if ghost.number != _NO_LIST:
+                    ghost.remember(obj.id, obj.size, known + 1.0, self._share(0))
+                ghost.keep(obj)
+                is_let_in = False
+                break
+            if chosen > _NUMBERS[-1] and ghost.used(chosen - _NUMBERS[-1]) > 0.0:
+                ghost.forget_oldest(chosen - _NUMBERS[-1])
+                continue
+            if chosen in _NUMBERS and self._queues.objects(chosen):
+                shrinking, remembered = chosen, self._share(0)
+            elif self._state.used + obj.size <= self._capacity:
+                break
+            elif shrinking == 0 or not self._queues.objects(shrinking):
+                overfull = [number for number in _NUMBERS if self._queues.used(number) > self._share(number)]
+                shrinking = max(overfull) if overfull else min(n for n in _NUMBERS if self._queues.objects(n))
+                remembered = self._share(0)
+            if not isinstance(self._look_at_tail(shrinking, remembered), int):
+                shrinking = 0
+        ghost.number = _FIRST_LIST
+        return is_let_in
+
+    def _asked_for_room(self, obj):  # with state
+        """The queue or ghost list that the policy chooses, and the ghost list for what leaves."""
+        room = self._room
+        room.queue, room.list = 0.0, float(_FIRST_LIST)
+        tails, _, ghosts, _ = self._of_events()
+        self._state.on_room(self._now, obj, self._queues, self._ghost, tails, ghosts, room)
+        queue = min(max(room.queue, float(_REFUSE)), float(_NUMBERS[-1] + _LISTS))
+        number = min(max(room.list, float(_NO_LIST)), float(_LISTS))
+        return math.floor(queue + 0.5), math.floor(number + 0.5)
 
     def _evict(self):
         """Have a queue shrink, and another one where it is empty, until an object has left: its key and value."""
@@ -312,11 +527,15 @@ class Cache(_CacheMapping):
             self._queues.take(obj)
             obj.hits = float(math.floor(min(max(kept, 0.0), _MOST_KEPT)))
             self._queues.put(obj, to)
+            self._source = float(number)  # with state
+            self._state.on_move(self._now, obj, self._queues, self._source)  # with state
             return to
+        self._state.on_evict(self._now, obj, self._queues, self._ghost)  # with state
         value = self._remove(obj)
         self._state.evictions += 1.0
         if to != _FORGET:
             self._ghost.remember(obj.id, obj.size, obj.count, remembered)
+        self._ghost.keep(obj)  # with state
         return obj.key, value
 
     def _forget(self, obj):

@@ -11,8 +11,11 @@ Shown = Mapping[str, float]
 Decide = Callable[[int, list[Shown]], int]
 """From the request's number and what is shown of each server: the server."""
 
+Watch = Callable[[str, int, int, float, Shown, float], None]
+"""Told of an event: its name, the balancer, the server, the time, what is shown of the server, and a latency."""
 
-def run(workload: ServiceWorkload, decide: Decide) -> tuple[list[float], list[int]]:
+
+def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -> tuple[list[float], list[int]]:
     """Latencies and servers of all requests."""
     cluster = workload.cluster
     waiting: list[list[float]] = [[0.0] * cluster.cores for _ in range(cluster.servers)]  # when cores are free
@@ -25,11 +28,23 @@ def run(workload: ServiceWorkload, decide: Decide) -> tuple[list[float], list[in
     chosen: list[int] = []
     ends: list[tuple[float, int]] = []
     reports: list[tuple[float, int, int, tuple[float, int, float, int]]] = []
+
+    def shows(b: int, s: int, now: float) -> Shown:
+        taken, flying, latency, before = known[b][s]
+        return {
+            "in_flight": flying, "latency_ms": latency, "age_ms": now - taken, "sent": sent[b].count(s) - before,
+            "mine": sum(int(workload.balancer[r]) == b for r in inside[s]), "true": len(inside[s]),
+            "unanswered": sum(int(workload.balancer[r]) == b for there in inside for r in there),
+        }  # fmt: skip
+
     for i, now in enumerate(workload.arrivals.tolist()):
         while ends and ends[0][0] <= now:
-            _, r = heapq.heappop(ends)
+            end, r = heapq.heappop(ends)
             inside[chosen[r]].discard(r)
             answered[chosen[r]].append(r)
+            if watch is not None:
+                owner = int(workload.balancer[r])
+                watch("on_complete", owner, chosen[r], end, shows(owner, chosen[r], end), latencies[r])
         b = int(workload.balancer[i])
         for s in workload.probed[i].tolist():
             recent = answered[s][-32:]
@@ -40,14 +55,12 @@ def run(workload: ServiceWorkload, decide: Decide) -> tuple[list[float], list[in
         while reports and reports[0][0] <= now:
             _, to, s, report = reports.pop(0)
             known[to][s] = report
-        shown = []
-        for s in range(cluster.servers):
-            taken, flying, latency, before = known[b][s]
-            shown.append({
-                "in_flight": flying, "latency_ms": latency, "age_ms": now - taken, "sent": sent[b].count(s) - before,
-                "mine": sum(int(workload.balancer[r]) == b for r in inside[s]), "true": len(inside[s]),
-            })  # fmt: skip
+            if watch is not None:
+                watch("on_report", to, s, now, shows(to, s, now), 0.0)
+        shown = [shows(b, s, now) for s in range(cluster.servers)]
         s = decide(i, shown)
+        if watch is not None:
+            watch("on_dispatch", b, s, now, shown[s], 0.0)
         core = min(range(cluster.cores), key=lambda c: waiting[s][c])
         waiting[s][core] = finish(workload, s, max(now, waiting[s][core]), float(workload.work[i]))
         latencies.append(waiting[s][core] - now)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
+from effort import examples
 from plain_cluster import Shown, around, run
+from stateful_programs import stateful_programs
 
-from vulcan.anvil import check
+from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_load import BASELINES, Cluster, simulate
@@ -170,6 +173,78 @@ def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
     _, chosen = run(workload, decide)
     policy = check(source, find_task("load_balancing"))
     assert simulate(policy, workload).chosen.tolist() == chosen
+
+
+class PlainBalancers:
+    """Balancers of plain Python, each with the policy's reference; told of events by `plain_cluster`."""
+
+    def __init__(self, policy: Policy, workload: ServiceWorkload) -> None:
+        self.workload = workload
+        cluster = workload.cluster
+        self.runs = [policy.reference(cluster.seed + b) for b in range(cluster.balancers)]
+        self.chance = [[0.0] * cluster.servers for _ in self.runs]
+        self.latency = [0.0] * cluster.balancers
+        nothing = dict.fromkeys(("in_flight", "latency_ms", "age_ms", "sent", "mine", "unanswered"), 0.0)
+        for b, reference in enumerate(self.runs):
+            for s in range(cluster.servers):
+                reference.observe(s, self.features(b, s, 0.0, nothing))
+
+    def features(self, b: int, s: int, now: float, shown: Shown) -> dict[str, float]:
+        return {
+            **{f"server.{name}": shown[name] for name in ("in_flight", "latency_ms", "age_ms", "sent", "mine")},
+            "now": now, "server.id": s, "server.chance": self.chance[b][s], "request.latency_ms": self.latency[b],
+            "servers.count": self.workload.cluster.servers, "servers.unanswered": shown["unanswered"],
+        }  # fmt: skip
+
+    def watch(self, event: str, b: int, s: int, now: float, shown: Shown, latency: float) -> None:
+        if event == "on_complete":
+            self.latency[b] = latency
+        features = self.features(b, s, now, shown)
+        if event == "on_complete":
+            self.runs[b].observe_occasion("completion", features)
+        if event == "on_report":
+            self.runs[b].observe(s, features)
+        self.runs[b].handle(event, features, s)
+
+    def decide(self, i: int, shown: list[Shown]) -> int:
+        b, servers = int(self.workload.balancer[i]), self.workload.cluster.servers
+        scores = []
+        for j in range(servers):
+            s = (int(self.workload.probed[i, 0]) + j) % servers
+            self.chance[b][s] = drawn(self.workload.cluster.seed, i * servers + s)
+            scores.append(self.runs[b](self.features(b, s, float(self.workload.arrivals[i]), shown[s]), s))
+        return (int(self.workload.probed[i, 0]) + scores.index(max(scores))) % servers
+
+
+def drawn(seed: int, number: int) -> float:
+    """SplitMix64's output, of which 53 bits are taken."""
+    mask = 2**64 - 1
+    z = (seed + number * 0x9E3779B97F4A7C15) & mask
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
+    return ((z ^ (z >> 31)) >> 11) / 2**53
+
+
+def test_policies_with_state_decide_as_plain_python() -> None:
+    task = find_task("load_balancing")
+    for number, policy in enumerate(stateful_programs(task, Random(3), examples(72))):
+        small = replace(CASES[number % len(CASES)], requests=80, servers=5, seed=number)
+        workload = ServiceWorkload.of(small)
+        plain = PlainBalancers(policy, workload)
+        assert simulate(policy, workload).chosen.tolist() == run(workload, plain.decide, plain.watch)[1], policy.source
+
+
+def test_what_a_policy_counts_by_events_is_what_it_is_shown() -> None:
+    source = (
+        "class server:\n    unanswered = 0\n\n\n"
+        "def on_dispatch(now, server, servers):\n    server.unanswered += 1\n\n\n"
+        "def on_complete(now, server, servers, request):\n    server.unanswered -= 1\n\n\n"
+        "def score(now, server, servers):\n    return -{}\n"
+    )
+    task = find_task("load_balancing")
+    own, shown = (check(source.format(name), task) for name in ("server.unanswered", "server.mine"))
+    workload = ServiceWorkload.of(CASES[1])
+    assert simulate(own, workload).decisions == simulate(shown, workload).decisions
 
 
 def test_a_constant_is_a_random_choice_and_another_constant_the_same() -> None:

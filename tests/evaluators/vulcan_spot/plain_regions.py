@@ -131,6 +131,7 @@ def policy_runs(policy) -> tuple[Decide, Prefer]:  # type: ignore[no-untyped-def
     def decide(r: PlainRegions) -> int:
         features = r.features_of(r.region)
         reference.observe(r.region, features)
+        reference.handle("on_tick", features, r.region)
         value = reference.ask("decide", features, r.region)
         return MOVE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND
 

@@ -174,6 +174,7 @@ def policy_decides(policy) -> Decide:  # type: ignore[no-untyped-def]
     def decide(r: PlainRun) -> int:
         features = r.features()
         reference.observe(None, features)
+        reference.handle("on_tick", features)
         value = reference(features)
         return NONE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND
 

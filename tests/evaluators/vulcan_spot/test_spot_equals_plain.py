@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import plain_spot
 import pytest
 import spot_cases
-from effort import ALL
+from effort import ALL, examples
+from stateful_programs import stateful_programs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -40,6 +43,15 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
         policy = check(spot_cases.policy(seed), TASK)
         runs = simulate(policy, windows(case.available, gap=case.gap), case.job)
         agree(runs, 0, plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job))
+
+
+def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulator():
+    for seed, policy in enumerate(stateful_programs(TASK, Random(1), examples(90))):
+        case = spot_cases.case(seed)
+        runs = simulate(policy, windows(case.available, case.available, gap=case.gap), case.job)
+        plain = plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job)
+        for i in (0, 1):  # each window has state of its own
+            agree(runs, i, plain)
 
 
 @pytest.mark.parametrize("name", list(plain_spot.BASELINES))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from random import Random
 
 import numpy as np
 import plain_regions
 import plain_spot
 import pytest
 import spot_cases
-from effort import ALL
+from effort import ALL, examples
+from stateful_programs import stateful_programs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -43,6 +45,16 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
         plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job)
         agree(runs, plain)
         assert runs.overruled[0] == plain.overruled
+
+
+def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulator():
+    fields = 0
+    for seed, policy in enumerate(stateful_programs(TASK, Random(2), examples(90))):
+        case, regions = spot_cases.regions_case(seed)
+        runs = simulate_regions(policy, windows(regions, case.gap), case.job)
+        agree(runs, plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job))
+        fields += any(variable.is_field for variable in policy.program.variables)
+    assert fields > 2
 
 
 @pytest.mark.parametrize("name", REGION_BASELINES)

@@ -40,6 +40,7 @@ class PlainMemory:
             self.serve(interval, interval >= first)
             if interval + 1 < last:
                 self.exchange(*decider(interval))
+                getattr(decider, "moved_pages", lambda: None)()
         return self.counted
 
     def serve(self, interval, counts):
@@ -174,5 +175,15 @@ class PlainRanking:
                 "page.moved": self.moved[page],
             }
             self.run.observe(page, shown[page])
+        self.run.handle("on_tick", everywhere)
+        for page in sorted(m.fast):
+            self.run.handle("on_page", shown[page], page)
         score = {page: min(max(self.run(shown[page], page), -1e300), 1e300) for page in m.fast}
+        self.shown = shown
         return m.by_rank(score)
+
+    def moved_pages(self) -> None:
+        """Report the pages whose tier has changed since the policy was asked."""
+        for page, shown in sorted(self.shown.items()):
+            if self.memory.fast[page] != shown["page.fast"]:
+                self.run.handle("on_move", shown, page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_tiering import PlainRanking
 from plain_ways import way_of
+from stateful_programs import stateful_programs
 from tiering_cases import Case, cases, same
 
-from vulcan.anvil import check
+from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_tiering import simulate
@@ -66,6 +68,46 @@ def test_policies_run_as_in_plain_python(count: int):
         same(simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
     holds()
+
+
+STATEFUL = list(stateful_programs(TASK, Random(4), examples(72)))
+
+
+@settings(max_examples=examples(180), deadline=None, derandomize=True)
+@given(case=cases(), policy=st.sampled_from(STATEFUL))
+def test_policies_with_state_run_as_in_plain_python(case: Case, policy: Policy) -> None:
+    memory = case.plain()
+    memory.run(PlainRanking(policy, memory), case.first, case.last)
+    same(simulate(policy, case.counts, case.samples, case.capacity, **case.arguments()), memory)
+
+
+OWN_AVERAGES = """class page:
+    quick = 0
+    slow = 0
+
+
+def on_page(now, page, memory):
+    if page.arrival == now:
+        page.quick = page.accesses
+        page.slow = page.accesses
+    page.quick += 0.6667 * (page.accesses - page.quick)
+    page.slow += 0.0952 * (page.accesses - page.slow)
+
+
+def score(now, page, memory):
+    return 0.731 * page.quick + 0.269 * page.slow
+"""
+
+
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@given(case=cases())
+def test_arms_with_averages_of_its_own_is_the_native_one(case: Case) -> None:
+    """It keeps in fields of the page what `arms` reads as statistics."""
+    native = run_baseline("arms", case.counts, case.samples, case.capacity, **case.arguments())
+    assert simulate(OWN, case.counts, case.samples, case.capacity, **case.arguments()) == native
+
+
+OWN = check(OWN_AVERAGES, TASK)
 
 
 @pytest.mark.parametrize("count", COUNTS)

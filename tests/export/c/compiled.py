@@ -13,7 +13,8 @@ from pathlib import Path
 from vulcan.anvil import Policy
 from vulcan.export import Provenance
 from vulcan.export.c.double_header import double_header
-from vulcan.export.c.fixed_header import RESULT_SCALE, fixed_header
+from vulcan.export.c.fixed import RESULT_SCALE
+from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.c.fixed_point import NumberFormats
 from vulcan.export.c.naming import member_of
 from vulcan.export.c.statistic_groups import occasions

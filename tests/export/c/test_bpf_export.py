@@ -102,6 +102,43 @@ def test_clang_compiles_the_program_without_a_warning(
     assert compiled(tmp_path, kernel_types).stat().st_size > 1000
 
 
+REMEMBERED = """
+class policy:
+    a = [3] * 4096
+    expired = 0
+    u = 0
+def on_timer(state, window, flow):
+    policy.expired = 1
+def on_window(state, window, flow):
+    policy.u = random()
+def on_ack(state, window, flow):
+    policy.a[hash(state.delivered_packets, 7)] = 4 + (policy.u >= 1)
+    policy.a[-1] = 5
+    flow.timer_after_us = flow.timer_us if flow.timer_us else 1 + 0 * flow.in_slow_start
+def on_loss(state, window, flow):
+    policy.a[-1] = 9
+def on_ecn(state, window, flow):
+    policy.a[-1] = 10
+def on_timeout(state, window, flow):
+    policy.a[-1] = 11
+def cwnd(state, window):
+    return policy.a[hash(state.delivered_packets, 7)] + policy.a[4095] + 10 * policy.expired
+"""
+"""As much state as the task allows, every handler, and a timer; its window over loopback is 19."""
+
+
+def test_handlers_and_state_are_written_where_there_are_any(tmp_path: Path) -> None:
+    files = exported(REMEMBERED, tmp_path)
+    assert "POLICY_EVENTS" not in "".join(files.values())
+    assert "handle_events(flow, cause, over, now);" in files[MAIN]
+    assert "#define POLICY_HANDLES_on_timer\n" in files["policy.h"]
+    assert "random numbers" in files["README.md"].lower()
+    shown = set(re.findall(r"policy_set_(\w+)\(", files[MAIN]))
+    assert shown == {name.replace(".", "_") for name, _ in TASK.whole_interface.features()}
+    without = exported(POLICIES["evolved"], tmp_path)
+    assert "handle" not in without[MAIN].lower() + without["policy.h"].lower()
+
+
 @pytest.fixture
 def privileged() -> str:
     """The path of bpftool."""
@@ -126,8 +163,11 @@ def registered(tool: str, program: Path) -> Iterator[None]:
         subprocess.run([tool, "struct_ops", "unregister", "id", number[1]], capture_output=True, check=True)
 
 
-def transfer(algorithm: str) -> tuple[int, str]:
-    """Send over loopback under that congestion control. Gives the bytes received, and what the socket says it used."""
+def transfer(algorithm: str) -> tuple[int, str, int]:
+    """Send over loopback under that congestion control.
+
+    Gives the bytes received, and what the socket says it used, and its window.
+    """
     received = 0
     with socket.socket() as listening, socket.socket() as sender:
         listening.bind(("127.0.0.1", 0))
@@ -148,9 +188,10 @@ def transfer(algorithm: str) -> tuple[int, str]:
         for _ in range(BYTES >> 20):
             sender.sendall(bytes(1 << 20))
         used = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+        window = int.from_bytes(sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 84)[80:], "little")
         sender.shutdown(socket.SHUT_WR)
         thread.join(timeout=60)
-    return received, used
+    return received, used, window
 
 
 def available() -> list[str]:
@@ -168,7 +209,17 @@ def test_the_kernel_takes_the_program_and_sends_by_it(
     next(registration)
     try:
         assert algorithm in available()
-        assert transfer(algorithm) == (BYTES, algorithm)
+        assert transfer(algorithm)[:2] == (BYTES, algorithm)
     finally:
         registration.close()
     assert algorithm not in available()
+
+
+def test_the_kernel_keeps_the_state_of_a_connection(tmp_path: Path, kernel_types: Path, privileged: str) -> None:
+    files = exported(REMEMBERED, tmp_path, slow_start="policy")
+    registration = registered(privileged, compiled(tmp_path, kernel_types))
+    next(registration)
+    try:
+        assert transfer(name_of(files)) == (BYTES, name_of(files), 19)
+    finally:
+        registration.close()

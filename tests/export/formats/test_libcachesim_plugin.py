@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_data import real_data
 
+from vulcan.registry import find_task
 from vulcan_traces import load_trace
 
 libcachesim = pytest.importorskip("libcachesim")
@@ -52,6 +53,59 @@ def test_the_plugin_has_the_misses_of_the_simulator(task: str, name: str, mechan
         cache = made(task, source, FORMAT, capacity, mechanism, hashpower=10)
         hits = replayed(cache, objects, used)
         for end in (500, len(hits)):  # so that hits are not only as many, but in the same places
+            expected = simulated(task, source, objects[:end], used[:end], capacity, mechanism)
+            assert end - sum(hits[:end]) == expected[0]
+        assert cache.bypassed == expected[1]
+        assert 0 < sum(hits) < len(hits)
+
+
+COUNTS = """
+class policy:
+    sketch = [0] * 64
+    refused = 0
+    luck = 0
+class obj:
+    returns = 0
+def on_hit(now, obj, cache, ghost):
+    policy.sketch[hash(obj.id, 1)] += 1
+def on_ghost_hit(now, obj, cache, ghost):
+    obj.returns += 1
+def on_miss(now, obj, cache, ghost):
+    policy.sketch[hash(obj.id, 1)] += 1
+    policy.luck = random()
+    if policy.refused > 20:
+        policy.refused = 0
+        for i in range(64):
+            policy.sketch[i] /= 2
+def on_refuse(now, obj, cache, ghost):
+    policy.refused += 1
+def on_evict(now, obj, cache, ghost):
+    policy.refused -= 0.5
+def priority(now, obj, cache, ghost):
+    return obj.last_access + 20 * policy.sketch[hash(obj.id, 1)] + 100 * obj.returns
+def admit(now, obj, cache, victim, ghost):
+    return victim.size == 0 or obj.returns > 0 or policy.luck * policy.sketch[hash(obj.id, 1)] > 0.3
+"""
+WITH_STATE = [
+    ("cache_admission", COUNTS, "heap"),
+    ("cache_admission", COUNTS, "sample"),
+    *(
+        ("cache_queues", (find_task("cache_queues").directory / "policies" / f"{name}.py").read_text(), "queues")
+        for name in ("arc", "w_tinylfu", "lirs")
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "mechanism"), WITH_STATE, ids=["heap", "sample", "arc", "w_tinylfu", "lirs"]
+)
+def test_policies_with_state_have_the_misses_of_the_simulator(task: str, source: str, mechanism: str) -> None:
+    """Their handlers are called where the simulator calls them."""
+    objects, sizes = requests(900, 250, seed=5)
+    for capacity, used in ((20_000, sizes), (40, np.ones_like(sizes))):
+        cache = made(task, source, FORMAT, capacity, mechanism, hashpower=10)
+        hits = replayed(cache, objects, used)
+        for end in (300, 600, len(hits)):
             expected = simulated(task, source, objects[:end], used[:end], capacity, mechanism)
             assert end - sum(hits[:end]) == expected[0]
         assert cache.bypassed == expected[1]

@@ -207,6 +207,7 @@ def follow(
     shared = _begin(program, signature, any_parameters)
     if program.handlers:
         shared.bounds.state = state_bounds(program, signature, any_parameters)
+    shared.findings.state = shared.bounds.state
     shared.findings.values = {} if keep_values else None
     for handler in program.handlers:
         shared.walk(handler, {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from vulcan.anvil import ir
@@ -195,8 +195,8 @@ class AnalysisResult:
 
     `result` is that of the main function, `results` those of each one that the task names; `doubts` are undefined
     operations, by their place, with the bounds of the operand; `outcomes` those of each condition; `reached` the
-    identities of statements; `stored` the bounds of what was written to state; `values` those of each expression by
-    identity, over all evaluations, if requested.
+    identities of statements; `stored` the bounds of what was written to state, `state` those that hold at any time;
+    `values` those of each expression by identity, over all evaluations, if requested.
     """
 
     result: AbstractValue | None = None
@@ -205,6 +205,7 @@ class AnalysisResult:
     doubts: dict[Place, Interval] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
     stored: dict[str, Interval] = field(default_factory=dict)
+    state: Mapping[str, Interval] = field(default_factory=dict)
     values: dict[int, Interval] | None = None
 
 

@@ -158,7 +158,9 @@ class Samples:
         low, high = within.low, within.high
         ends = rng.choice(np.array([low, high, low + 1.0, high - 1.0, low + 2.0]), size)
         near = rng.choice(self._constants, size) + rng.choice(np.array([0.0, 0.0, 1.0, -1.0, 0.5]), size)
-        uniform = low + (high / 2 - low / 2) * rng.random(size) * 2.0
+        half = (high / 2 - low / 2) * rng.random(size)
+        # state may be any float64: twice a half would overflow there
+        uniform = low + half * 2.0 if high / 2 - low / 2 <= MAX / 2 else low + half + half
         small = max(low, 0.0) + rng.integers(0, 30, size)
         values = np.choose(kind, [ends, near, self._magnitudes(low, high, size), uniform, small, near])
         return fitted(values, within)

@@ -30,10 +30,11 @@ _STEMS: Mapping[str, str] = {
 def lift(program: ir.Module, signature: Signature) -> ir.Module:
     """Turn the numbers of a program's body into parameters; it computes the same, bit for bit.
 
-    Parameters are named after the number's role. Left in place are loop bounds, the values that a statistic looks for,
-    and numbers that are structure rather than magnitude: 0; 1 outside of comparisons (`1 + x`, `1 / x`); operands of
-    `%`, `==`, `!=`, `and`, `or`, `not`; pi and e; the exponent of a base that may be negative, since a fraction would
-    make it 0; guards (up to 1e-6 where it is added, or a limit) and sentinels (1e12 and more).
+    Parameters are named after the number's role; what state starts with is one too. Left in place are loop bounds, the
+    values that a statistic looks for, and numbers that are structure rather than magnitude: 0; 1 outside of comparisons
+    (`1 + x`, `1 / x`); operands of `%`, `==`, `!=`, `and`, `or`, `not`, `hash`; indices of arrays; pi and e; the
+    exponent of a base that may be negative, since a fraction would make it 0; guards (up to 1e-6 where it is added, or
+    a limit) and sentinels (1e12 and more).
     """
     return _Lifter(program, signature).lifted()
 
@@ -47,8 +48,13 @@ class _Lifter:
         self.made: list[tuple[str, float]] = []
 
     def lifted(self) -> ir.Module:
-        program = in_program(self.program, self.root)
-        return replace(program, parameters=(*self.program.parameters, *self.made))
+        variables = tuple(replace(v, initial=self.initial(v.initial)) for v in self.program.variables)
+        indices = {id(w.index) for f in self.program.handlers for w in _writes(f.body) if w.index is not None}
+        program = in_program(self.program, lambda e: self.inside(e) if id(e) in indices else self.root(e))
+        return replace(program, parameters=(*self.program.parameters, *self.made), variables=variables)
+
+    def initial(self, e: ir.Number | ir.Parameter) -> ir.Number | ir.Parameter:
+        return self.parameter("START", e.value) if isinstance(e, ir.Number) and _is_magnitude(e) else e
 
     def root(self, e: ir.Expression) -> ir.Expression:
         return self.parameter("CONSTANT", e.value) if isinstance(e, ir.Number) and _is_magnitude(e) else self.inside(e)
@@ -75,7 +81,7 @@ class _Lifter:
                 return "THRESHOLD" if _is_magnitude(part) or part == ir.Number(1.0) else None
             case _ if not _is_magnitude(part):
                 return None
-            case ir.Operate("modulo" | "and" | "or" | "not" | "truth"):
+            case ir.Operate("modulo" | "and" | "or" | "not" | "truth" | "hash") | ir.Element():
                 return None
             case ir.Operate("add" | "subtract" | "min" | "max") if abs(_value(part)) <= _GUARD:
                 return None
@@ -102,6 +108,19 @@ class _Lifter:
         return ir.Parameter(name)
 
 
+def _writes(body: tuple[ir.Statement, ...]) -> Iterator[ir.Write]:
+    for statement in body:
+        match statement:
+            case ir.Write():
+                yield statement
+            case ir.If(_, then, otherwise):
+                yield from _writes((*then, *otherwise))
+            case ir.Loop(body=inner):
+                yield from _writes(inner)
+            case _:
+                pass
+
+
 def _bounds_of_body(program: ir.Module, signature: Signature) -> Bounds:
     """Return bounds that allow any value for locals and helpers."""
     bounds = declared_bounds(program, signature)
@@ -125,8 +144,16 @@ def lowered(program: ir.Module, names: frozenset[str]) -> ir.Module:
     def put_back(e: ir.Expression) -> ir.Expression:
         return ir.Number(values[e.name]) if isinstance(e, ir.Parameter) and e.name in values else e
 
+    def started(variable: ir.Variable) -> ir.Variable:
+        match variable.initial:
+            case ir.Parameter(name) if name in values:
+                return replace(variable, initial=ir.Number(values[name]))
+            case _:
+                return variable
+
     kept = tuple((name, value) for name, value in program.parameters if name not in names)
-    return replace(in_program(program, lambda e: from_below(e, put_back)), parameters=kept)
+    variables = tuple(started(v) for v in program.variables)
+    return replace(in_program(program, lambda e: from_below(e, put_back)), parameters=kept, variables=variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +207,8 @@ class Adjustable:
 def adjustable(program: ir.Module) -> Adjustable:
     """Return the program with its tunable numbers; unused parameters are excluded."""
     held = [e for function in program.functions for e in ir.expressions(function.body)]
-    used = {e.name for e in held if isinstance(e, ir.Parameter)}
+    initial = (variable.initial for variable in program.variables)
+    used = {e.name for e in (*held, *initial) if isinstance(e, ir.Parameter)}
     parameters = tuple(Knob(name, value) for name, value in program.parameters if name in used)
     asked = [e.statistic if isinstance(e, ir.Occurrences) else e for e in held]
     statistics = dict.fromkeys(s for s in asked if isinstance(s, ir.Statistic))

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
+from vulcan.anvil.rewrite.dead_code import cells_read, state_slice, without_dead
 from vulcan.anvil.rewrite.traversal import Change, expression_size, from_below, in_block, in_program
 
 ZERO = ir.Number(0.0)
@@ -124,76 +125,6 @@ def _connected(operation: str, operands: tuple[ir.Expression, ...], e: ir.Operat
     if len(kept) == 1:
         return kept[0]
     return e if len(kept) == len(operands) else ir.Operate(operation, tuple(kept), e.at)
-
-
-Names = frozenset[str]
-
-
-def without_dead(body: tuple[ir.Statement, ...], after: Names = frozenset()) -> tuple[ir.Statement, ...]:
-    """Remove dead assignments: those whose value is not read before it is overwritten.
-
-    `after` are the names that are read after the statements.
-    """
-    return _walked(body, after, after)[0]
-
-
-def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tuple[tuple[ir.Statement, ...], Names]:
-    """Return the remaining statements and the names live before them.
-
-    `leaving` are the names live where `break` and `continue` lead.
-    """
-    kept: list[ir.Statement] = []
-    for statement in reversed(body):
-        match statement:
-            case ir.Assign(name, value):
-                if name not in live and not isinstance(value, ir.Draw):  # a draw less would change all later ones
-                    continue
-                live = (live - {name}) | _reads(value)
-            case ir.Return(value):
-                live = _reads(value)
-            case ir.Write():
-                live = live.union(*map(_reads, statement.expressions))
-            case ir.Break() | ir.Continue():
-                live = leaving
-            case ir.If(test, then, otherwise):
-                then, after_test = _walked(then, live, leaving)
-                otherwise, instead = _walked(otherwise, live, leaving)
-                if not then and not otherwise:
-                    continue
-                live = after_test | instead | _reads(test)
-                kept.append(replace(statement, then=then, otherwise=otherwise))
-                continue
-            case ir.Loop(name, body=inner):
-                inner, before = _looped(inner, live)
-                if name not in live and _leads_nowhere(inner):
-                    continue
-                live = before
-                kept.append(replace(statement, body=inner))
-                continue
-        kept.append(statement)
-    return tuple(reversed(kept)), live
-
-
-def _looped(body: tuple[ir.Statement, ...], live: Names) -> tuple[tuple[ir.Statement, ...], Names]:
-    """Return the rest of a loop's body, and the names live before the loop: after it or in a further pass."""
-    while True:
-        kept, before = _walked(body, live, live)
-        if before <= live:
-            return kept, live
-        live |= before
-
-
-def _leads_nowhere(body: tuple[ir.Statement, ...]) -> bool:
-    """Check whether the body of a loop can do nothing but end the loop."""
-    return all(
-        isinstance(s, ir.Break | ir.Continue)
-        or (isinstance(s, ir.If) and _leads_nowhere(s.then) and _leads_nowhere(s.otherwise))
-        for s in body
-    )
-
-
-def _reads(e: ir.Expression) -> Names:
-    return frozenset(part.name for part in ir.expressions((ir.Return(e),)) if isinstance(part, ir.Local))
 
 
 _Statements = tuple[ir.Statement, ...]
@@ -337,50 +268,33 @@ def _put(helper: ir.Function, value: ir.Expression, calls: int) -> Change:
 
 
 def _without_unused(program: ir.Module) -> ir.Module:
-    program = _without_unread_state(_without_unused_arguments(program))
+    program = _without_constant_state(_without_unused_arguments(program))
+    program = state_slice(program, cells_read(program, program.entries))
     needed = {function.name for function in (*program.handlers, *program.entries)}
     for function in reversed(program.functions):
         if function.name in needed:
             needed |= {e.function for e in ir.expressions(function.body) if isinstance(e, ir.Call)}
     functions = tuple(f for f in program.functions if f.name in needed)
     used = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
-    variables = _used_variables(program, functions)
-    held = {v.initial.name for v in variables if isinstance(v.initial, ir.Parameter)}
+    held = {v.initial.name for v in program.variables if isinstance(v.initial, ir.Parameter)}
     parameters = tuple((name, value) for name, value in program.parameters if name in used | held)
-    return replace(program, functions=functions, parameters=parameters, variables=variables)
+    return replace(program, functions=functions, parameters=parameters)
 
 
-def _used_variables(program: ir.Module, functions: tuple[ir.Function, ...]) -> tuple[ir.Variable, ...]:
-    """Return the state that something reads or writes."""
-    read = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Cell | ir.Element)}
-    used = read.union(*(ir.stored_names(f.body) for f in functions))
-    return tuple(v for v in program.variables if v.name in used)
+def _without_constant_state(program: ir.Module) -> ir.Module:
+    """Replace reads of state that nothing writes by its initial value."""
+    written = frozenset[str]().union(*(ir.stored_names(f.body) for f in program.handlers))
+    constants = {v.name: v.initial for v in program.variables if v.name not in written}
 
+    def change(e: ir.Expression) -> ir.Expression:
+        match e:
+            case ir.Cell(name) | ir.Element(name) if name in constants:
+                initial = constants[name]
+                return number(initial.value) if isinstance(initial, ir.Number) else initial
+            case _:
+                return e
 
-def _without_unread_state(program: ir.Module) -> ir.Module:
-    """Remove writes of state that nothing reads, and handlers that do nothing any more."""
-    bodies = [f.body for f in program.functions]
-    read = {e.name for body in bodies for e in ir.expressions(body) if isinstance(e, ir.Cell | ir.Element)}
-    unread = {v.name for v in program.variables} - read
-
-    def without(body: _Statements) -> _Statements:
-        kept: list[ir.Statement] = []
-        for statement in body:
-            match statement:
-                case ir.Write(name) if name in unread:
-                    continue
-                case ir.If(_, then, otherwise):
-                    kept.append(replace(statement, then=without(then), otherwise=without(otherwise)))
-                case ir.Loop(body=inner):
-                    kept.append(replace(statement, body=without(inner)))
-                case _:
-                    kept.append(statement)
-        return tuple(kept)
-
-    handlers = tuple(replace(f, body=without(f.body)) for f in program.handlers)
-    handlers = tuple(f for f in handlers if not (len(f.body) == 1 and isinstance(f.body[0], ir.Return)))
-    functions = (*program.helpers, *handlers, *program.entries)
-    return replace(program, functions=functions, handled=len(handlers))
+    return _called(program, change) if constants else program
 
 
 def _without_unused_arguments(program: ir.Module) -> ir.Module:

@@ -277,3 +277,52 @@ static inline int64_t policy_population_bucket(const int64_t *tree, int64_t buck
         }
     return at + 1;
 }
+
+
+/* The place of an index in an array of that length: it is rounded down, and wrapped to the length. */
+static inline int64_t policy_index(double index, int64_t length)
+{
+    double whole = floor(index), rest;
+    if (whole >= 0.0 && whole < (double)length)
+        return (int64_t)whole;
+    rest = fmod(whole, (double)length);
+    if (rest < 0.0)
+        rest += (double)length;
+    return rest >= 0.0 && rest < (double)length ? (int64_t)rest : 0;
+}
+
+
+/* The next 64 bits of the generator splitmix64 in this state. */
+static inline uint64_t policy_mix(uint64_t word)
+{
+    word += 0x9e3779b97f4a7c15ULL;
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebULL;
+    return word ^ (word >> 31);
+}
+
+
+/* The bits of a double; those of both zeros are 0. */
+static inline uint64_t policy_bits(double x)
+{
+    uint64_t bits = 0;
+    if (x != 0.0)
+        memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+
+/* A whole number from 0 to 2^53 - 1; each k gives another function of a. */
+static inline double policy_hash(double a, double k)
+{
+    return (double)(policy_mix(policy_mix(policy_bits(k)) ^ policy_bits(a)) >> 11);
+}
+
+
+/* The next random number, from 0 to below 1. */
+static inline double policy_draw(uint64_t *generator)
+{
+    const uint64_t word = policy_mix(*generator);
+    *generator += 0x9e3779b97f4a7c15ULL;
+    return (double)(word >> 11) * 0x1p-53;
+}

@@ -6,7 +6,8 @@ Guards of total arithmetic are omitted where value analysis of the program prove
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
@@ -14,6 +15,7 @@ from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, Interval
 from vulcan.anvil.semantics import MAX
 from vulcan.anvil.state_layout import Part
 from vulcan.export.c.naming import helper_name, member_of, parameter_names, part_names
+from vulcan.export.c.own_state import OwnState
 from vulcan.export.c.statements import Statements
 from vulcan.export.c.statistic_groups import Group, group_of
 from vulcan.task import Signature
@@ -31,36 +33,47 @@ def number(value: float) -> str:
 class Doubles:
     """The context shared by the functions of one program."""
 
-    def __init__(self, program: ir.Module, signature: Signature, groups: tuple[Group, ...]) -> None:
+    def __init__(
+        self, program: ir.Module, signature: Signature, groups: tuple[Group, ...], own_state: OwnState
+    ) -> None:
         self.program = program
         self.signature = signature
         self.groups = groups
+        self.own_state = own_state
+        self.readers = own_state.readers()
         self.parameters = parameter_names(program)
+        self.lengths = {v.name: v.length for v in program.variables}
         self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
 
-    def functions(self, openings: Mapping[str, str], used_names: Sequence[str]) -> Iterator[str]:
-        """Yield the text of each parameter and function.
-
-        `openings` are the first lines of the entry functions by name, and `used_names` the names of their arguments.
-        """
+    def constants(self) -> Iterator[str]:
+        """Yield the text of each parameter."""
         for name, value in self.program.parameters:
             yield f"static const double {self.parameters[name]} = {number(value)};"
+
+    def functions(self, openings: Mapping[str, str]) -> Iterator[str]:
+        """Yield the text of each function.
+
+        `openings` are the first lines of the entry functions and handlers by name.
+        """
         for function in self.program.functions:
-            is_entry = function in self.program.entries
-            writer = _Function(self, function)
-            arguments = ", ".join(f"double {writer.names[name]}" for name in function.arguments) or "void"
-            first = (
-                openings[function.name]
-                if is_entry
-                else f"static inline double {helper_name(function.name)}({arguments})"
-            )
-            names = used_names if is_entry else [writer.names[name] for name in function.arguments]
+            is_handler = function in self.program.handlers
+            writer = _Function(self, function, "return;" if is_handler else None)
+            if function.name in openings:
+                first = openings[function.name]
+                names = re.findall(r"(\w+)[,)]", first.rpartition("\n")[2])
+            else:
+                names = [writer.names[name] for name in function.arguments]
+                arguments = [f"double {name}" for name in names]
+                if function.name in self.readers:
+                    arguments.insert(0, "const struct policy_state *state")
+                    names.insert(0, "state")
+                first = f"static inline double {helper_name(function.name)}({', '.join(arguments) or 'void'})"
             yield "\n".join(writer.lines(first, names))
 
 
 class _Function(Statements):
-    def __init__(self, shared: Doubles, function: ir.Function) -> None:
-        super().__init__(function)
+    def __init__(self, shared: Doubles, function: ir.Function, nothing: str | None) -> None:
+        super().__init__(function, nothing)
         self.shared = shared
 
     def declaration(self, name: str) -> str:
@@ -74,6 +87,16 @@ class _Function(Statements):
 
     def returned(self, value: ir.Expression) -> str:
         return self.value(value)
+
+    def written(self, write: ir.Write) -> tuple[str, str]:
+        return self.place(write.name, write.index), self.value(write.value)
+
+    def place(self, name: str, index: ir.Expression | None) -> str:
+        """Return the lvalue of a register, a field, a control or an array's element."""
+        place = self.shared.own_state.lvalue(name)
+        if index is None:
+            return place
+        return f"{place}[policy_index({self.value(index)}, {self.shared.lengths[name]})]"
 
     def compared(self, comparison: ir.Compare) -> Iterator[str]:
         values = [self.value(operand) for operand in comparison.operands]
@@ -99,14 +122,21 @@ class _Function(Statements):
                 return self.statistic(e)
             case ir.Occurrences(statistic, value):
                 return self.occurrences(statistic, self.value(value))
-            case ir.Cell() | ir.Element() | ir.Draw():
-                raise AssertionError(f"{e}: policies with state are refused before")
+            case ir.Cell(name):
+                return self.place(name, None)
+            case ir.Element(name, index):
+                return self.place(name, index)
+            case ir.Draw():
+                return f"policy_draw({self.shared.own_state.generator})"
             case ir.Compare() | ir.Operate("not" | "truth"):
                 return f"({self.truth(e)} ? 1.0 : 0.0)"
             case ir.Choose(test, then, otherwise):
                 return f"({self.truth(test)} ? {self.value(then)} : {self.value(otherwise)})"
             case ir.Call(function, arguments):
-                return f"{helper_name(function)}({', '.join(map(self.value, arguments))})"
+                values = [self.value(argument) for argument in arguments]
+                if function in self.shared.readers:
+                    values.insert(0, "state")
+                return f"{helper_name(function)}({', '.join(values)})"
             case ir.Operate(operation, operands):
                 return self.operation(operation, operands)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vulcan.anvil import Policy, log_buckets
+from vulcan.anvil import Policy, ir, log_buckets
+from vulcan.anvil.policy import interface_of
 from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
 from vulcan.export.c.double import Doubles, number, population_name
 from vulcan.export.c.header import function, needed, origin, struct, struct_of_features
 from vulcan.export.c.naming import feature_name, member_of, part_names
+from vulcan.export.c.own_state import OwnState, happens
 from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.provenance import Provenance
 from vulcan.task import Feature, Signature
@@ -169,6 +171,14 @@ _OTHERS = """
 policy_score is the function {main} of the task, and there are {others} of the same arguments.
 Set the features that a function reads, and at an event those of all of them."""
 
+_HANDLERS = """
+At each event that the policy handles call its function, after what is observed of it: {handlers}."""
+_FIELDS = """
+Call policy_entity_init(&entity) before the first use of an entity and once nothing is remembered of it: its fields
+last until then, also while it is away."""
+_SEEDED = """
+policy_seed(&state, seed) after policy_init starts the random numbers elsewhere than at 0; they are splitmix64's."""
+
 
 def double_header(policy: Policy, provenance: Provenance) -> str:
     """Generate the text of `policy.h`; every Anvil policy can be exported to it."""
@@ -178,31 +188,44 @@ def double_header(policy: Policy, provenance: Provenance) -> str:
 class _Header:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.signature = policy.task.interface
+        self.signature = interface_of(policy.task, policy.program)
         self.has_entity = self.signature.entity is not None
         self.groups = groups_of(policy.plan, self.signature)
         shapes = policy.plan.shapes(self.signature)
+        self.own_state = OwnState(policy, "double", "uint64_t", self.initial)
+        self.doubles = Doubles(policy.program, self.signature, self.groups, self.own_state)
         self.statistics = {_key(group): DoubleStatistics(group, self.signature, shapes) for group in self.groups}
 
     def parts(self, provenance: Provenance) -> Iterator[str]:
         system = [g for g in self.groups if g.base == "system"]
-        members = [line for group in system for line in self.of(group).members()]
+        members = [line for group in system for line in self.of(group).members()] + self.own_state.state_members()
         structs = [
-            struct_of_features(self.policy, _member, lambda history, query: f"double {query};"),
+            struct_of_features(self.signature, _member, lambda history, query: f"double {query};"),
             struct("policy_state", "What the policy remembers of the whole system.", members),
         ]
         if self.has_entity:
             remembered = list(self.of(self.groups[0]).members())
+            if fields := self.own_state.field_members():
+                structs.append(struct("policy_fields", "What the policy keeps of one entity itself.", fields))
+                remembered.append("struct policy_fields fields;")
             structs.append(struct("policy_entity", "What the policy remembers of one entity.", remembered))
+        if controls := self.own_state.controls():
+            structs.append(controls)
         percentiles = [text for group in system for text in self.of(group).percentiles()]
-        taken = ("state", *(("entity",) if self.has_entity else ()), "features")
-        own = Doubles(self.policy.program, self.signature, self.groups).functions(self.openings, taken)
-        functions = [*percentiles, *self.events(), *own]
+        functions = [*percentiles, *self.events()]
+        # initial values of state name parameters
+        constants = list(self.doubles.constants())
+        functions = [*constants, *functions] if self.policy.program.variables else [*functions, *constants]
+        functions += self.doubles.functions({**self.openings, **self.handlers})
         library = needed("double.h", "\n".join(functions))
         use = _WITH_ENTITY if self.has_entity else _WITHOUT_ENTITY
         if others := [name for name in self.openings if name != self.policy.task.signature.function]:
             named = ", ".join(f"policy_score_{name}" for name in others)
             use += _OTHERS.format(main=self.policy.task.signature.function, others=named)
+        if self.own_state.events:
+            use += _HANDLERS.format(handlers=", ".join(f"policy_{name}" for name in self.own_state.events))
+        use += _FIELDS if self.own_state.fields else ""
+        use += _SEEDED if self.own_state.draws else ""
         occasions = [g.occasion for g in system if g.occasion]
         told = "".join(f"\npolicy_observe_{o}(&state, &features) on each occasion of {o}." for o in occasions)
         yield origin(
@@ -220,6 +243,20 @@ class _Header:
             yield library
         yield from functions
         yield "#endif"
+
+    def initial(self, variable: ir.Variable) -> str:
+        if isinstance(variable.initial, ir.Parameter):
+            return self.doubles.parameters[variable.initial.name]
+        return text if (text := number(variable.initial.value)) != "0.0" else ""
+
+    @property
+    def handlers(self) -> dict[str, str]:
+        """Return the comment and the first line of each handler."""
+        made = {}
+        for name, event in self.own_state.events.items():
+            arguments = self.own_state.handler_arguments(name, self.own_state.shows_entity(name))
+            made[name] = f"{happens(event)}\nstatic inline void policy_{name}({', '.join(arguments)})"
+        return made
 
     @property
     def seen(self) -> str:
@@ -241,9 +278,11 @@ class _Header:
         system = [g for g in self.groups if g.base == "system"]
         first = system[0]
         start = [line for group in system for line in self.of(group).initialised()]
+        start += self.own_state.initialised()
         yield function(
             "static inline void policy_init(struct policy_state *state)", ["memset(state, 0, sizeof *state);", *start]
         )
+        yield from self.own_state.seeded("static inline void")
         if not self.has_entity:
             for group in system:
                 suffix = f"_{group.occasion}" if group.occasion else ""
@@ -263,15 +302,16 @@ class _Header:
         )
         yield function(
             "static inline void policy_entity_init(struct policy_entity *entity)",
-            ["memset(entity, 0, sizeof *entity);", *entity.initialised()],
+            ["memset(entity, 0, sizeof *entity);", *entity.initialised(), *self.own_state.fields_initialised()],
         )
+        begin = ["policy_entity_init(entity);"]
+        if self.own_state.fields:  # they last as long as the entity's record
+            begin = ["const struct policy_fields fields = entity->fields;", *begin, "entity->fields = fields;"]
         yield function(
             f"static inline void policy_enter({shown})",
-            ["policy_entity_init(entity);", "policy_observe(state, entity, features);"],
+            [*begin, "policy_observe(state, entity, features);"],
         )
-        yield function(
-            f"static inline void policy_leave({arguments})", [unused, *entity.left(), "policy_entity_init(entity);"]
-        )
+        yield function(f"static inline void policy_leave({arguments})", [unused, *entity.left(), *begin])
         for group in system[1:]:
             yield function(
                 f"static inline void policy_observe_{group.occasion}(struct policy_state *state, "

@@ -420,3 +420,56 @@ POLICY_INLINE policy_fixed policy_exactly(policy_fixed x, int by)
     int differs = by < 0 ? policy_order(x, scaled, -by) : policy_order(scaled, x, by);
     return differs ? -POLICY_MOST - 1 : scaled;
 }
+
+
+/* The place of the index x * 2^-scale in an array of that length: it is rounded down, and wrapped to the length. The
+   factor is 1, or for a negative scale, which is then given as 0, 2^-scale modulo the length. */
+POLICY_INLINE policy_word policy_index(policy_fixed x, int scale, policy_word factor, policy_word length)
+{
+    policy_fixed whole = scale > 62 ? -(policy_fixed)(x < 0) : x >> (scale & 63);
+    policy_word rest = policy_magnitude(whole) % length * factor % length;
+    return whole < 0 && rest != 0 ? length - rest : rest;
+}
+
+
+/* The next 64 bits of the generator splitmix64 in this state. */
+POLICY_INLINE policy_word policy_mix(policy_word word)
+{
+    word += 0x9e3779b97f4a7c15ULL;
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebULL;
+    return word ^ (word >> 31);
+}
+
+
+/* The bits of the double nearest to x * 2^-scale; halves go to the even one. */
+POLICY_FUNCTION policy_word policy_bits(policy_fixed x, int scale)
+{
+    policy_word word = policy_magnitude(x), rest;
+    int zeros;
+    if (word == 0)
+        return 0;
+    zeros = policy_leading_zeros(word) & 63;
+    word <<= zeros;
+    rest = word & 0x7ff;
+    word >>= 11;
+    word += rest > 0x400 || (rest == 0x400 && (word & 1));
+    word += (policy_word)(1023 + 62 - zeros - scale) << 52; /* the leading one adds 1 to the exponent */
+    return x < 0 ? word | (policy_word)1 << 63 : word;
+}
+
+
+/* A whole number from 0 to 2^53 - 1; each k gives another function of a. */
+POLICY_INLINE policy_fixed policy_hash(policy_fixed a, int scale, policy_fixed k, int scale_k)
+{
+    return (policy_fixed)(policy_mix(policy_mix(policy_bits(k, scale_k)) ^ policy_bits(a, scale)) >> 11);
+}
+
+
+/* The next random number, from 0 to below 1, at scale 62. */
+POLICY_INLINE policy_fixed policy_draw(policy_word *generator)
+{
+    const policy_word word = policy_mix(*generator);
+    *generator += 0x9e3779b97f4a7c15ULL;
+    return (policy_fixed)(word >> 11) << 9;
+}

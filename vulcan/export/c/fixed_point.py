@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
-from vulcan.anvil.analysis.intervals import ANYTHING, Interval, declared_bounds, point
+from vulcan.anvil.analysis.intervals import ANYTHING, SHARE, Interval, declared_bounds, point
 from vulcan.errors import UserError
 from vulcan.task import Feature, Signature
 
@@ -95,6 +95,8 @@ def typical_of_operation(operation: str, operands: list[NumberFormat], bounds: I
             found = first * exponent.low if exponent.low == exponent.high else first
         case "exp" | "expm1":
             found = _middle(bounds)
+        case "hash":
+            found = 52.0
         case "log" | "log2" | "log10" | "log1p":
             found = 2.0
         case "not" | "truth" | "tanh":
@@ -154,10 +156,14 @@ class NumberFormats:
 
     def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
-        self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
+        known = follow(program, signature, keep_values=True)
+        self.values: Mapping[int, Interval] = known.values or {}
         self.parameters = dict(program.parameters)
         self.declared = dict(signature.features())
         self.ranges = declared_bounds(program, signature)
+        self.state = known.state
+        self.typical = {v.name: typical_of_number(v.value(self.parameters)) for v in program.variables}
+        """Typical magnitudes of registers, fields and elements of arrays."""
         self.locals: dict[tuple[str, str], NumberFormat] = {}
         self.results: dict[str, NumberFormat] = {}
         self.functions = {f.name: f for f in program.functions}
@@ -177,6 +183,10 @@ class NumberFormats:
     def statistic(self, statistic: ir.Statistic) -> NumberFormat:
         """Return the format of a statistic, whose scale is the feature's where it repeats an observation."""
         return NumberFormat(self.ranges.statistic(statistic), self.feature(statistic.feature).typical)
+
+    def variable(self, name: str) -> NumberFormat:
+        """Return the format of a register, of a field or of the elements of an array."""
+        return NumberFormat(self.state[name], self.typical[name])
 
     def local(self, name: str, function: str) -> NumberFormat:
         return self.locals.get((function, name), _NOTHING)
@@ -198,8 +208,10 @@ class NumberFormats:
                 return self.feature(f"{history}.{query}")
             case ir.Statistic():
                 return self.statistic(e)
-            case ir.Cell() | ir.Element() | ir.Draw():
-                raise AssertionError(f"{e}: policies with state are refused before")
+            case ir.Cell(name) | ir.Element(name):
+                return self.variable(name)
+            case ir.Draw():
+                return NumberFormat(SHARE, -1.0)
             case ir.Occurrences() | ir.Compare():
                 return NumberFormat(self.ranges.of(e, {}), 0.0)
             case ir.Choose(_, then, otherwise):
@@ -239,6 +251,8 @@ class NumberFormats:
                         bounds = Interval(float(min(turns)), float(max(turns)), True)
                         self._join((function, name), NumberFormat(bounds, typical_of_number(bounds.magnitude)))
                     self._statements(inner, function)
+                case ir.Write(name, value) if name in self.typical and id(value) in self.values:
+                    self.typical[name] = max(self.typical[name], self.of(value, function).typical)
                 case ir.Return(value) if id(value) in self.values:
                     kind = self._evaluated(value, function)
                     self.results[function] = self.results.get(function, kind) | kind

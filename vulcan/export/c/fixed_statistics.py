@@ -12,6 +12,7 @@ from vulcan.anvil.plan import Plan
 from vulcan.anvil.state_layout import OBSERVATIONS, Part
 from vulcan.anvil.statistic_semantics import nearest_rank
 from vulcan.export.c.fixed_point import BITS, NumberFormat, NumberFormats, integer_bits, quantised, refusal
+from vulcan.export.c.header import each
 from vulcan.export.c.naming import flat, member_of, part_names
 from vulcan.export.c.statistic_groups import Group, group_of, groups_of
 from vulcan.task import Signature
@@ -83,9 +84,9 @@ class FixedStatistics:
                     continue
                 unknown = quantised(self.kinds.declared[part.feature].unknown, self.scale(part))
                 if part.kind == "ring":
-                    yield from _each(length, f"{place}[i] = {unknown}LL;")
+                    yield from each(length, f"{place}[i] = {unknown}LL;")
                 elif part.kind == "sorted":
-                    yield from _each(length, f"{place}[i] = POLICY_MOST;")
+                    yield from each(length, f"{place}[i] = POLICY_MOST;")
                     yield f"{place}[0] = {unknown}LL;"
                 else:
                     yield f"{place} = {unknown}LL;"
@@ -98,7 +99,7 @@ class FixedStatistics:
         for ring in group.of_kind("ring"):
             place = self.lvalue(group, ring)
             if group.parts[ring] > 1:
-                yield from _each(
+                yield from each(
                     group.parts[ring] - 1,
                     f"{place}[LAST - i] = {place}[LAST - 1 - i];".replace("LAST", str(group.parts[ring] - 1)),
                 )
@@ -250,11 +251,3 @@ class FixedStatistics:
         looked_for = value if own == scale else f"policy_exactly({value}, {own - scale})"
         found = f"{self.answer_name(statistic)}(state, {looked_for})"
         return found if statistic.kind == "count" else f"({found} != 0 ? 1 : 0)"
-
-
-def _each(count: int, statement: str) -> Iterator[str]:
-    """Yield a loop of the statement over each i below the count."""
-    yield f"for (int i = 0; i < {count}; i++) {{"
-    yield "    POLICY_BARRIER;"
-    yield f"    {statement}"
-    yield "}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from vulcan.errors import UserError
 from vulcan.export.c.naming import feature_name
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import HEADING, source_text
-from vulcan.task import Argument, Entity, Feature, Global, History, Scalar
+from vulcan.task import Argument, Entity, Feature, Global, History, Scalar, Signature
 
 WIDTH = 110
 
@@ -72,11 +72,11 @@ Member = Callable[[str, Feature], str | None]
 """A function from a feature and the name it is read by to its struct member; None if it has none."""
 
 
-def struct_of_features(policy: Policy, member: Member, query: Callable[[str, str], str | None]) -> str:
-    """Return the struct of the policy's inputs; `query` gives the member for a history query."""
+def struct_of_features(signature: Signature, member: Member, query: Callable[[str, str], str | None]) -> str:
+    """Return the struct of a policy's inputs; `query` gives the member for a history query."""
     lines = ["/* What the policy is shown. */", "struct policy_features {"]
     empty = True
-    for argument in policy.task.interface.arguments:
+    for argument in signature.arguments:
         found = list(_members(argument, member, query))
         empty = empty and not found
         lines += found
@@ -92,10 +92,10 @@ def _members(argument: Argument, member: Member, query: Callable[[str, str], str
                 yield f"    {text} /* {described(feature)} */"
         case Entity(features=features) | Global(features=features):
             described_members = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
-            yield from _group(argument.name, argument.meaning, described_members)
+            yield from listed(argument.name, argument.meaning, described_members)
         case History():
             asked = [(query(argument.name, name), meaning) for name, meaning in _answers(argument)]
-            yield from _group(argument.name, argument.meaning, asked)
+            yield from listed(argument.name, argument.meaning, asked)
 
 
 def _answers(history: History) -> tuple[tuple[str, str], ...]:
@@ -106,7 +106,8 @@ def _answers(history: History) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _group(name: str, meaning: str, described_members: list[tuple[str | None, str]]) -> Iterator[str]:
+def listed(name: str, meaning: str, described_members: Sequence[tuple[str | None, str]]) -> Iterator[str]:
+    """Yield the lines of a member that is a struct of those members that there are, each with its remark."""
     members = [f"        {text} /* {remark} */" for text, remark in described_members if text is not None]
     if members:
         yield f"    struct {{ /* {meaning.replace('*/', '* /')} */"
@@ -122,6 +123,14 @@ def struct(name: str, remark: str, members: list[str]) -> str:
 
 def function(opening: str, body: list[str]) -> str:
     return "\n".join((opening, "{", *(f"    {line}" for line in body), "}"))
+
+
+def each(count: int, statement: str) -> Iterator[str]:
+    """Yield a loop of the statement over each i below the count."""
+    yield f"for (int i = 0; i < {count}; i++) {{"
+    yield "    POLICY_BARRIER;"
+    yield f"    {statement}"
+    yield "}"
 
 
 _DEFINED = re.compile(r"\b(policy_[a-z0-9_]+)\([^;{]*\)\n\{", re.MULTILINE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from vulcan.anvil import ir
 from vulcan.anvil.state_layout import Part
@@ -24,6 +24,8 @@ _CALLED = "rint trunc floor ceil fabs"
 """What the code of a function calls by the name that C has for it; a local of that name would hide it."""
 _KEYWORDS = frozenset((_WORDS + _WORDS_OF_CPP).split())
 _OURS = frozenset({"features", "state", "entity", *_CALLED.split()})
+CONTROLS = "controls"
+"""The argument of a handler that holds what it may set besides the policy's state."""
 
 
 def feature_name(name: str) -> str:
@@ -45,17 +47,22 @@ def helper_name(name: str) -> str:
     return f"policy_helper_{name}"
 
 
-def local_names(function: ir.Function) -> Mapping[str, str]:
-    """Map each local and argument to its C name.
+def local_names(function: ir.Function, ours: Sequence[str] = ()) -> Mapping[str, str]:
+    """Map each local and argument to its C name; `ours` are names that it must not have."""
+    return own_names(ir.assigned_names(function.body) | set(function.arguments), _OURS.union(ours))
+
+
+def own_names(names: Iterable[str], ours: frozenset[str] = frozenset()) -> Mapping[str, str]:
+    """Map each of the policy's own names to its C name.
 
     Names with capitals are changed too: macros and constants of C's headers are spelled in capitals.
     """
-    chosen = sorted(ir.assigned_names(function.body) | set(function.arguments))
+    chosen = sorted(names)
     made: dict[str, str] = {}
     taken = set(chosen)
     for name in chosen:
         new = name
-        if name in _KEYWORDS or name in _OURS or name.startswith(("_", "policy_")) or name != name.lower():
+        if name in _KEYWORDS or name in ours or name.startswith(("_", "policy_")) or name != name.lower():
             new = f"own_{name}"
             while new in taken:
                 new += "_"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from vulcan.anvil import ir
-from vulcan.export.c.naming import local_names
+from vulcan.export.c.naming import CONTROLS, local_names
 from vulcan.export.dead_code import without_unused
 
 _INDENT = "    "
@@ -31,11 +31,15 @@ def _without_idle(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
 
 
 class Statements(ABC):
-    """A writer of one function. `names` maps its locals and arguments to C names."""
+    """A writer of one function. `names` maps its locals and arguments to C names.
 
-    def __init__(self, function: ir.Function) -> None:
+    A handler of an event returns `nothing`, a C statement; None for a function that returns a number.
+    """
+
+    def __init__(self, function: ir.Function, nothing: str | None = None) -> None:
         self.function = without_unused(replace(function, body=_without_idle(function.body)))
-        self.names: Mapping[str, str] = local_names(function)
+        self.names: Mapping[str, str] = local_names(function, (CONTROLS,) if nothing else ())
+        self.nothing = nothing
         self.read = {e.name for e in ir.expressions(self.function.body) if isinstance(e, ir.Local)}
         self.turns = 0
 
@@ -54,6 +58,10 @@ class Statements(ABC):
     @abstractmethod
     def returned(self, value: ir.Expression) -> str:
         """Return the expression in the format of the function's result."""
+
+    @abstractmethod
+    def written(self, write: ir.Write) -> tuple[str, str]:
+        """Return the C lvalue that is written, or the call to which the value is missing, and the value."""
 
     @abstractmethod
     def compared(self, comparison: ir.Compare) -> Iterator[str]:
@@ -86,6 +94,8 @@ class Statements(ABC):
         yield opening
         yield "{"
         body = list(self.block(self.function.body, _INDENT))
+        if body and body[-1] == f"{_INDENT}return;":
+            del body[-1]
         text = "\n".join(body)
         if unread := [name for name in arguments if not re.search(rf"(?<![>.\w]){name}\b", text)]:
             yield _INDENT + " ".join(f"(void){name};" for name in unread)
@@ -95,7 +105,7 @@ class Statements(ABC):
             yield _INDENT + self.declaration(name)
         yield from body
         if not isinstance(self.function.body[-1], ir.Return):
-            yield f"{_INDENT}return 0; /* is not reached */"
+            yield _INDENT + ("return 0; /* is not reached */" if self.nothing is None else self.nothing)
         yield "}"
 
     def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
@@ -106,10 +116,18 @@ class Statements(ABC):
 
     def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
         match statement:
-            case ir.Assign(name, value):
+            case ir.Assign(name, value) if name in self.read:
                 yield f"{indent}{self.names[name]} = {self.assigned(name, value)};"
+            case ir.Assign(name, value):  # a random number that is drawn for nothing
+                yield f"{indent}(void){self.assigned(name, value)};"
+            case ir.Write():
+                place, text = self.written(statement)
+                if place.endswith(", "):
+                    yield f"{indent}{place}{text});"
+                elif place != text:  # which compilers warn about
+                    yield f"{indent}{place} = {text};"
             case ir.Return(value):
-                yield f"{indent}return {self.returned(value)};"
+                yield indent + (self.nothing or f"return {self.returned(value)};")
             case ir.If():
                 yield from self.branch(statement, indent, "if")
             case ir.Loop():

@@ -3,220 +3,30 @@
 The functions take the task's arguments. Plain features are read as attributes (`obj.size`), and so are statistics
 that are one number (`obj.count_ewma_0_3`); others are methods of a window, a tally or a population
 (`obj.size_last_8.mean()`, `cache.id_tally_512.contains(obj.id)`, `cache.size_percentile(0.9)`), and a history is
-queried as in Anvil (`ghost.contains(obj.id)`). All of these must be floats.
+queried as in Anvil (`ghost.contains(obj.id)`). All of these must be floats. The policy's own state is as
+`vulcan.export.python.state` says.
 
-Anvil's total arithmetic becomes plain operators where the bounds of values show them safe, and small runtime functions
-elsewhere. The policy's own names are changed where they collide with those that the module needs.
+The policy's own names are changed where they collide with those that the module needs.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis import intervals
-from vulcan.anvil.analysis.intervals import Bounds, Environment, Interval
-from vulcan.anvil.grammar import grammar
-from vulcan.anvil.semantics import MAX
+from vulcan.anvil.analysis.abstract_interpreter import state_bounds
+from vulcan.anvil.analysis.intervals import Interval
 from vulcan.export.dead_code import without_unused
+from vulcan.export.python.expressions import Expressions
 from vulcan.export.python.line_breaking import fitted
-from vulcan.export.python.statistic_names import Spelling, StatisticNames
-from vulcan.export.quoting import docstring
-from vulcan.task import History, Scalar, Signature
-
-_COMPARISONS = {spelled: kind for kind, spelled in grammar.COMPARISONS.items()}
-_BINARY = {operation.name: kind for kind, operation in grammar.BINARY.items()}
-_ROUNDING = {"floor": "math.floor", "ceil": "math.ceil", "round": "round", "trunc": "int"}
-
-
-@dataclass
-class Expressions:
-    """A translator of expressions to Python syntax trees.
-
-    `names` maps the program's own names to those in the module; `statistics` gives the spelling of each statistic.
-    `runtime` collects the required functions of `vulcan.export.python.runtime`.
-    """
-
-    signature: Signature
-    names: Mapping[str, str]
-    statistics: Mapping[ir.Statistic, Spelling]
-    bounds: Bounds
-    environment: Environment = field(default_factory=dict)
-    runtime: set[str] = field(default_factory=set)
-
-    def bounds_of(self, e: ir.Expression) -> Interval:
-        return self.bounds.of(e, self.environment)
-
-    def value(self, e: ir.Expression) -> ast.expr:
-        """Translate an expression for its value, which is always a float."""
-        match e:
-            case ir.Number(value):
-                return _number(value)
-            case ir.Parameter(name) | ir.Local(name):
-                return ast.Name(self.names[name])
-            case ir.Read(feature):
-                return _dotted(feature)
-            case ir.Statistic():
-                return self.statistic(e)
-            case ir.Occurrences(statistic, looked_for):
-                return self.statistic(statistic, self.value(looked_for))
-            case ir.Query(history, query):
-                return _call(f"{history}.{query}", _dotted(self.key(history)))
-            case ir.Choose(test, then, otherwise):
-                return ast.IfExp(self.truth(test), self.value(then), self.value(otherwise))
-            case ir.Call(function, arguments):
-                return _call(self.names[function], *map(self.value, arguments))
-            case ir.Cell() | ir.Element() | ir.Draw():
-                raise AssertionError(f"{e}: policies with state are refused before")
-            case ir.Compare() | ir.Operate("not"):
-                return _call("float", self.truth(e))
-            case ir.Operate("truth", (operand,)):
-                return _call("float", ast.Compare(self.value(operand), [ast.NotEq()], [_number(0.0)]))
-            case ir.Operate(operation, operands):
-                result = self.bounds_of(e)
-                inner = [self.bounds_of(operand) for operand in operands]
-                return _WRITERS[operation](self, [self.value(operand) for operand in operands], inner, result)
-
-    def truth(self, e: ir.Expression) -> ast.expr:
-        """Translate an expression for its truth (nonzero) only."""
-        match e:
-            case ir.Compare(operators, operands):
-                first, *others = map(self.value, operands)
-                return ast.Compare(first, [_COMPARISONS[op]() for op in operators], others)
-            case ir.Operate("and" | "or" as operation, operands):
-                return _boolean(operation, [self.truth(operand) for operand in operands])
-            case ir.Operate("not", (operand,)):
-                return ast.UnaryOp(ast.Not(), self.truth(operand))
-            case ir.Operate("truth", (operand,)):
-                return self.truth(operand)
-            case _:
-                return self.value(e)
-
-    def statistic(self, statistic: ir.Statistic, *looked_for: ast.expr) -> ast.expr:
-        spelled = self.statistics[statistic]
-        if not spelled.is_call:
-            return _dotted(spelled.attribute)
-        kinds = grammar.STATISTICS[statistic.kind].arguments
-        numbers = (int(x) if kind.whole else x for x, kind in zip(spelled.arguments, kinds, strict=False))
-        return _call(spelled.attribute, *looked_for, *map(ast.Constant, numbers))
-
-    def key(self, history: str) -> str:
-        asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)
-        entity = self.signature.entity
-        return f"{asked.entity}.{entity.key if entity else ''}"
-
-    def guarded(self, function: str, *operands: ast.expr) -> ast.expr:
-        """Return a call of a runtime function."""
-        self.runtime.add(function)
-        return _call(function, *operands)
-
-    def saturated(self, e: ast.expr, result: Interval) -> ast.expr:
-        return e if result.magnitude < MAX else self.guarded("_saturate", e)
-
-
-_Writer = Callable[[Expressions, list[ast.expr], list[Interval], Interval], ast.expr]
-
-
-def _arithmetic(operation: str) -> _Writer:
-    return lambda w, e, _, result: w.saturated(ast.BinOp(e[0], _BINARY[operation](), e[1]), result)
-
-
-def _by_divisor(operation: str) -> _Writer:
-    def write(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
-        if inner[1].has_zero:
-            return w.guarded(f"_{operation}", *e)
-        plain = ast.BinOp(e[0], _BINARY[operation](), e[1])
-        return plain if operation == "modulo" else w.saturated(plain, result)
-
-    return write
-
-
-def _power(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
-    base, exponent = inner
-    real = base.low > 0.0 or (base.low >= 0.0 and exponent.low >= 0.0)
-    if real and result.magnitude < MAX:
-        return ast.BinOp(e[0], ast.Pow(), e[1])
-    return w.guarded("_power", *e)
-
-
-def _fold(operation: str) -> _Writer:
-    return lambda w, e, *_: _boolean(operation, e)
-
-
-def _plain(function: str) -> _Writer:
-    return lambda w, e, *_: _call(function, *e)
-
-
-def _above(function: str, bound: float) -> _Writer:
-    """Return the writer of a `math` function whose total version is 0 at and below `bound`."""
-    return lambda w, e, inner, _: (
-        _call(f"math.{function}", *e) if inner[0].low > bound else w.guarded(f"_{function}", *e)
-    )
-
-
-def _exponential(function: str) -> _Writer:
-    return lambda w, e, _, result: (
-        _call(f"math.{function}", *e) if result.magnitude < MAX else w.guarded(f"_{function}", *e)
-    )
-
-
-def _rounding(operation: str) -> _Writer:
-    def write(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
-        if inner[0].whole:
-            return e[0]
-        if inner[0].low > 0.0:  # Python's integers have no -0.0
-            return _call("float", _call(_ROUNDING[operation], *e))
-        return w.guarded({"trunc": "_truncate"}.get(operation, f"_{operation}"), *e)
-
-    return write
-
-
-_WRITERS: dict[str, _Writer] = {
-    **{name: _arithmetic(name) for name in ("add", "subtract", "multiply")},
-    **{name: _by_divisor(name) for name in ("divide", "floor_divide", "modulo")},
-    "power": _power,
-    "negate": lambda w, e, *_: ast.UnaryOp(ast.USub(), e[0]),
-    "plus": lambda w, e, *_: e[0],
-    "and": _fold("and"),
-    "or": _fold("or"),
-    **{name: _plain(name) for name in ("min", "max", "abs")},
-    **{name: _rounding(name) for name in _ROUNDING},
-    **{name: _above(name, 0.0) for name in ("sqrt", "log", "log2", "log10")},
-    "log1p": _above("log1p", -1.0),
-    **{name: _exponential(name) for name in ("exp", "expm1")},
-    **{name: _plain(f"math.{name}") for name in ("tanh", "atan", "sin", "cos")},
-}
-
-
-def _number(value: float) -> ast.expr:
-    if value == math.pi:
-        return _dotted("math.pi")
-    if value == math.e:
-        return _dotted("math.e")
-    if math.copysign(1.0, value) < 0.0:
-        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
-    return ast.Constant(float(value))
-
-
-def _dotted(name: str) -> ast.expr:
-    first, *rest = name.split(".")
-    expression: ast.expr = ast.Name(first)
-    for part in rest:
-        expression = ast.Attribute(expression, part)
-    return expression
-
-
-def _call(function: str, *arguments: ast.expr) -> ast.expr:
-    return ast.Call(_dotted(function), list(arguments), [])
-
-
-def _boolean(operation: str, operands: list[ast.expr]) -> ast.expr:
-    return ast.BoolOp(ast.And() if operation == "and" else ast.Or(), operands)
-
+from vulcan.export.python.state import StateNames
+from vulcan.export.python.statistic_names import StatisticNames
+from vulcan.export.quoting import MAX_LINE, docstring
+from vulcan.task import Scalar, Signature
 
 _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
 
@@ -231,7 +41,8 @@ def renamed(program: ir.Module, used_names: Collection[str]) -> Mapping[str, str
     result: dict[str, str] = {}
     for name in sorted(chosen):
         new = name
-        if name.startswith("__") and name.endswith("__"):  # it could have a special meaning in Python
+        # it could have a special meaning in Python, or another one in a class
+        if name.startswith("__") and (name.endswith("__") or program.handlers):
             new = name.strip("_") + "_"
         while new in reserved or (new != name and new in chosen):
             new += "_"
@@ -244,7 +55,7 @@ def _chosen(program: ir.Module) -> set[str]:
     names = {name for name, _ in program.parameters}
     for function in program.functions:
         names |= ir.assigned_names(function.body)
-        if function not in program.entries:
+        if function in program.helpers:
             names |= {function.name, *function.arguments}
     return names
 
@@ -254,10 +65,15 @@ _INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class PythonSource:
-    """The text of a policy's parameters and functions, and the names of the runtime functions they call."""
+    """The text of a policy's parameters and functions, and the names of the runtime functions they call.
+
+    `handlers` are the bodies of the methods of events, `names` the exported names of what the program chose.
+    """
 
     parameters: str
     functions: tuple[str, ...]
+    handlers: Mapping[str, tuple[str, ...]]
+    names: Mapping[str, str]
     runtime: frozenset[str]
 
 
@@ -269,42 +85,53 @@ def python_source(
     used_names: Collection[str] = (),
     annotations: Mapping[str, str] | None = None,
     with_state: Collection[str] = (),
+    state: StateNames | None = None,
 ) -> PythonSource:
     """Generate the source of a checked program.
 
     No name that the policy chose will be one of `used_names`. `annotations` are types of the task's arguments, by name;
-    the signature has the arguments of all functions. A function that reads statistics of the system which belong to
-    none of its arguments takes one more, as the last; so does every function in `with_state`.
+    the signature has the arguments of all functions, and of events if the program handles any. A function that reads
+    statistics of the system or state which belong to none of its arguments takes one more, as the last; so does every
+    function in `with_state`.
     """
+    state = state or StateNames()
     types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
     shown = [argument.name for argument in signature.arguments]
-    if (statistics.has_state or with_state) and statistics.state not in shown:
+    if (statistics.has_state or with_state or state.variables) and statistics.state not in shown:
         shown.append(statistics.state)
         types[statistics.state] = '"_Statistics"'
     reserved = {*used_names, "_", *shown, *(entry.name for entry in program.entries)}
-    expressions = Expressions(
-        signature, renamed(program, reserved), statistics.spellings, intervals.declared_bounds(program, signature)
-    )
+    bounds = intervals.declared_bounds(program, signature)
+    bounds.state = state_bounds(program, signature)
+    owner = statistics.state
+    names = renamed(program, {*reserved, "self"} if program.handlers else reserved)
+    expressions = Expressions(signature, names, statistics.spellings, bounds, owner, state)
     functions = []
     for function in (*program.helpers, program.entry, *program.entries[:-1]):
         if function not in program.entries:
             arguments = [f"{expressions.names[name]}: float" for name in function.arguments]
+            if function.name in state.reading:
+                arguments.append(f'{owner}: "_Statistics"')
         else:
-            taking = taken_by(function, statistics.state, function.name in with_state)
+            taking = taken_by(function, owner, function.name in with_state or state.reads(function))
             arguments = [f"{name}: {types[name]}" if name in types else name for name in taking]
+        expressions.own = owner
         functions.append("\n".join(_FunctionWriter(expressions, function).lines(arguments)))
+    expressions.own = "self"
+    handlers = {handler.name: tuple(_HandlerWriter(expressions, handler).body()) for handler in program.handlers}
     parameters = [f"{expressions.names[name]} = {value!r}" for name, value in program.parameters]
-    return PythonSource("\n".join(parameters), tuple(functions), frozenset(expressions.runtime))
+    runtime = frozenset(expressions.runtime)
+    return PythonSource("\n".join(parameters), tuple(functions), handlers, expressions.names, runtime)
 
 
-def taken_by(entry: ir.Function, state: str, always: bool = False) -> list[str]:
+def taken_by(entry: ir.Function, owner: str, always: bool = False) -> list[str]:
     """Return the exported arguments of an entry function.
 
-    `state` is among them if the function reads statistics of the system, which belong to it, or if `always`.
+    `owner` is among them if the function reads statistics of the system, which belong to it, or if `always`.
     """
     asked = (e.statistic if isinstance(e, ir.Occurrences) else e for e in ir.expressions(entry.body))
     asks = always or any(isinstance(e, ir.Statistic) and e.scope != "entity" for e in asked)
-    return [*entry.arguments, *([state] if asks and state not in entry.arguments else [])]
+    return [*entry.arguments, *([owner] if asks and owner not in entry.arguments else [])]
 
 
 class _FunctionWriter:
@@ -320,7 +147,13 @@ class _FunctionWriter:
 
     def lines(self, arguments: list[str]) -> Iterator[str]:
         name = self.names.get(self.function.name, self.function.name)
-        yield f"def {name}({', '.join(arguments)}) -> float:"
+        head = f"def {name}({', '.join(arguments)}) -> float:"
+        if self.expressions.state.variables and len(head) > MAX_LINE:
+            yield f"def {name}("
+            yield from (f"{_INDENT}{argument}," for argument in arguments)
+            yield ") -> float:"
+        else:
+            yield head
         if self.function.documentation:
             yield from docstring(self.function.documentation, _INDENT).split("\n")
         yield from self.block(self.function.body, _INDENT)
@@ -349,6 +182,8 @@ class _FunctionWriter:
             case ir.Break() | ir.Continue():
                 yield indent + ("break" if isinstance(statement, ir.Break) else "continue")
                 self.continues = False
+            case ir.Write():
+                raise AssertionError("only handlers write state")
 
     def branch(self, statement: ir.If, indent: str, word: str) -> Iterator[str]:
         expressions = self.expressions
@@ -382,3 +217,31 @@ class _FunctionWriter:
         widened = dict(expressions.environment)
         yield from self.block(loop.body, indent + _INDENT) if loop.body else [indent + _INDENT + "pass"]
         expressions.environment, self.continues = widened, True
+
+
+class _HandlerWriter(_FunctionWriter):
+    """A writer of an event's handler as the body of a method."""
+
+    def body(self) -> Iterator[str]:
+        indent = 2 * _INDENT
+        if self.function.documentation:
+            yield from (f"{indent}# {line}".rstrip() for line in self.function.documentation.strip().split("\n"))
+        lines = list(self.block(self.function.body, indent))
+        yield from lines[:-1] if lines[-1] == f"{indent}return" else lines
+
+    def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
+        match statement:
+            case ir.Return():
+                yield f"{indent}return"
+                self.continues = False
+            case ir.Assign(name, ir.Draw() as value) if not self.reads(name):
+                yield indent + ast.unparse(self.expressions.value(value))
+            case ir.Write(name, value, index):
+                declared = name in self.expressions.state.attributes
+                target = self.expressions.variable(name, index) if declared else self.expressions.dotted(name)
+                yield from fitted(f"{indent}{ast.unparse(target)} = ", self.expressions.value(value))
+            case _:
+                yield from super().statement(statement, indent)
+
+    def reads(self, name: str) -> bool:
+        return any(isinstance(e, ir.Local) and e.name == name for e in ir.expressions(self.function.body))

@@ -3,7 +3,8 @@
 `_Entity` is the base class of the entity, with the per-entity state of statistics. `_Statistics` is the base class of
 the argument that the system's statistics and the percentiles over all live entities belong to. It is notified of
 entities through `enter`, `update` and `leave`, or of events through `observe` if the task has no entity, and through
-`observe_OCCASION` on each occasion at which features are observed.
+`observe_OCCASION` on each occasion at which features are observed. For a policy with state both hold it too, and
+`_Statistics` has a method for each event of the task, which is the policy's handler.
 """
 
 from __future__ import annotations
@@ -18,8 +19,19 @@ from vulcan.anvil import Policy, ir, log_buckets
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
-from vulcan.export.python.functions import python_source, taken_by
+from vulcan.export.python.functions import PythonSource, python_source, taken_by
 from vulcan.export.python.line_breaking import WIDTH, fitted
+from vulcan.export.python.state import (
+    StateNames,
+    described,
+    event_methods,
+    field_methods,
+    handled_features,
+    has_state,
+    method_head,
+    seed_method,
+    state_names,
+)
 from vulcan.export.python.statistic_names import (
     POPULATION,
     TALLY,
@@ -39,9 +51,18 @@ _FROM_TWO = ("avg", "min", "max", "ewma")
 _Lines = Callable[[tuple[StatisticState, ...], str, str, str], Iterator[str]]
 
 
-def python_statistics(names: StatisticNames, signature: Signature, annotations: Mapping[str, str]) -> str:
-    """Generate the source of the two classes. `annotations` are types of the task's arguments, by name."""
-    writer = _Writer(names, signature, annotations, dict(signature.features()))
+def python_statistics(
+    names: StatisticNames,
+    signature: Signature,
+    annotations: Mapping[str, str],
+    state: StateNames,
+    handling: tuple[Policy, PythonSource] | None = None,
+) -> str:
+    """Generate the source of the two classes. `annotations` are types of the task's arguments, by name.
+
+    `handling` is the policy and the source of its functions, where it has state.
+    """
+    writer = _Writer(names, signature, annotations, dict(signature.features()), state, handling)
     classes = [writer.entity()] if signature.entity is not None else []
     return "\n\n\n".join("\n".join(lines) for lines in (*classes, writer.statistics()))
 
@@ -59,6 +80,8 @@ class _Writer:
     signature: Signature
     annotations: Mapping[str, str]
     declared: Mapping[str, Feature]
+    state: StateNames
+    handling: tuple[Policy, PythonSource] | None
 
     # State of an entity
 
@@ -68,7 +91,9 @@ class _Writer:
         yield '    """What the policy\'s statistics keep of each entity."""'
         yield ""
         observations = [self.names.observations] if counts else []
-        slots = [f'"{name}"' for name in (*(k.name for k in features), *observations, *self.names.buckets.values())]
+        fields = self.state.fields
+        own = (*(k.name for k in features), *observations, *self.names.buckets.values(), *fields)
+        slots = [f'"{name}"' for name in own]
         whole = f"    __slots__ = ({', '.join(slots)}{',' if len(slots) == 1 else ''})"
         if len(whole) <= WIDTH:
             yield whole
@@ -77,11 +102,16 @@ class _Writer:
         if self.names.buckets:
             yield ""
             yield from (f"    {name}: int" for name in self.names.buckets.values())
-        if features:
+        if features or fields:
             yield ""
             yield "    def __init__(self) -> None:"
             yield from self.started(features)
             yield from (f"        self.{name} = 0" for name in observations)
+            if self.handling:
+                yield from self.state.initial(self.handling[1].names, of_entity=True)
+        if self.handling:
+            yield ""
+            yield from field_methods(self.state)
 
     @property
     def counts_observations(self) -> bool:
@@ -105,11 +135,13 @@ class _Writer:
         yield "class _Statistics:"
         told = "every entity" if self.signature.entity is not None else "every event"
         yield f'    """What the policy knows from having watched; it is told of {told}."""'
-        seen = {k.feature for k in system if k.feature.partition(".")[0] == self.names.state}
+        read = {k.feature for k in system} | (handled_features(self.handling[0]) if self.handling else set())
+        seen = {feature for feature in read if feature.partition(".")[0] == self.names.state}
         if seen:
             yield ""
             yield from (f"    {name.partition('.')[2]}: float" for name in sorted(seen))
-        if self.names.percentiles or system:
+        own = list(self.state.initial(self.handling[1].names, of_entity=False)) if self.handling else []
+        if self.names.percentiles or system or own:
             yield ""
             yield "    def __init__(self) -> None:"
             if any(k.what in _FROM_TWO for k in at_events):
@@ -120,7 +152,14 @@ class _Writer:
             yield from self.started(system)
             for feature in self.names.percentiles:
                 yield f"        self.{_place(feature)} = {POPULATION}({_population(self.declared[feature])})"
+            yield from own
+        if self.handling:
+            yield ""
+            yield from seed_method(self.state)
         yield from self.events()
+        if self.handling:
+            policy, source = self.handling
+            yield from event_methods(policy.task, self.names.state, self.annotations, source.handlers)
         for feature, method in self.names.percentiles.items():
             yield ""
             yield f"    def {method}(self, share: float) -> float:"
@@ -177,11 +216,16 @@ class _Writer:
     def method(self, name: str, event: str, arguments: Sequence[str]) -> Iterator[str]:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
         written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
-        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{event}"""']
+        yield ""
+        if self.handling:
+            yield from method_head(name, written)
+        else:
+            yield f"    def {name}({', '.join(('self', *written))}) -> None:"
+        yield f'        """{event}"""'
 
     @property
     def arguments(self) -> list[str]:
-        """The function's arguments except the state and histories, which answer about entities that left."""
+        """The functions' arguments except the state and histories, which answer about entities that left."""
         return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
 
     def of_entity(self, lines: _Lines) -> Iterator[str]:
@@ -267,10 +311,13 @@ def python_module(
     The text in `behind` follows, and the module also imports the modules in `imports`; `needs` then states the
     requirements. Raises UserError if the template cannot give a function of the policy the statistics that it reads.
     """
-    signature = policy.task.interface
-    names = statistic_names(policy.plan, signature)
+    with_state = has_state(policy.program)
+    template = template.written(with_state)
+    signature = policy.task.whole_interface if with_state else policy.task.interface
+    names = statistic_names(policy.plan, signature, policy.task.interface)
     own = {
         "math",
+        "struct",
         MARKER,
         POLICY,
         _LARGEST,
@@ -282,7 +329,8 @@ def python_module(
         *(name.partition(".")[0] for name in imports),
         *Template(behind).names,
     }
-    _check_state(policy, names.state, template)
+    state = state_names(policy, names, template.attributes | Template(behind).attributes)
+    _check_state(policy, names.state, state, template)
     source = python_source(
         policy.program,
         names,
@@ -290,24 +338,27 @@ def python_module(
         used_names=own,
         annotations=template.annotations,
         with_state=template.with_state,
+        state=state,
     )
-    is_kept = template.text or policy.plan.statistics
-    statistics = python_statistics(names, signature, template.annotations) if is_kept else ""
-    needed = source.runtime | names.runtime
+    is_kept = template.text or policy.plan.statistics or with_state
+    handling = (policy, source) if with_state else None
+    statistics = python_statistics(names, signature, template.annotations, state, handling) if is_kept else ""
+    needed = source.runtime | names.runtime | ({"_Random", "_mix"} if state.draws else set())
     code = [
         *source.functions,
         *(inspect.getsource(_functions()[name]).rstrip() for name in _functions() if name in needed),
         *([statistics] if statistics else []),
         *(text.rstrip() for text in (template.text, behind) if text),
     ]
+    used = {node.id for part in code for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Name)}
     constants = [
-        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if any(_refers(part, _LARGEST) for part in code) else []),
+        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if _LARGEST in used else []),
         *(_settings(template, provenance) if template.settings else []),
         *([_uses(policy)] if template.text else []),
     ]
     head = [
-        docstring(_documentation(policy, provenance, needs)),
-        *_imports([*imports, *(["math"] if any(_refers(part, "math") for part in code) else [])]),
+        docstring("\n".join(_documentation(policy, provenance, needs, state, names.state, bool(template.text)))),
+        *_imports([*imports, *({"math", "struct"} & used)]),
         f"{MARKER} = {FORMAT_VERSION}",
         *([source.parameters] if source.parameters else []),
         *(["\n".join(constants)] if constants else []),
@@ -319,11 +370,13 @@ def python_module(
     return "\n\n\n".join(["\n\n".join(head), *code, tail])
 
 
-def _check_state(policy: Policy, state: str, template: Template) -> None:
+def _check_state(policy: Policy, owner: str, state: StateNames, template: Template) -> None:
     for entry in policy.program.entries if template.text else ():
-        if len(taken_by(entry, state)) > len(entry.arguments) and entry.name not in template.with_state:
+        reads = state.reads(entry)
+        if len(taken_by(entry, owner, reads)) > len(entry.arguments) and entry.name not in template.with_state:
+            what = "reads the policy's state" if reads else "asks for statistics of the whole system"
             raise UserError(
-                f"task {policy.task.name!r}: this policy's {entry.name} asks for statistics of the whole system, which "
+                f"task {policy.task.name!r}: this policy's {entry.name} {what}, which "
                 f"the stand-in for it in export/python.py does not take; give it one more argument, behind the others"
             )
 
@@ -341,9 +394,14 @@ def _imports(names: Collection[str]) -> Iterator[str]:
     yield from ("\n".join(f"import {name}" for name in sorted(some)) for some in (own, {*names} - own) if some)
 
 
-def _documentation(policy: Policy, provenance: Provenance, needs: str) -> str:
-    about = policy.program.documentation or f"A policy of the task {provenance.task}."
-    return "\n".join((about, "", *provenance.lines(needs)))
+def _documentation(
+    policy: Policy, provenance: Provenance, needs: str, state: StateNames, owner: str, is_used: bool
+) -> Iterator[str]:
+    yield policy.program.documentation or f"A policy of the task {provenance.task}."
+    yield ""
+    yield from provenance.lines(needs)
+    if has_state(policy.program):
+        yield from described(policy, state, owner, is_used)
 
 
 def _settings(template: Template, provenance: Provenance) -> Iterator[str]:
@@ -377,7 +435,3 @@ def _read(policy: Policy) -> set[str]:
 
 def _literal(value: Json) -> str:
     return '"' + value + '"' if isinstance(value, str) and value.replace(".", "_").isidentifier() else repr(value)
-
-
-def _refers(code: str, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(code)))

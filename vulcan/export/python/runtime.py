@@ -1,10 +1,11 @@
 """What exported Python modules carry with them: total arithmetic, and percentiles over a population.
 
-Each function and class here is copied, by its source, into the modules that use it. So they need nothing but `math`
-and each other, and mean exactly what `semantics`, `streams` and `quantise` of `vulcan.anvil` define.
+Each function and class here is copied, by its source, into the modules that use it. So they need nothing but `math`,
+`struct` and each other, and mean exactly what `semantics`, `streams` and `quantise` of `vulcan.anvil` define.
 """
 
 import math
+import struct
 
 _LARGEST = 1.7976931348623157e308
 
@@ -98,6 +99,35 @@ def _ceil(x: float) -> float:
 def _round(x: float) -> float:
     """The nearest integer, halves to the even one, as a float; keeps the sign of a zero."""
     return math.copysign(float(round(x)), x)
+
+
+def _mix(word: int) -> int:
+    """The number that splitmix64 gives next in this state, 64 bits."""
+    z = (word + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
+    return z ^ (z >> 31)
+
+
+def _hash(a: float, k: float) -> float:
+    """A hash of a, a whole number from 0 to 2**53 - 1; each k gives another function."""
+    of_a, of_k = struct.unpack("<QQ", struct.pack("<dd", a + 0.0, k + 0.0))  # -0.0 + 0.0 is 0.0
+    return float(_mix(_mix(of_k) ^ of_a) >> 11)
+
+
+class _Random:
+    """Random numbers from 0 to below 1, those of splitmix64 from a seed on."""
+
+    __slots__ = ("_word",)
+
+    def __init__(self, seed: int) -> None:
+        self._word = seed & 0xFFFFFFFFFFFFFFFF
+
+    def next(self) -> float:
+        """The next one."""
+        word = self._word
+        self._word = (word + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        return float(_mix(word) >> 11) * 2.0**-53
 
 
 class _Window:

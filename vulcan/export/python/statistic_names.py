@@ -83,12 +83,15 @@ def state_argument(signature: Signature) -> str:
     population = signature.entity.population if signature.entity is not None else None
     if population in groups:
         return str(population)
-    return groups[0] if groups else _free("statistics", {argument.name for argument in signature.arguments})
+    return groups[0] if groups else free_name("statistics", {argument.name for argument in signature.arguments})
 
 
-def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
-    """Choose the names for a plan; none is that of a feature."""
-    state = state_argument(signature)
+def statistic_names(plan: Plan, signature: Signature, decisions: Signature | None = None) -> StatisticNames:
+    """Choose the names for a plan; none is that of a feature.
+
+    `decisions` has the arguments of the task's functions where `signature` has those of events too.
+    """
+    state = state_argument(decisions or signature)
     owners = {"entity": signature.entity.name if signature.entity is not None else "", "system": state}
     taken = {name.rpartition(".")[2] for name, _ in signature.features()}
     spelled: dict[ir.Statistic, Spelling] = {}
@@ -99,11 +102,11 @@ def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
         for statistic in plan.of_scope(scope):
             key = _key(statistic, recents)
             if key not in made:
-                made[key] = StatisticState(*key, _free(_name(key, signature, state), taken))
+                made[key] = StatisticState(*key, free_name(_name(key, signature, state), taken))
             spelled[statistic] = _spelling(statistic, f"{owners[scope]}.{made[key].name}", key[1])
         kept[scope] = tuple(made.values())
     short = {feature: _short(feature, signature, state) for feature in plan.populations}
-    percentiles = {feature: _free(f"{name}_percentile", taken) for feature, name in short.items()}
+    percentiles = {feature: free_name(f"{name}_percentile", taken) for feature, name in short.items()}
     for statistic in plan.percentiles:
         method = f"{state}.{percentiles[statistic.feature]}"
         spelled[statistic] = Spelling(method, True, statistic.arguments)
@@ -111,9 +114,9 @@ def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
         state,
         spelled,
         kept,
-        buckets={feature: _free(f"{name}_bucket", taken) for feature, name in short.items()},
+        buckets={feature: free_name(f"{name}_bucket", taken) for feature, name in short.items()},
         percentiles=percentiles,
-        observations=_free("observations", taken),
+        observations=free_name("observations", taken),
     )
 
 
@@ -160,7 +163,8 @@ def _short(feature: str, signature: Signature, state: str) -> str:
     return name if owner in plain and name else feature.replace(".", "_")
 
 
-def _free(name: str, used_names: set[str]) -> str:
+def free_name(name: str, used_names: set[str]) -> str:
+    """Return the name, with underscores where it is used already, and add it to the used ones."""
     while name in used_names:
         name += "_"
     used_names.add(name)

@@ -23,6 +23,10 @@ char _license[] SEC("license") = "GPL";
 #define NO_THRESHOLD 0x7fffffff
 #define LEAST_ROUND_US 1000
 #define NO_RTT (~0ULL)
+#ifdef POLICY_EVENTS
+#define NO_TIMER (~0ULL)
+#define MOST_TIMER (1ULL << 40) /* us */
+#endif /* POLICY_EVENTS */
 
 enum cause { ACKNOWLEDGEMENT, CONGESTION, TIMEOUT, MARK };
 
@@ -30,6 +34,10 @@ enum cause { ACKNOWLEDGEMENT, CONGESTION, TIMEOUT, MARK };
 struct flow {
 	struct policy_features features;
 	struct policy_state remembered;
+#ifdef POLICY_EVENTS
+	struct policy_controls controls;
+	u64 timer_due; /* us */
+#endif /* POLICY_EVENTS */
 	u64 window; /* packets times 2^POLICY_SCALE: what the policy returned last */
 	u64 began, last_loss; /* us */
 	u64 delivered, lost; /* packets in all */
@@ -204,6 +212,71 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 	return 1;
 }
 
+#ifdef POLICY_EVENTS
+/* Show how long the policy's timer has to go, and whether slow start is the mechanism's. */
+static __always_inline void show_flow(struct flow *flow, u32 cause, u64 now)
+{
+	u64 due __attribute__((unused)) = flow->timer_due;
+
+	policy_set_flow_timer_us(&flow->features, due == NO_TIMER || due < now ? 0 : due - now, 0);
+	policy_set_flow_in_slow_start(&flow->features, cause == ACKNOWLEDGEMENT && flow->slow_start, 0);
+}
+
+static __always_inline void before_handler(struct flow *flow, u32 cause, u64 now)
+{
+	show_flow(flow, cause, now);
+	flow->controls.flow.timer_after_us = POLICY_UNSET;
+}
+
+/* Set the timer if a handler has. */
+static __always_inline void after_handler(struct flow *flow, u64 now)
+{
+	policy_fixed after = flow->controls.flow.timer_after_us;
+
+	if (after != POLICY_UNSET)
+		flow->timer_due = after >> POLICY_SCALE < 1 ? NO_TIMER : now + at_most(after >> POLICY_SCALE, MOST_TIMER);
+}
+
+#define HANDLE(event)                                                                     \
+	do {                                                                              \
+		before_handler(flow, cause, now);                                          \
+		policy_##event(&flow->remembered, &flow->features, &flow->controls);      \
+		after_handler(flow, now);                                                 \
+	} while (0)
+
+/* Call the policy's handlers of what has happened. The kernel calls nothing when the timer expires, so that its handler
+ * is called at the first event that happens then or later. */
+static __always_inline void handle_events(struct flow *flow, u32 cause, int over, u64 now)
+{
+	if (flow->timer_due <= now) {
+		flow->timer_due = NO_TIMER;
+#ifdef POLICY_HANDLES_on_timer
+		HANDLE(on_timer);
+#endif
+	}
+#ifdef POLICY_HANDLES_on_window
+	if (over)
+		HANDLE(on_window);
+#endif
+#ifdef POLICY_HANDLES_on_ack
+	if (cause != TIMEOUT)
+		HANDLE(on_ack);
+#endif
+#ifdef POLICY_HANDLES_on_loss
+	if (cause == CONGESTION)
+		HANDLE(on_loss);
+#endif
+#ifdef POLICY_HANDLES_on_ecn
+	if (cause == MARK)
+		HANDLE(on_ecn);
+#endif
+#ifdef POLICY_HANDLES_on_timeout
+	if (cause == TIMEOUT)
+		HANDLE(on_timeout);
+#endif
+}
+
+#endif /* POLICY_EVENTS */
 /* Show the policy the sender as it is, and set the window to its answer where it is time for one. */
 static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flow *flow, u32 cause, u64 now, u64 rtt,
 				u64 marked)
@@ -250,11 +323,17 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_set_state_acked_since_change_packets(shown, flow->delivered - flow->changed, 0);
 	policy_set_state_round_trip_acked_packets(shown, flow->delivered - flow->round_delivered, 0);
 	policy_set_state_round_trips(shown, flow->rounds, 0);
+#ifdef POLICY_EVENTS
+	show_flow(flow, cause, now);
+#endif /* POLICY_EVENTS */
 #ifdef POLICY_OBSERVES_round_trip
 	if (over)
 		policy_observe_round_trip(&flow->remembered, shown);
 #endif
 	policy_observe(&flow->remembered, shown);
+#ifdef POLICY_EVENTS
+	handle_events(flow, cause, over, now);
+#endif /* POLICY_EVENTS */
 	if (cause != ACKNOWLEDGEMENT) {
 		flow->last_loss = now;
 		flow->threshold = at_least(flying / 2, LEAST_WINDOW);
@@ -297,6 +376,12 @@ void BPF_PROG(vulcan_init, struct sock *sk)
 	if (!flow)
 		return;
 	policy_init(&flow->remembered);
+#ifdef POLICY_EVENTS
+	flow->timer_due = NO_TIMER;
+#ifdef POLICY_DRAWS
+	policy_seed(&flow->remembered, (u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32());
+#endif
+#endif /* POLICY_EVENTS */
 	flow->began = flow->last_loss = flow->round_began = now;
 	flow->delivered_then = tp->delivered;
 	flow->lost_then = tp->lost;

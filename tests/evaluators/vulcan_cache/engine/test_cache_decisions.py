@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import OffersDecisions, load_evaluator
+from vulcan.evaluator import OffersDecisions, decisions_of, load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -64,6 +64,23 @@ def test_policies_that_differ_have_digests_that_differ(evaluator):
     digests = [evaluator.decisions(policy(expression)) for expression in UNLIKE]
     assert len(set(digests)) == len(UNLIKE)
     assert all(len(digest) == 16 and int(digest, 16) >= 0 for digest in digests)
+
+
+def test_policies_with_other_handlers_are_no_duplicates(evaluator):
+    """What they learn differs only after more requests than the probe has, and so do their decisions."""
+
+    def learning(rate):
+        state = (
+            f"class policy:\n    level = 0\n\n\ndef on_hit(now, obj, cache, ghost):\n    policy.level += {rate}\n\n\n"
+        )
+        return check(f"{state}{HEAD}obj.count if policy.level > 1 else obj.last_access\n", TASK)
+
+    slow, slower = learning("1e-7"), learning("1e-8")
+    assert evaluator.decisions(slow) == evaluator.decisions(slower) == evaluator.decisions(policy("obj.last_access"))
+    digests = {decisions_of(evaluator, each) for each in (slow, slower, policy("obj.last_access"))}
+    assert len(digests) == 3
+    assert slow.fingerprint != slower.fingerprint
+    assert decisions_of(evaluator, slow) == decisions_of(evaluator, check("# the same\n" + slow.source, TASK))
 
 
 def test_a_digest_repeats(evaluator):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import plain_cache
+import pytest
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -35,8 +38,17 @@ def policy(insert="1", hit="0", tail="-1", keep="0", share="cache.capacity"):
     return check(POLICY.format(insert=insert, hit=hit, tail=tail, keep=keep, share=share), TASK)
 
 
-def assert_equal(policy, requests, capacity):
-    return plain_cache.assert_equal(policy, requests, capacity, "queues")
+def with_room(queue, number="1", **answers):
+    """A policy that makes room as the expressions say."""
+    handler = (
+        "def on_room(now, obj, cache, queues, ghost, tails, ghosts, room):\n"
+        f"    room.queue = {queue}\n    room.list = {number}\n"
+    )
+    return check(policy(**answers).source + "\n\n" + handler, TASK)
+
+
+def assert_equal(policy, requests, capacity, **settings):
+    return plain_cache.assert_equal(policy, requests, capacity, "queues", **settings)
 
 
 def keys(*asked):
@@ -95,3 +107,57 @@ def test_of_the_queues_the_last_over_its_share_shrinks_else_the_first_that_holds
     assert assert_equal(policy(insert="obj.id % 2 + 1", share=shares.format(2)), requests, 6).gone == [1]
     assert assert_equal(policy(insert="obj.id % 2 + 1", share=shares.format(1)), requests, 6).gone == [0]
     assert assert_equal(policy(insert="obj.id % 2 + 3"), requests, 6).gone == [0]
+
+
+def test_a_handler_names_the_queue_that_shrinks_even_if_there_is_room():
+    window = with_room("1 if queues.used_1 >= 3 else 0", tail="2 if obj.queue == 1 else -1")
+    assert assert_equal(window, keys(*range(8)), 10).queues == {1: [5, 6, 7], 2: [0, 1, 2, 3, 4], 3: [], 4: []}
+    newest = with_room("4 if cache.used >= 5 else 0", insert="obj.id % 2 * 3 + 1")
+    assert assert_equal(newest, keys(*range(8)), 5).gone == [1, 3, 5]
+
+
+def test_a_handler_may_refuse_an_object_after_others_have_left_for_it():
+    late = with_room("-1 if obj.id == 7 and cache.objects == 3 else 1 if cache.used >= 4 else 0", tail="0")
+    plain = assert_equal(late, keys(*range(7), 7, 8), 4)
+    assert plain.gone == [0, 1, 2, 3, 7]
+    assert plain.bypassed == 1
+    assert list(plain.lists[1]) == [1, 2, 3, 7]
+
+
+def test_a_handler_chooses_the_ghost_list_and_has_the_oldest_of_it_forgotten():
+    chosen = with_room("6 if ghosts.used_2 > 2 else 0", "tails.id_1 % 3", tail="0")
+    plain = assert_equal(chosen, keys(*range(20)), 4)
+    assert {key % 3 for key in plain.lists[1]} == {1}
+    assert {key % 3 for key in plain.lists[2]} == {2}
+    assert len(plain.lists[1]) == 4
+    assert len(plain.lists[2]) <= 3
+
+
+def test_what_is_asked_of_an_empty_queue_or_list_is_not_done():
+    for queue in ("3", "5", "6"):
+        plain = assert_equal(with_room(queue), keys(*range(12)), 5)
+        assert plain.gone == list(range(7))
+
+
+ROOMS = (
+    ("hash(obj.id + queues.objects_1, 1) % 9 - 1.5", "hash(tails.id_1, 2) % 4 - 0.5"),
+    ("hash(tails.last_access_2 + tails.size_1, 1) % 7", "hash(ghosts.used_1, 2) % 3"),
+    ("hash(tails.id_2 + ghosts.used_2, 3) % 8 - 1 + 1e9 * (now % 5 == 4)", "2"),
+)
+
+
+@pytest.mark.parametrize("weight", [1, 10])
+@pytest.mark.parametrize("room", ROOMS)
+def test_whatever_a_handler_sets_the_kernel_does_as_the_plain_mechanism(room, weight):
+    random = Random(weight)
+    drawn = [min(int(random.paretovariate(0.7)), 30) for _ in range(300)]
+    numbers: dict[int, int] = {}
+    requests = [(numbers.setdefault(key, len(numbers)), random.randint(1, 9)) for key in drawn]
+    answers = {
+        "insert": "hash(now, 5) % 5 - 0.5",
+        "hit": "hash(obj.hits, 6) % 5",
+        "tail": "hash(obj.id + obj.hits, 7) % 4 - 1",
+        "share": "cache.capacity / (1 + queue)",
+    }
+    plain = assert_equal(with_room(*room, **answers), requests, 40 * weight, weight=weight)
+    assert plain.evictions

@@ -12,7 +12,7 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator, rungs_of
+from vulcan.evaluator import decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
@@ -22,7 +22,7 @@ from vulcan_cache.mechanisms import MECHANISMS
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_queues")
-SEEDS = TASK.seed_policies()
+SEEDS = TASK.seed_policies(state=True)
 SPEC = "scan-mix:requests=60000,objects=6000,alpha=0.9,scan_share=0.2,seed=5,sizes=lognormal"
 
 
@@ -37,6 +37,12 @@ def test_the_functions_of_the_task_are_those_of_the_mechanism():
         mechanism = MECHANISMS[name]
         declared = {signature.function for signature in task.functions}
         assert set(mechanism.functions) <= declared <= {*mechanism.functions, *mechanism.others}
+
+
+def test_policies_with_state_are_shipped_last_and_not_for_searches_without_state():
+    stateless = ["clock", "fifo", "s3_fifo", "sieve", "slru", "two_q"]
+    assert list(SEEDS) == [*stateless, "arc", "lirs", "w_tinylfu"]
+    assert list(TASK.seed_policies()) == stateless
 
 
 def test_it_is_evaluated_as_it_is_simulated():
@@ -96,7 +102,7 @@ def test_it_runs_in_the_jail():
             outcome = executor.submit(Job(number, source, (only,), 60.0, probe=True)).result()
             assert outcome.status == "scored", outcome.message
             assert dict(outcome.metrics) == {only.name: evaluator.evaluate(check(source, TASK), only)}
-            assert outcome.signature == evaluator.decisions(check(source, TASK))
+            assert outcome.signature == decisions_of(evaluator, check(source, TASK))
 
 
 def test_another_mechanism_is_refused():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from console import COMMAND, Console, Result, one_line
-from effort import ALL
-from kernel_host import with_policies
+from effort import ALL, few
+from kernel_host import punctual, with_policies
 from locations import ROOT
 
 from vulcan_link.kernel.host import available_algorithms
@@ -26,15 +25,31 @@ def kernel_run(*arguments: str | Path) -> Result:
 @with_policies
 def test_reno_as_a_policy_does_in_the_kernel_what_it_is_predicted_to() -> None:
     before = available_algorithms()
-    done = kernel_run(POLICIES / "reno.py", *LINK, "--seconds", "8" if ALL else "3", "--json")
-    assert done.returncode == 0, done.stderr
+    document = punctual(
+        lambda: Console(ROOT).document("kernel", "run", POLICIES / "reno.py", *LINK, "--seconds", "8" if ALL else "3"),
+        lambda found: found["kernel"]["punctuality"]["worst_ms"],
+    )
     assert available_algorithms() == before
-    document = json.loads(done.stdout)
     kernel, simulator = document["kernel"], document["simulator"]
     assert document["algorithm"] == "reno"
     assert kernel["utilisation"] == pytest.approx(simulator["utilisation"], abs=0.08)
     assert kernel["goodput_mbps"] == pytest.approx(simulator["goodput_mbps"], rel=0.1)
     assert 0.5 < kernel["queueing_delay_avg_ms"] / simulator["queueing_delay_avg_ms"] < 2
+
+
+@with_policies
+@pytest.mark.parametrize("name", few(["copa", "bbr_like"], 1))
+def test_policies_with_state_run_in_the_kernel(name: str) -> None:
+    """Copa's queue is longer there, but its rate and losses are those predicted."""
+    given = (POLICIES / f"{name}.py", *LINK, "--slow-start", "policy", "--seconds", "20" if ALL else "4")
+    document = punctual(
+        lambda: Console(ROOT).document("kernel", "run", *given),
+        lambda found: found["kernel"]["punctuality"]["worst_ms"],
+    )
+    kernel, simulator = document["kernel"], document["simulator"]
+    assert kernel["utilisation"] == pytest.approx(simulator["utilisation"], abs=0.08)
+    assert kernel["loss"] == pytest.approx(simulator["loss"], abs=0.05)
+    assert kernel["queueing_delay_avg_ms"] < 20
 
 
 @with_policies

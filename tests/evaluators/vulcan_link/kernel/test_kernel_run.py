@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from console import COMMAND, Console
 from effort import few
-from kernel_host import in_namespaces
+from kernel_host import in_namespaces, punctual
 from locations import TESTS
 from test_processes import wait_for_end
 
@@ -36,7 +36,8 @@ def constant(mbps: int) -> LinkTrace:
 
 
 def measured(algorithm: str, mbps: int, delay_ms: float, buffer: int, seconds: float, flows: int = 1) -> Measurement:
-    return run_cell(Cell(constant(mbps), (algorithm,) * flows, delay_ms, buffer, seconds))[0]
+    cell = Cell(constant(mbps), (algorithm,) * flows, delay_ms, buffer, seconds)
+    return punctual(lambda: run_cell(cell)[0], lambda found: found.punctuality.worst_ms)
 
 
 def reference(algorithm: str, trace: str, buffer: int) -> dict[str, float]:
@@ -84,7 +85,8 @@ def test_two_flows_share_the_link() -> None:
 
 def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
     link = make_link("gap", "rates", np.array([0, 2000, 2500]) * MS, 4000 * MS, np.array([12e6, 0.0, 12e6]))
-    run, log = run_cell(Cell(link, ("cubic",), 10, 60, 4))
+    cell = Cell(link, ("cubic",), 10, 60, 4)
+    run, log = punctual(lambda: run_cell(cell), lambda found: found[0].punctuality.worst_ms)
     departed = np.array([when for when, _, _ in log.departed]) / MS
     assert not ((departed > 2001) & (departed < 2500)).any()
     assert run.queueing_delay_max_ms >= 450
@@ -93,7 +95,10 @@ def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
 
 def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> None:
     link = ("--link", "constant:rate=12", "--delay-ms", "21", "--seconds", "5")
-    document = Console(tmp_path).document("kernel", "run", "cubic", *link, "--log", "link.log")
+    document = punctual(
+        lambda: Console(tmp_path).document("kernel", "run", "cubic", *link, "--log", "link.log"),
+        lambda found: found["kernel"]["punctuality"]["worst_ms"],
+    )
     assert document["kernel"]["utilisation"] == pytest.approx(document["simulator"]["utilisation"], abs=0.08)
     assert document["kernel"]["goodput_mbps"] == pytest.approx(document["simulator"]["goodput_mbps"], rel=0.1)
     assert 0.5 < document["kernel"]["queueing_delay_avg_ms"] / document["simulator"]["queueing_delay_avg_ms"] < 2

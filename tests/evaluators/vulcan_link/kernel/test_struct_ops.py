@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from kernel_host import with_policies
+from kernel_host import punctual, with_policies
 from test_kernel_run import constant
 
 from vulcan.errors import UserError
@@ -46,7 +46,8 @@ def test_a_fixed_window_gives_a_window_a_round_trip_and_is_gone_afterwards() -> 
     with in_the_kernel(program(20)) as name:
         assert name == f"vulcan_{os.getpid()}"
         assert name in available_algorithms()
-        run, _ = run_cell(Cell(constant(12), (name,), 21, 40, 3))
+        cell = Cell(constant(12), (name,), 21, 40, 3)
+        run = punctual(lambda: run_cell(cell)[0], lambda found: found.punctuality.worst_ms)
     assert available_algorithms() == before
     # 20 packets of 1,504 bytes in each 42 to 46 ms
     assert 0.4 < run.utilisation < 0.5

@@ -1,0 +1,77 @@
+"""Policies of `cache_eviction` that learn: equal to plain Python, and close to the baselines of their names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from plain_cache import hash_of
+from plain_learners import CacheusSimplified, Lecar, Lhd, LrbLike
+from real_data import real_data
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_cache import simulate
+from vulcan_cache.baselines import BASELINES
+from vulcan_cache.layout import MAX_SAMPLED
+from vulcan_traces import load_trace
+
+TASK = find_task("cache_eviction")
+SOURCES = TASK.seed_policies(state=True)
+OFTEN = {"lhd": SOURCES["lhd"].replace("REQUESTS = 32768", "REQUESTS = 512")}
+
+
+class OftenLhd(Lhd):
+    every = 512
+
+
+LEARNERS = {"lecar": Lecar, "cacheus_simplified": CacheusSimplified, "lhd": OftenLhd, "lrb_like": LrbLike}
+
+
+def requests_of(seed: int, largest: int) -> list[tuple[int, int]]:
+    """Popular objects that change after a while, and a loop, so that recency and frequency win in turn."""
+    random = np.random.RandomState(seed)
+    zipf = random.zipf(1.2, 1600) % 150
+    loop = 200 + np.arange(400) % 55
+    ids = np.concatenate([zipf[:800], loop, zipf[800:] + 300, zipf[:400]])
+    dense = np.unique(ids, return_index=True)[1]
+    order = np.argsort(np.argsort(dense))
+    keys = order[np.searchsorted(np.unique(ids), ids)]
+    sizes = random.randint(1, largest + 1, 1000)
+    return [(int(key), int(sizes[key])) for key in keys]
+
+
+@pytest.mark.parametrize(("seed", "largest", "capacity"), [(0, 1, 40), (1, 60, 900), (2, 9, 30)])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_decisions_are_those_of_the_definition(name, seed, largest, capacity):
+    requests = requests_of(seed, largest)
+    plain = LEARNERS[name](capacity, seed)
+    misses = plain.run(requests)
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    policy = check(OFTEN.get(name, SOURCES[name]), TASK)
+    result = simulate(policy, objects, sizes, capacity, sample_size=MAX_SAMPLED, sample_seed=seed)
+    assert len(plain.evicted) > 200
+    assert (result.misses, result.evictions) == (misses, hash_of(plain.evicted))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "draws", "path", "share", "within"),
+    [
+        ("lecar", 16, "libcachesim/cloudPhysicsIO.vscsi", 0.1, 0.005),
+        ("lecar", 16, "caffeine/lirs/sprite.trace.gz", 0.1, 0.005),
+        ("lecar", 16, "tencent/tencentBlock.ns3300.sample.csv", 0.1, 0.005),
+        ("lecar", 1024, "caffeine/lirs/ps.trace.gz", 0.1, 0.001),
+        ("lhd", 32, "libcachesim/cloudPhysicsIO.vscsi", 0.1, 0.005),
+        ("lhd", 32, "caffeine/lirs/sprite.trace.gz", 0.01, 0.01),
+        ("lhd", 32, "tencent/tencentBlock.ns3300.sample.csv", 0.01, 0.005),
+    ],
+)
+def test_miss_ratios_are_near_the_native_ones(name, draws, path, share, within):
+    folder, file = path.rsplit("/", 1)
+    trace = load_trace(real_data("cache", *folder.split("/")) / file)
+    capacity = int(trace.footprint * share)
+    result = simulate(check(SOURCES[name], TASK), trace.objects, trace.sizes, capacity, sample_size=draws)
+    misses, *_ = BASELINES[name].kernel()(
+        trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0
+    )
+    assert result.miss_ratio == pytest.approx(misses / trace.objects.size, abs=within)

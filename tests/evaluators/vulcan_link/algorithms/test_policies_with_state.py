@@ -1,0 +1,68 @@
+"""Policies with state against the simulator's own algorithms: the same where they are defined alike, else how far."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
+from vulcan_traces.links import load_link
+
+TASK = find_task("congestion_control")
+POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies(state=True).items()}
+
+
+def run(flow: Flow, name: str, link: str, queue: int, seconds: float = 25.0) -> LinkResult:
+    scenario = Scenario(load_link(link), Queue(packets=queue), (flow,), seconds)
+    return simulate(scenario, POLICIES[name], series=True, series_interval_ms=10.0)
+
+
+@pytest.mark.parametrize(
+    ("link", "delay_ms", "queue"), [("constant:rate=12", 20.0, 160), ("constant:rate=40", 8.0, 400),
+                                    ("constant:rate=6", 30.0, 400)]
+)  # fmt: skip
+def test_copa_is_the_native_one_that_is_not_paced(link: str, delay_ms: float, queue: int) -> None:
+    """Where nothing is lost, and times are whole microseconds, in which a policy sees them."""
+    native = run(Flow("copa", delay_ms=delay_ms, pacing=False), "copa", link, queue)
+    ours = run(Flow("policy", delay_ms=delay_ms, slow_start="policy"), "copa", link, queue)
+    assert native.dropped == 0 and native.utilisation > 0.98
+    assert np.array_equal(np.floor(native.series["window"]), np.floor(ours.series["window"]))
+    for name in ("sent", "delivered", "queueing_delay_avg_ms", "queueing_delay_p95_ms", "utilisation", "events"):
+        assert getattr(native, name) == getattr(ours, name)
+
+
+@pytest.mark.parametrize("slow_start", ["mechanism", "policy"])
+@pytest.mark.parametrize(
+    ("link", "delay_ms", "queue"), [("constant:rate=12", 20.0, 40), ("constant:rate=40", 8.0, 107),
+                                    ("constant:rate=6", 30.0, 180)]
+)  # fmt: skip
+def test_bbr_like_is_within_two_percent_of_the_rate_of_bbr(
+    link: str, delay_ms: float, queue: int, slow_start: str
+) -> None:
+    native = run(Flow("bbr", delay_ms=delay_ms), "bbr_like", link, queue)
+    ours = run(Flow("policy", delay_ms=delay_ms, slow_start=slow_start), "bbr_like", link, queue)
+    assert native.utilisation - 0.02 < ours.utilisation <= native.utilisation + 0.005
+    assert ours.queueing_delay_avg_ms < native.queueing_delay_avg_ms
+
+
+def test_bbr_like_probes_for_bandwidth_and_every_ten_seconds_for_the_round_trip_time() -> None:
+    flow = Flow("policy", delay_ms=20.0, slow_start="policy")
+    windows = run(flow, "bbr_like", "constant:rate=12", 160).series["window"][:, 0].astype(int)
+    probes = windows <= 4
+    began = np.flatnonzero(probes[1:] & ~probes[:-1]) / 100
+    assert began == pytest.approx([10.0, 20.4], abs=0.5)
+    assert 40 <= probes.sum() <= 60  # each 200 ms, once what was in flight has arrived
+    cruising = windows[300:900]
+    assert np.mean(cruising == 44) > 0.6  # 41 packets are under way on the link; 3 are the margin
+    assert (cruising.min(), cruising.max()) == (35, 54)
+
+
+def test_bbr_like_finds_a_link_that_has_become_faster() -> None:
+    flow = Flow("policy", delay_ms=20.0)
+    result = run(flow, "bbr_like", "steps:rates=6-24,every=10", 80, 20.0)
+    delivered = result.series["delivered"][:, 0]
+    assert (delivered[-1] - delivered[1300]) * 1500 * 8 / 7.0 > 0.9 * 24e6

@@ -1,0 +1,117 @@
+"""Handlers of events in the simulator: when each is called, what it is shown, and that plain Python decides alike."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from anvil_programs import random_program
+from effort import examples
+from plain_sender import assert_equal
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.registry import find_task
+from vulcan.testing.range_probe import WatchedPolicy
+from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_traces.links import load_link
+
+TASK = find_task("congestion_control")
+TIMERS = """
+class policy:
+    ticks = 0
+    waits = 0
+    losses = 0
+    times = [0] * 8
+
+def on_timer(state, window, flow):
+    policy.ticks += 1
+    flow.timer_after_us = 2000.7 + 1000 * random()
+
+def on_window(state, window, flow):
+    policy.times[state.round_trips] = window.avg_rtt_us
+
+def on_ack(state, window, flow):
+    policy.waits = flow.timer_us
+    if policy.ticks % 4 == 0 and flow.timer_us == 0:
+        flow.timer_after_us = 1500
+
+def on_loss(state, window, flow):
+    policy.losses += 1
+
+def on_ecn(state, window, flow):
+    flow.timer_after_us = 0
+
+def on_timeout(state, window, flow):
+    policy.losses = 0
+
+def cwnd(state, window):
+    grown = 6 + policy.ticks % 16 + policy.times[3] / 1e5 + (policy.waits > 500)
+    return min(grown, state.cwnd_packets) if state.cause > 0 else grown + policy.losses
+"""
+STATEFUL = {**TASK.seed_policies(state=True), "timers": TIMERS}
+
+
+def scenario(seed: int, seconds: float = 1.0) -> Scenario:
+    """A narrow link that loses packets, or marks them; with an outage that is long enough for a time-out."""
+    flow = Flow(
+        "policy", delay_ms=8.0, called=("ack", "round")[seed // 2 % 2], slow_start=("mechanism", "policy")[seed % 2]
+    )
+    ecn = seed % 3 == 0
+    queue = Queue(packets=8 + seed % 5, ecn=ecn, mark_packets=4 if ecn else None)
+    link = load_link("outage:rate=3,every=0.9,length=0.5,seed=3,seconds=2" if seed % 4 == 2 else "constant:rate=3")
+    return Scenario(link, queue, (flow, Flow("reno"), flow)[: 1 + 2 * (seed % 2)], seconds, loss=0.02, seed=seed)
+
+
+def policy(name: str) -> Policy:
+    return check(STATEFUL[name], TASK)
+
+
+@pytest.mark.parametrize("name", ["timers", "copa", "bbr_like", "reno"])
+def test_named_policies_decide_as_plain_python(name: str) -> None:
+    handled: dict[str, int] = {}
+    for seed in range(6 if name == "timers" else 2):
+        _, plain = assert_equal(policy(name), scenario(seed, 1.0 if name == "timers" else 0.3))
+        for flow in plain.flows:
+            for event, count in flow.handled.items():
+                handled[event] = handled.get(event, 0) + count
+    if name == "timers":
+        assert min(handled.values()) > 0 and handled["on_ack"] > handled["on_window"] > handled["on_timeout"]
+
+
+def test_generated_policies_with_state_decide_as_plain_python() -> None:
+    random, tried = Random(18), 0
+    while tried < examples(90):
+        try:
+            made = check(random_program(TASK.signature, random, events=TASK.events), TASK)
+        except Rejected:
+            continue
+        assert_equal(made, scenario(tried, 0.25))
+        tried += 1
+
+
+def test_each_flow_has_state_and_random_numbers_of_its_own() -> None:
+    source = "class policy:\n    x = 0\ndef on_ack(state, window, flow):\n    policy.x = random()\n"
+    flows = (Flow("policy", delay_ms=8.0, slow_start="policy"),) * 2
+    shared = Scenario(load_link("constant:rate=3"), Queue(packets=50), flows, 1.0)
+    first, second = simulate(shared, check(source + "def cwnd(state, window):\n    return 9 * policy.x\n", TASK)).flows
+    assert first.decisions != second.decisions
+
+
+def test_a_policy_without_handlers_is_as_one_whose_handlers_do_nothing() -> None:
+    for seed in range(4):
+        plain = simulate(scenario(seed), policy("vegas"))
+        idle = "\n\nclass policy:\n    x = 0\n\n\ndef on_ack(state, window, flow):\n    policy.x = 1\n"
+        assert simulate(scenario(seed), check(STATEFUL["vegas"] + idle, TASK)) == plain
+
+
+def test_no_handler_is_shown_a_value_outside_of_its_declared_range() -> None:
+    for seed in range(2):
+        watched = WatchedPolicy.of(policy("timers"))
+        simulate(scenario(seed), watched)
+        watched.seen.collect()
+        assert watched.seen.checks > 1000 and watched.seen.count == {}
+
+
+def test_too_much_state_for_a_socket_is_rejected() -> None:
+    with pytest.raises(Rejected, match="state-limit"):
+        check("class policy:\n    a = [0] * 4097\ndef cwnd(state, window):\n    return 2\n", TASK)

@@ -1,0 +1,301 @@
+"""Policies with state as C: in doubles they have the bits of the reference, in integers they follow it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from anvil_programs import random_program
+from anvil_state import STATEFUL
+from anvil_twin import bits
+from anvil_values import values_for
+from c_programs import (
+    FOUND,
+    SEED,
+    UNDEFINED,
+    CProgram,
+    DoubleProgram,
+    IntegerProgram,
+    answers,
+    compile_program,
+    names_of,
+    program_of,
+    provenance,
+)
+from effort import slow
+from margins import Margined
+from sender_states import sender_state
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.interpreter import Reference
+from vulcan.errors import UserError
+from vulcan.export.c.double_header import double_header
+from vulcan.export.c.fixed_header import fixed_header
+from vulcan.export.formats import export_policy
+from vulcan.registry import find_task
+from vulcan.task import StateLimits, Task
+
+SENDER = replace(find_task("congestion_control"), operations=20_000)
+SANITISED = ("-fsanitize=undefined,address", "-fno-sanitize-recover")
+KEYS = (0.0, 1.0, 2.0)
+ERROR = 1e-4
+"""What a policy in integers may be off by, as a share where the result is above 1, unless it came near to another
+decision (`margins`)."""
+
+
+def handle(program: CProgram, reference: Reference, event: str, key: float | None, values: dict[str, float]) -> None:
+    """Let an event happen to both, and expect of the controls what the reference sets."""
+    controls = reference.handle(event, values, key)
+    if event in program.handlers:
+        program.tell(event, key, values)
+        for control in program.handlers[event].controls:
+            for feature in control.features:
+                program.control(feature.name, controls.get(f"{control.name}.{feature.name}", 0.0))
+
+
+def lived_in_doubles(number: int, policy: Policy, random: Random) -> DoubleProgram:
+    """A random life of a few items, some of which come back while they are remembered."""
+    program, reference, live = DoubleProgram(number, policy), policy.reference(SEED), set()
+    for _ in range(14):
+        key = random.choice(KEYS)
+        values = values_for(program.interface, random) | {"item.id": key}
+        event = random.choice(("on_touch", "on_tick", "on_leave"))
+        if event == "on_leave" and key in live:
+            handle(program, reference, event, key, values)
+            program.tell("leave", key, values)
+            reference.forget(key)
+            live.remove(key)
+            if random.random() < 0.5:
+                program.tell("release", key, values)
+                reference.release(key)
+        elif event == "on_tick":
+            handle(program, reference, event, None, values)
+        else:
+            program.tell("observe" if key in live else "enter", key, values)
+            reference.observe(key, values)
+            live.add(key)
+            handle(program, reference, "on_touch", key, values)
+        program.ask("rate", key, values, reference(values, key))
+    program.dump(1.0, reference)
+    return program
+
+
+def lived_in_integers(number: int, policy: Policy, random: Random, events: int = 14) -> IntegerProgram:
+    """A random life of a sender; what follows a decision that a rounding could have tipped need not be the same."""
+    program, reference, margin = IntegerProgram(number, policy), Margined(policy, SEED, exact_integers=True), 1.0
+    for _ in range(events):
+        values = sender_state(program.interface, random)
+        program.tell("observe", None, values)
+        reference.observe(None, values)
+        handle(program, reference, random.choice([event.function for event in SENDER.events]), None, values)
+        margin = min(margin, reference.margin)
+        expected = reference(values)
+        margin = min(margin, reference.margin)
+        program.ask("cwnd", None, values, expected, exact=margin > 1e-5)
+    return program
+
+
+def generated(task: Task, random: Random) -> Iterator[Policy]:
+    while True:
+        source = random_program(task.signature, random, events=task.events, extremes=task is not SENDER)
+        try:
+            yield check(source, task)
+        except Rejected:
+            continue
+
+
+def ran(programs: Sequence[CProgram], flags: Sequence[str]) -> Iterator[tuple[CProgram, list[float]]]:
+    """Compile the programs with every compiler that is there, and run them by the first."""
+    text = program_of(programs)
+    for compiler in FOUND:
+        compile_program(text, compiler)
+    with tempfile.TemporaryDirectory(prefix="vulcan-state-") as folder:
+        made = Path(folder) / "program"
+        compile_program(text, ("gcc", "-std=c99", *flags), made)
+        for program in programs:
+            got = answers(made, program)
+            assert len(got) == len(program.expected), f"it ended after {len(got)} answers\n{program.policy.source}"
+            yield program, got
+
+
+@pytest.mark.parametrize(("count", "flags"), [(8, UNDEFINED), slow(200, SANITISED)])
+def test_generated_programs_in_doubles_have_the_bits_of_the_reference(count: int, flags: Sequence[str]) -> None:
+    random = Random(21)
+    policies = generated(STATEFUL, random)
+    programs = [lived_in_doubles(number, next(policies), random) for number in range(count)]
+    for program, got in ran(programs, flags):
+        for (what, expected, _), value in zip(program.expected, got, strict=True):
+            assert bits(value) == bits(expected), (
+                f"{what}: C {value!r}, reference {expected!r}\n{program.policy.source}"
+            )
+
+
+@pytest.mark.parametrize(("count", "flags"), [(5, UNDEFINED), slow(100, SANITISED)])
+def test_generated_programs_in_integers_follow_the_reference(count: int, flags: Sequence[str]) -> None:
+    random = Random(22)
+    policies = generated(SENDER, random)
+    programs: list[IntegerProgram] = []
+    refused = 0
+    while len(programs) < count:
+        try:
+            programs.append(lived_in_integers(len(programs), next(policies), random))
+        except UserError as refusal:
+            assert "cannot be written in bounded integers" in str(refusal)
+            refused += 1
+    assert refused < 4 * count
+    compared, off = compare(programs, flags)
+    assert compared > 2 * count
+    assert off <= 0.02 * compared
+
+
+def compare(programs: Sequence[IntegerProgram], flags: Sequence[str] = UNDEFINED) -> tuple[int, int]:
+    """Return how many windows there are that no rounding could have tipped, and how many of them are off."""
+    compared = off = 0
+    for program, got in ran(programs, flags):
+        exact = True
+        for (what, expected, certain), value in zip(program.expected, got, strict=True):
+            exact = exact and certain
+            if exact and what == "cwnd":
+                low, high = (min(max(x, 2.0), 65_535.0) for x in (expected, value))
+                compared += 1
+                off += abs(high - low) > ERROR * max(1.0, low)
+    return compared, off
+
+
+@pytest.mark.parametrize("name", ["copa", slow("bbr_like")])
+def test_policies_of_the_task_in_integers_follow_the_reference(name: str) -> None:
+    policy = check((SENDER.directory / "policies" / f"{name}.py").read_text(), SENDER)
+    compared, off = compare([lived_in_integers(0, policy, Random(2), events=60)])
+    assert (compared, off) == (60, 0)
+
+
+EXACT = """
+class policy:
+    drawn = 0
+    hashed = 0
+    a = [0] * 7
+def on_ack(state, window, flow):
+    policy.drawn = random()
+    policy.hashed = hash(state.delivered_packets, 3) % 4096 + hash(-state.rtt_us / 4, 0.5) / 2 ** 53
+    policy.a[state.rtt_us - 40000] += 1
+    policy.a[-state.rtt_us / 8] += 2
+    policy.a[2.0 ** 60 - state.rtt_us * 4096.0 * 65536 * 65536] += 4
+def cwnd(state, window):
+    total = 0
+    for i in range(7):
+        total = total * 6 + policy.a[i] % 6
+    if state.cause == 0:
+        return total % 65536
+    return policy.hashed * 8 if state.cause == 1 else policy.drawn * 65000
+"""
+
+
+def test_indices_random_numbers_and_hashes_in_integers_are_those_of_the_engine() -> None:
+    policy, random = check(EXACT, SENDER), Random(3)
+    program, reference = IntegerProgram(0, policy), policy.reference(SEED)
+    for step in range(90):
+        values = sender_state(program.interface, random) | {"state.cause": float(step % 3)}
+        handle(program, reference, "on_ack", None, values)
+        program.ask("cwnd", None, values, reference(values))
+    ((_, got),) = ran([program], UNDEFINED)
+    assert got == pytest.approx([expected for _, expected, _ in program.expected], rel=0, abs=2.0**-16)
+
+
+FIELDS = """
+class policy:
+    misses = 0
+class obj:
+    seen = 1
+    gap = -0.5
+def on_hit(now, obj, cache, ghost):
+    obj.seen += 1
+    obj.gap = now - obj.last_access
+def on_miss(now, obj, cache, ghost):
+    policy.misses += 1
+def priority(now, obj, cache, ghost):
+    return obj.seen * 8 + obj.gap / 4 + policy.misses % 8
+"""
+
+
+def test_fields_in_integers_are_kept_for_each_entity() -> None:
+    policy, random = check(FIELDS, find_task("cache_eviction")), Random(5)
+    program, reference = IntegerProgram(0, policy), policy.reference()
+    for _ in range(60):
+        key = random.choice(KEYS)
+        now = random.randrange(1000, 100_000)
+        values = dict.fromkeys(names_of(program.interface), 0.0)
+        values |= {"now": now, "obj.last_access": now - random.randrange(1000)}
+        if random.random() < 0.1:
+            program.tell("release", key, values)
+            reference.release(key)
+        handle(program, reference, random.choice(("on_hit", "on_miss")), key, values)
+        program.ask("priority", key, values, reference(values, key))
+    ((_, got),) = ran([program], UNDEFINED)
+    assert got == [expected for _, expected, _ in program.expected]
+
+
+NAMED = """
+START = 3
+class policy:
+    int = START
+    NULL = 0
+    _a = -0.0
+    policy_random = 1
+    class_ = [START] * 3
+    new = [0] * 2
+def least(state_):
+    return min(policy.int, policy.class_[state_])
+def on_touch(now, item, world, past):
+    controls = random()
+    unused = random()
+    policy.int = policy.int
+    policy.NULL += controls
+    policy._a = least(2)
+def rate(now, item, world, past):
+    return least(now) + policy.NULL + policy.new[1] + policy.policy_random
+"""
+
+
+def test_names_that_c_reserves_are_changed() -> None:
+    policy = check(NAMED, STATEFUL)
+    programs = [lived_in_doubles(number, policy, Random(number)) for number in range(2)]
+    for program, got in ran(programs, UNDEFINED):
+        assert [*map(bits, got)] == [bits(expected) for _, expected, _ in program.expected]
+
+
+def test_the_state_and_its_functions_are_named_as_in_the_policy() -> None:
+    source = (
+        "START = 3\nclass policy:\n    total = START\n    sketch = [0] * 8\nclass item:\n    seen = 1\n"
+        "def on_touch(now, item, world, past):\n    item.seen += 1\n    policy.sketch[item.whole] = random()\n"
+        "def on_tick(now, world):\n    world.alarm = now + policy.total\n"
+        "def rate(now, item, world, past):\n    return policy.total + item.seen\n"
+    )
+    text = double_header(check(source, STATEFUL), provenance("stateful"))
+    for line in (
+        "static const double POLICY_PARAMETER_START = 3.0;",
+        "        double sketch[8];",
+        "    double seen;",
+        "    state->policy.total = POLICY_PARAMETER_START;",
+        "static inline void policy_seed(struct policy_state *state, uint64_t seed)",
+        "/* An item was touched. */",
+        "static inline void policy_on_tick(struct policy_state *state, const struct policy_features *features, "
+        "struct policy_controls *controls)",
+        "    controls->world.alarm = (features->now + state->policy.total);",
+    ):
+        assert f"\n{line}" in text, text
+
+
+def test_more_state_than_the_kernel_keeps_is_refused_with_the_reason() -> None:
+    source = (
+        "class policy:\n    a = [0] * 5120\n    n = 0\n"
+        "def on_ack(state, window, flow):\n    policy.a[state.rtt_us] = 1\n"
+        "def cwnd(state, window):\n    return policy.a[3] + policy.n\n"
+    )
+    policy = check(source, replace(SENDER, state_limits=StateLimits()))
+    assert "policy_at_a" in fixed_header(policy, provenance("congestion_control"))
+    with pytest.raises(UserError, match=r"state takes 40,968 bytes, over the 40,960 .*: declare shorter arrays"):
+        export_policy(policy, "bpf", provenance("congestion_control"))

@@ -1,0 +1,395 @@
+"""Exported modules of policies with state decide, and change their state, as the reference and the simulator do."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from anvil_state import STATEFUL
+from anvil_toy import FIXED
+from cache_formats import exported, made, text_of
+from effort import ALL
+from exported import provenance
+from exported_run import Exported, module_of
+from exported_state import assert_replayed, cache_of, compare_lives, skewed, stateful
+from plain_cache import hash_of
+
+from vulcan.anvil import check
+from vulcan.anvil import semantics as total
+from vulcan.export import find_exporter, policy_source
+from vulcan.registry import find_task, known_tasks
+from vulcan.task import Task
+from vulcan_cache import simulate
+from vulcan_traces import load_trace
+
+MECHANISMS = [
+    ("cache_eviction", "heap"), ("cache_eviction", "sample"), ("cache_admission", "heap"),
+    ("cache_admission", "sample"), ("cache_queues", "queues"),
+]  # fmt: skip
+
+SKETCH = '''
+"""Admits what a sketch counts more often than the victim; the sketch ages, and some are admitted at random."""
+WIDTH = 64
+LUCK = 0.05
+
+
+class policy:
+    sketch = [0.0] * 256
+    total = 0
+    lucky = 0
+    refusals = 0
+
+
+class obj:
+    cell = -1
+    returns = 0
+
+
+def estimate(cell):
+    return min(policy.sketch[cell], policy.sketch[hash(cell, 7)])
+
+
+def on_hit(now, obj, cache, ghost):
+    policy.sketch[obj.cell] += 1
+    policy.sketch[hash(obj.cell, 7)] += 1
+
+
+def on_ghost_hit(now, obj, cache, ghost):
+    obj.returns += 1
+    policy.sketch[obj.cell] += obj.returns * ghost.count(obj.id)
+
+
+def on_miss(now, obj, cache, ghost):
+    obj.cell = hash(obj.id, 1) % WIDTH
+    policy.sketch[obj.cell] += 1
+    policy.total += 1
+    policy.lucky = random() < LUCK
+    if policy.total > 100:
+        policy.total = 0
+        for i in range(256):
+            policy.sketch[i] /= 2
+
+
+def on_refuse(now, obj, cache, ghost):
+    policy.refusals += 1
+
+
+def on_evict(now, obj, cache, ghost):
+    obj.returns = max(0, obj.returns - 1)
+
+
+def priority(now, obj, cache, ghost):
+    return obj.last_access + 20 * estimate(obj.cell) + 100 * obj.returns
+
+
+def admit(now, obj, cache, victim, ghost):
+    return victim.size == 0 or policy.lucky or obj.returns > 0 or estimate(obj.cell) > 1
+'''
+
+
+@pytest.fixture(scope="module")
+def disk(cloud_physics: Path) -> tuple[np.ndarray, np.ndarray]:
+    trace = load_trace(cloud_physics)
+    count = 20_000 if ALL else 3_000
+    return np.asarray(trace.objects)[:count], np.asarray(trace.sizes)[:count]
+
+
+def shipped() -> Iterator[tuple[str, str, str]]:
+    """The policies with state in the packs, each under the mechanisms of its task."""
+    for task, mechanism in MECHANISMS:
+        for path in sorted((find_task(task).directory / "policies").glob("*.py")):
+            if check(path.read_text(encoding="utf-8"), find_task(task)).program.uses_state:
+                yield task, mechanism, path.stem
+
+
+# Decisions and state
+
+
+TASKS = [STATEFUL, *(task for task in map(find_task, sorted(known_tasks())) if task.events)]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_generated_programs_give_the_same_bits_as_the_reference(task: Task) -> None:
+    random = Random(21)
+    programs = 60 if ALL else 10 if task is STATEFUL else 2
+    assert sum(compare_lives(stateful(task, random), random) for _ in range(programs)) > 50 * programs
+
+
+@pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
+def test_generated_policies_decide_as_the_mechanism_in_plain_python(task: str, mechanism: str) -> None:
+    random = Random(f"{task} {mechanism}")
+    for seed in range(60 if ALL else 2):
+        policy = stateful(find_task(task), random)
+        assert_replayed(policy, skewed(random, 60, 30, 20), random.randint(5, 200), mechanism, 4, seed)
+
+
+CASES = [("cache_admission", "sample", SKETCH), ("cache_admission", "heap", SKETCH), *shipped()]
+
+
+@pytest.mark.parametrize(("task", "mechanism", "policy"), CASES, ids=[" ".join(case[:2]) for case in CASES])
+def test_a_real_trace_has_the_evictions_of_the_simulator(
+    task: str, mechanism: str, policy: str, disk: tuple[np.ndarray, np.ndarray]
+) -> None:
+    path = find_task(task).directory / "policies" / f"{policy}.py"
+    source = policy if "\n" in policy else path.read_text(encoding="utf-8")
+    objects, sizes = disk
+    module = exported(task, source, "python")
+    gone: list[int] = []
+
+    class Watched(module.Cache):  # type: ignore[name-defined, misc]
+        def _remove(self, obj: Any) -> Any:
+            gone.append(int(obj.key))
+            return super()._remove(obj)
+
+        def _store(self, key: Any, value: Any, size: int) -> None:
+            refused = self.bypassed
+            super()._store(key, value, size)
+            if self.bypassed > refused and size <= self.maxsize:
+                gone.append(int(key))
+
+    for capacity in (20_000_000, 2_000_000):
+        gone.clear()
+        options = {} if mechanism == "queues" else {"mechanism": mechanism}
+        expected = simulate(check(source, find_task(task)), objects, sizes, capacity, mechanism=mechanism)
+        cache = Watched(capacity, **options)
+        for key, size in zip(objects.tolist(), sizes.tolist(), strict=True):
+            cache.request(key, size)
+        assert (cache.misses, cache.bypassed) == (expected.misses, expected.bypassed)
+        assert hash_of(gone) == expected.evictions
+        assert len(objects) / 10 < cache.misses < len(objects)
+    assert task != "cache_admission" or cache._state.refusals == cache.bypassed > 0
+
+
+COUNTS = """
+class policy:
+    evictions = 0
+
+
+class obj:
+    left_before = 0
+
+
+def on_evict(now, obj, cache, ghost):
+    policy.evictions += 1
+    obj.left_before += 1
+
+
+def priority(now, obj, cache, ghost):
+    return obj.last_access
+"""
+
+PLAIN = """
+TOP = 1e308
+
+
+class policy:
+    vast = TOP
+    a = [1.5] * 3
+    calls = 0
+
+
+class item:
+    mark = -2
+
+
+def on_touch(now, item, world, past):
+    policy.vast *= 1e300
+    policy.a[-1] += 1
+    policy.a[item.whole / 4] = item.mark
+    policy.a[1e300] += 0.25
+    item.mark -= 0.5
+    policy.calls += random() + hash(item.id, 3) / 1e20
+
+
+def rate(now, item, world, past):
+    return policy.a[7.9] + policy.a[item.whole] * 10 + policy.vast / 1e308
+"""
+
+
+def test_arithmetic_saturates_and_every_index_is_valid() -> None:
+    policy = check(PLAIN, STATEFUL)
+    _, module = module_of(policy)
+    run, other = (Exported(policy, module, seed) for seed in (5, -1))
+    values = FIXED | {"item.whole": -11.0}
+    run.handle("on_touch", 1.0, values)
+    state = run.groups["world"]
+    assert state.vast == sys.float_info.max
+    assert state.a == [-1.75, 1.5, 2.5]  # 1e300 is a multiple of 3, as -3 is, to which -2.75 is rounded down
+    drawn, _ = total.draw(5)
+    assert state.calls == drawn + total.hash(0.0, 3.0) / 1e20
+    assert run.score("rate", 1.0, values) == 1.5 + 15.0 + sys.float_info.max / 1e308
+    assert other.groups["world"].a == [1.5] * 3
+    assert other.groups["world"]._random.next() == total.draw(2**64 - 1)[0]
+
+
+def test_what_is_no_request_is_no_event_and_fields_last_as_long_as_the_ghost() -> None:
+    cache = exported("cache_eviction", COUNTS, "python").Cache(2, mechanism="heap")
+    for key in ("a", "b", "c", "a"):  # a leaves for c, and comes back for b
+        cache.request(key)
+    assert (cache._state.evictions, cache._objects["a"].left_before) == (2.0, 1.0)
+    del cache["a"]
+    cache.clear()
+    assert "a" not in cache and cache._state.evictions == 2.0
+    cache.request("a")
+    assert cache._objects["a"].left_before == 1.0  # it is remembered since it was evicted
+    cache.put("d", None, size=2)
+    assert cache.popitem() == ("d", None)
+    assert cache._state.evictions == 4.0
+    for key in range(10):
+        cache.request(key)
+    cache.request("a")
+    assert cache._objects["a"].left_before == 0.0
+
+
+# The module
+
+
+def test_the_module_says_what_state_it_has() -> None:
+    _, module = module_of(check(SKETCH, find_task("cache_admission")))
+    text = " ".join((module.__doc__ or "").split())
+    assert "It has state: registers total, lucky, refusals; arrays sketch (256); fields of obj cell, returns;" in text
+    assert "random numbers. It handles on_hit, on_ghost_hit, on_miss, on_refuse, on_evict." in text
+    assert "pass it as `cache`, and call its methods at the events. `seed` starts its random numbers." in text
+    assert callable(module._Statistics().on_insert)  # an event that it does not handle
+
+
+NAMES = """
+class policy:
+    used = 1
+    seed = 2
+    on_miss = 3
+    __x = 4
+    size_avg = 5
+    self = 6
+
+
+class obj:
+    key = 1
+    place = 2
+    priority = 3
+    fields = 4
+
+
+__W = 2
+
+
+def __helper(x):
+    return x * __W + policy.__x
+
+
+def on_hit(now, obj, cache, ghost):
+    self = obj.key + obj.place
+    policy.used += self + __helper(policy.seed) + cache.used
+    obj.priority = policy.used
+    obj.fields += 1
+    policy.__x += 1
+    policy.self += __W
+
+
+def priority(now, obj, cache, ghost):
+    return obj.priority + policy.used + cache.size.avg() + policy.size_avg + __helper(policy.on_miss) + obj.fields
+"""
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_names_of_state_give_way_to_those_of_the_module(mechanism: str) -> None:
+    policy = check(NAMES, find_task("cache_eviction"))
+    module = exported("cache_eviction", policy.source, "python")
+    requests = skewed(Random(2), 200, 30, 20)
+    cache = cache_of(policy, module, 60, mechanism, 4, 1)
+    for key, size in requests:
+        cache.request(key, size)
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    expected = simulate(policy, objects, sizes, 60, mechanism=mechanism, sample_size=4)
+    assert cache.misses == expected.misses < 200
+
+
+def test_instances_are_independent_and_seeded() -> None:
+    module = exported("cache_admission", SKETCH, "python")
+    keys = [key for key, _ in skewed(Random(4), 400, 60, 1)]
+
+    def misses(cache: Any) -> list[bool]:
+        return [not cache.request(key) for key in keys]
+
+    first, second, again = (module.Cache(5, sample_seed=seed) for seed in (1, 2, 1))
+    assert misses(first) != misses(second)
+    second.seed(1)
+    assert misses(again) == misses(module.Cache(5))
+    assert first._state.sketch == again._state.sketch != second._state.sketch
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_a_class_of_cachetools_has_the_misses_of_the_simulator(mechanism: str) -> None:
+    pytest.importorskip("cachetools")
+    requests = skewed(Random(6), 400, 60, 20)
+    cache = made("cache_admission", SKETCH, "cachetools", 60, mechanism, getsizeof=lambda size: size)
+    for key, size in requests:
+        if cache.get(f"object {key}") is None:
+            cache[f"object {key}"] = size
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    policy = check(SKETCH, find_task("cache_admission"))
+    assert cache.misses == simulate(policy, objects, sizes, 60, mechanism=mechanism).misses < 400
+
+
+def test_a_cache_with_state_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pickled_policy.py").write_text(text_of("cache_admission", SKETCH, "python"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module: ModuleType = __import__("pickled_policy")
+    cache = module.Cache(5)
+    keys = [key for key, _ in skewed(Random(4), 400, 60, 1)]
+    for key in keys[:200]:
+        cache.request(key)
+    copy = pickle.loads(pickle.dumps(cache))
+    assert [copy.request(key) for key in keys[200:]] == [cache.request(key) for key in keys[200:]]
+    assert copy._state.sketch == cache._state.sketch
+    assert copy._state.sketch is not cache._state.sketch
+
+
+def test_checkers_find_nothing(tmp_path: Path) -> None:
+    paths = []
+    for task, mechanism, name in [("cache_admission", "", ""), *shipped()]:
+        path = find_task(task).directory / "policies" / f"{name}.py"
+        source = path.read_text(encoding="utf-8") if name else SKETCH
+        paths.append(tmp_path / f"{task}_{name}_{mechanism}.py")
+        paths[-1].write_text(text_of(task, source, "python"), encoding="utf-8")
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--line-length=120"]
+    mypy = [sys.executable, "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--check-untyped-defs"]
+    ranked = [path for path in paths if not path.name.startswith("cache_queues")]
+    for run, some in (([*ruff, "--select=E,F,W,I,UP,B,C4,PLE"], paths), *([(mypy, ranked)] if ALL else [])):
+        done = subprocess.run([*run, *map(str, some)], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_policy_is_read_back_as_it_was() -> None:
+    task = find_task("cache_admission")
+    for format in ("python", "cachetools", "libcachesim"):
+        text = text_of("cache_admission", SKETCH, format)
+        assert check(policy_source(text), task).fingerprint == check(SKETCH, task).fingerprint
+
+
+# Policies without state
+
+UNCHANGED = {
+    "cache_eviction/gdsf": "aad7bb66ed9b9021",
+    "cache_admission/lru_by_frequency": "adbb1c9e783fcba6",
+    "cache_queues/s3_fifo": "d059ec906819a5ad",
+}
+"""The SHA-256 of exports before there was state."""
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_exports_of_policies_without_state_are_as_they_were(name: str) -> None:
+    task, policy = name.split("/")
+    source = (find_task(task).directory / "policies" / f"{policy}.py").read_text(encoding="utf-8")
+    exporter = find_exporter("python")
+    (text,) = exporter.export(check(source, find_task(task)), provenance(version="0.1.0")).values()
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == UNCHANGED[name]
