@@ -1,4 +1,4 @@
-"""Sanitizing of untrusted text for terminals.
+"""Text for terminals: numbers with their nouns, and untrusted text made safe.
 
 Output of a model, a server or a file may hold escape sequences, which can colour, clear or rename a terminal or write
 to its clipboard (ECMA-48; the sequences of xterm), and bidirectional control characters, with which a program reads
@@ -14,6 +14,11 @@ import re
 _UNFIT = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the singular or the plural (by default with an s): `1 file`, `2 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def printable(text: str) -> str:

@@ -71,7 +71,9 @@ def test_the_help_lists_a_contributed_command_without_importing_it(vulcan: Conso
 def test_a_contributed_command_runs(vulcan: Console, sheep: Installed) -> None:
     ran = vulcan.good("sheep", "count", "3", **sheep.environment)
     assert ran.stdout.splitlines() == ["the package was imported", "sheep was imported", "3 sheep"]
-    assert "Count them up." in vulcan.good("sheep", "--help", **sheep.environment).stdout
+    shown = vulcan.good("sheep", "--help", **sheep.environment).stdout
+    assert "Count them up." in shown
+    assert "completion" not in shown  # which is installed for the whole of `vulcan`
 
 
 def test_its_mistakes_are_told_like_vulcans_own(vulcan: Console, sheep: Installed) -> None:

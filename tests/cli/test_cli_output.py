@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from vulcan.cli.output import count, print_table
+from vulcan.cli.output import print_table, read_policy
+from vulcan.errors import UserError
+from vulcan.terminal_text import count
 
 COLUMNS = ("instance", "split", "winner", "oracle", "best oracle")
 ROWS = [("trace:" + "x" * 90, "validation", "0.1234", "0.5678", "belady-size-sampled")] * 2
@@ -37,3 +41,10 @@ def test_one_thing_is_singular() -> None:
     assert [count(n, "candidate") for n in (0, 1, 2, 1200)] == [
         "0 candidates", "1 candidate", "2 candidates", "1,200 candidates",
     ]  # fmt: skip
+    assert [count(n, "policy", "policies") for n in (1, 2)] == ["1 policy", "2 policies"]
+
+
+def test_a_large_file_without_a_function_is_no_policy(tmp_path: Path) -> None:
+    (tmp_path / "ok.csv").write_text("1,2,3\n" * 20_000)
+    with pytest.raises(UserError, match=r"ok\.csv has 120,000 bytes and no function"):
+        read_policy(tmp_path / "ok.csv")

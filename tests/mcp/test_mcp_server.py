@@ -83,6 +83,7 @@ def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
         assert len(tool.description) > 40
         for name, schema in tool.input_schema["properties"].items():
             assert "description" in json.dumps(schema), (tool.name, name)
+        assert "\n  " not in tool.description
     schemas = {tool.name: tool.input_schema for tool in tools}
     assert schemas["tell"]["required"] == ["run", "proposal", "reply"]
     assert schemas["list_tasks"]["properties"] == {}

@@ -46,6 +46,15 @@ def test_a_broken_promise_is_found(tmp_path: Path, number: int, fault: Fault) ->
         assert found.value.remedy
 
 
+def test_an_error_of_the_evaluator_is_told_with_its_place() -> None:
+    def simulate() -> None:
+        raise RuntimeError("boom")
+
+    line = simulate.__code__.co_firstlineno + 1
+    with pytest.raises(CheckFailed, match=rf"RuntimeError: boom \({Path(__file__).name}, line {line}\)"):
+        Subject("cache_eviction", {}).calling("evaluate", simulate)
+
+
 def test_every_check_is_broken_by_a_fault() -> None:
     assert {fault.check for fault in FAULTS} == {check.name for check in CHECKS}
 

@@ -19,7 +19,7 @@ from vulcan.results.run import run_document, state_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution, take_options
-from vulcan.terminal_text import printable
+from vulcan.terminal_text import count, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -288,7 +288,8 @@ class Run:
     def _title(self) -> str:
         chosen = self.summary["best"]
         winner = "no winner yet" if chosen is None else f"candidate {chosen['candidate']} won"
-        return f"{self.name}: {self.task}, {self.state}, {len(self._report.record.candidates)} candidates, {winner}"
+        judged = count(len(self._report.record.candidates), "candidate")
+        return f"{self.name}: {self.task}, {self.state}, {judged}, {winner}"
 
     def __repr__(self) -> str:
         return f"<Run {self._title()}>"

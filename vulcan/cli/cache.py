@@ -8,9 +8,10 @@ import typer
 
 from vulcan.cli import completion
 from vulcan.cli.options import AsJson
-from vulcan.cli.output import count, print_json, print_table, say
+from vulcan.cli.output import print_json, print_table, say
 from vulcan.errors import UserError
 from vulcan.paths import TABLES, CachedKind, cache_root, cached_kinds
+from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
     from vulcan.documents.host import CacheDocument

@@ -8,6 +8,7 @@ import typer
 
 from vulcan.cli.options import RUNS, AsJson, RunsDirectory
 from vulcan.cli.output import print_json, print_table, say, tell
+from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
     from vulcan.documents.host import AttacksDocument, HostDocument
@@ -69,7 +70,7 @@ def _print_host(document: HostDocument) -> None:
         ],
     )
     ray, kernels = document["ray"], document["kernels"]
-    up = f"up, with {ray['cpus']:g} processors" if ray["available"] else f"not up: {ray['error']}"
+    up = f"up, with {count(round(ray['cpus'] or 0), 'processor')}" if ray["available"] else f"not up: {ray['error']}"
     say(f"Ray: {up}" + (f", joined at {ray['address']}" if ray["address"] else ""))
     exposed = [port for port in ray["ports"] if not port["loopback"]]
     if ray["ports"]:
@@ -85,7 +86,8 @@ def _print_host(document: HostDocument) -> None:
     say(f"model keys: {', '.join(keys) if keys else 'none set, and the offline generator needs none'}")
     for directory in document["disk"]:
         say(f"{directory['name']}: {directory['path']}, {directory['free_bytes'] / 2**30:.1f} GiB free")
-    say(f"compiled kernels: {kernels['files']} files, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
+    files = count(kernels["files"], "file")
+    say(f"compiled kernels: {files}, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
     say("versions: " + ", ".join(f"{name} {value or 'not there'}" for name, value in document["versions"].items()))
     for problem in document["problems"]:
         stops = "" if problem["blocks"] == "nothing" else f" (stops {problem['blocks']})"

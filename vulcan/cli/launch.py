@@ -31,6 +31,7 @@ from vulcan.searches.session import ExecutionConfig, open_study
 from vulcan.store import MemoryStore
 from vulcan.store.runs import find_run
 from vulcan.task import Task
+from vulcan.terminal_text import count
 
 
 def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
@@ -120,7 +121,8 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
     if as_json:
         print_json(_document(task, config, evidence, planned, messages, models, limits))
         return
-    say(f"{planned} proposals by {config.strategy}, {_times(config)}up to {config.repairs} repairs each")
+    repairs = count(config.repairs, "repair")
+    say(f"{count(planned, 'proposal')} by {config.strategy}, {_times(config)}up to {repairs} each")
     _show_evidence(evidence)
     _show_models(models, planned * _runs(config))
     _show_limits(limits)
@@ -183,7 +185,7 @@ def _all(model: ModelForecast, proposals: int) -> float | None:
 def _show_limits(limits: list[BudgetForecast]) -> None:
     say("What ends the search, the first to do so before the others:")
     for limit in limits:
-        after = "cannot be told" if limit.proposals is None else f"about {limit.proposals} proposals"
+        after = "cannot be told" if limit.proposals is None else f"about {count(limit.proposals, 'proposal')}"
         say(f"  {limit.name} {limit.limit:g}: {after}")
 
 

@@ -24,6 +24,7 @@ from vulcan.cli.options import (
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
+from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
     from vulcan.documents.policy import ChoiceDocument, SelectDocument, SelectorDocument
@@ -352,7 +353,7 @@ def _show(library: Library, objective: str) -> None:
     say(f"task {library.task}, objective {objective}, fingerprints of the first {library.first:,} events")
     say(
         f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "
-        f"{len(library.instances)} instances, {len(library.members)} members"
+        f"{count(len(library.instances), 'instance')}, {count(len(library.members), 'member')}"
     )
     best = {**matrix.members, fallback.baseline: matrix.baselines[fallback.baseline]}
     strongest = {n: max(matrix.baselines, key=lambda b: matrix.baselines[b][n]) for n in range(len(library.instances))}

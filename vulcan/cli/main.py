@@ -62,7 +62,8 @@ class Contributed:
             raise UserError(f"command {self.name!r}: its entry point {target!r} is no typer.Typer")
         if not app.registered_callback:  # without one, typer collapses a group of one command
             app.callback()(lambda: None)
-        command = typer.main.get_command(app)
+        command: Any = typer.main.get_command(app)
+        command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
         command.help = command.help or self.help()
         return command
 

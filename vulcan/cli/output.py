@@ -35,11 +35,6 @@ def tell(text: str) -> None:
     sys.stderr.flush()
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the singular or with an s: `1 candidate`, `2 candidates`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def print_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -96,6 +91,8 @@ def number(value: float | None, places: int = 4) -> str:
 __all__ = ["read_policy", "write_text"]
 
 _MAX_POLICY = 16 << 20
+_MIN_SUSPECT = 64 << 10
+"""Bytes above which a file without a function is refused, for example a trace."""
 
 
 def read_policy(path: Path) -> str:
@@ -109,4 +106,6 @@ def read_policy(path: Path) -> str:
         text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     except OSError as error:
         raise UserError(f"cannot read the policy {path}: {error.strerror}; give the path of its file") from error
+    if size > _MIN_SUSPECT and "def " not in text:
+        raise UserError(f"{path} has {size:,} bytes and no function: that is no policy; give the file of one")
     return policy_source(text)

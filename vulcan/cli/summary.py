@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vulcan.cli.output import count, number, print_json, print_table, say
+from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.run import (
     InstanceComparison,
@@ -25,6 +25,7 @@ from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
+from vulcan.terminal_text import count
 
 _WORST = -9e99
 

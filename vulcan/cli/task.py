@@ -139,7 +139,7 @@ def validate(
 
 
 def _show_finding(finding: Finding) -> None:
-    say(f"{finding.result:<9} {finding.check:<15} {finding.promise}")
+    say(f"{finding.result:<9} {finding.check:<17} {finding.promise}")
     if finding.result == "failed":
         say(f"          {finding.problem}")
         say(f"          fix: {finding.remedy}")

@@ -6,6 +6,7 @@ run between two calls.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -243,6 +244,7 @@ def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any
     for name in (*_READS, *_WRITES):
         server.add_tool(
             getattr(tools, name),
+            description=inspect.getdoc(getattr(tools, name)),
             annotations=ToolAnnotations(read_only_hint=name in _READS, destructive_hint=False, open_world_hint=False),
         )
     return server

@@ -49,6 +49,7 @@ from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, r
 from vulcan.store import RunRecord, Store
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, open_store
 from vulcan.task import Json, Metrics
+from vulcan.terminal_text import count
 
 Displays = Callable[[str], AbstractContextManager[RunDisplay]]
 """Factory of the display of a search, which it gets the title of."""
@@ -226,7 +227,8 @@ def build_library(
     build = _Build(config, folder, machines, report)
     _begin(config, folder, write=True)
     report(
-        f"{len(build.training)} instances of {len(config.workloads)} workloads, {build.clustering.clusters} clusters"
+        f"{count(len(build.training), 'instance')} of {count(len(config.workloads), 'workload')}, "
+        f"{count(build.clustering.clusters, 'cluster')}"
     )
     for cluster in range(build.clustering.clusters) if config.searching else ():
         for objective in config.objectives:
@@ -275,7 +277,7 @@ class _Build:
         self.training = find_training(config.search.task, self._settings, config.workloads)
         self._instances = tuple(each.instance for each in self.training)
         self._identities = {text: identify(text) for text in config.workloads}
-        report(f"fingerprints of {len(self.training)} instances")
+        report(f"fingerprints of {count(len(self.training), 'instance')}")
         self._names, self._rows = measure_fingerprints(self._task, self._instances, config.first)
         self._centre, self._scale = standard(self._rows)
         points = (self._rows - self._centre) / self._scale

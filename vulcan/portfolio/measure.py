@@ -17,6 +17,7 @@ from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.evidence import find_objective, measure_baselines
 from vulcan.searches.scorer import Scorer
 from vulcan.task import Metrics, Task
+from vulcan.terminal_text import count
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ def measure_members(
             waiting.setdefault(json.dumps([member.task, mark]), []).append((member, key))
     for group in waiting.values():
         instances = instances_of(group[0][0])
-        report(f"{len(group)} policies on {len(instances)} instances")
+        report(f"{count(len(group), 'policy', 'policies')} on {count(len(instances), 'instance')}")
         with LocalExecutor(Setup(task=group[0][0].task, instances=instances), workers) as executor:
             jobs = [executor.submit(Job(n, m.source, instances, limit)) for n, (m, _) in enumerate(group)]
             for (member, key), job in zip(group, jobs, strict=True):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.documents.run import OpenedData
+from vulcan.terminal_text import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class RunInfo:
         answered = f", model {', '.join(self.models)}" if self.models else ""
         if self.repeats is not None:
             answered = f", the replies of {self.repeats}"
-        return f"run {self.run}: task {self.task}, {self.instances} instances{answered}"
+        return f"run {self.run}: task {self.task}, {count(self.instances, 'instance')}{answered}"
 
     def document(self) -> OpenedData:
         """Return the description as JSON."""

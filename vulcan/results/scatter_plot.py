@@ -16,6 +16,8 @@ from vulcan.task import Metrics, Picture
 
 _SYMBOLS = {"candidate": "star", "baseline": "circle", "bound": "diamond-open"}
 _SIZES = {"candidate": 18, "baseline": 11, "bound": 12}
+_POSITIONS = ("top center", "bottom center", "middle right", "middle left")
+"""Positions of labels, in turn, as policies are often close to each other."""
 _MEAN = "mean of all instances"
 
 
@@ -73,10 +75,10 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
                 go.Scatter(
                     x=[shown],
                     y=[y],
-                    name=policy.policy,
+                    name=_label(policy, measured),
                     text=[policy.policy],
                     mode="markers+text",
-                    textposition="top center",
+                    textposition=_POSITIONS[measured.index(policy) % len(_POSITIONS)],
                     visible=number == 0,
                     marker={"symbol": _SYMBOLS.get(policy.kind, "circle"), "size": _SIZES.get(policy.kind, 11)},
                     hovertemplate=f"{html.escape(policy.policy)} ({kind_name(policy.kind)})<br>"
@@ -100,6 +102,12 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
     if len(views) > 1:
         figure.update_layout(updatemenus=[_menu(picture, list(views), len(measured))])
     return figure
+
+
+def _label(policy: PolicyMetrics, measured: Sequence[PolicyMetrics]) -> str:
+    """Return the policy's name, with its kind if another one has the same name."""
+    alone = sum(other.policy == policy.policy for other in measured) == 1
+    return policy.policy if alone else f"{policy.policy} ({kind_name(policy.kind)})"
 
 
 def _views(

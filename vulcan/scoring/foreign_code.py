@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +22,8 @@ class ForeignCall:
     """
 
     error: Exception | None = None
+    place: str | None = None
+    """The file and line that raised the error."""
 
     def __enter__(self) -> Self:
         return self
@@ -29,6 +33,8 @@ class ForeignCall:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
+        *_, (frame, line) = walk_tb(traceback)
+        self.place = f"{Path(frame.f_code.co_filename).name}, line {line}"
         # the traceback references the frames, and through them whatever filled the memory
         self.error = error.with_traceback(None)
         self.error.__context__ = None

@@ -146,7 +146,8 @@ class Subject:
             raise attempt.error
         if attempt.failure is not None:
             raise CheckFailed(
-                f"{self.task.evaluator}: {what}: {attempt.failure}", "mend the evaluator, so that it does not"
+                f"{self.task.evaluator}: {what}: {attempt.failure} ({attempt.place})",
+                "mend the evaluator, so that it does not",
             )
         return made[0]
 

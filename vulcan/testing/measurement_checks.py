@@ -14,6 +14,7 @@ from vulcan.evaluator import Instance, OffersDecisions, OffersRungs, decisions_o
 from vulcan.scoring.evaluator_child import plain_signature
 from vulcan.searches.scorer import Scorer
 from vulcan.task import Feature, Task, Value
+from vulcan.terminal_text import count
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Measured, Subject
 from vulcan.testing.range_probe import (
     Violations,
@@ -163,7 +164,7 @@ def deterministic(subject: Subject) -> str:
                     f"policies/{name}.py measures {_difference(before, after)} on {instance.name} when it is run again",
                     "seed whatever is drawn, and keep no state from one `evaluate` to the next",
                 )
-    return f"{len(subject.seeds)} policies on {len(subject.measured)} instances"
+    return f"{count(len(subject.seeds), 'policy', 'policies')} on {count(len(subject.measured), 'instance')}"
 
 
 def _difference(before: Mapping[str, float], after: Mapping[str, float]) -> str:
@@ -250,13 +251,13 @@ def features(subject: Subject) -> str:
 
 
 def _check_ranges(seen: Violations, declared: Mapping[str, Feature]) -> None:
-    for name, count in seen.count.items():
+    for name, times in seen.count.items():
         feature = declared[name]
         shown = seen.value[name]
         inside = feature.low <= shown <= feature.high
         wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
         raise CheckFailed(
-            f"{name} was {shown!r}, which {wrong} ({count} of {seen.checks} looks at features)",
+            f"{name} was {shown!r}, which {wrong} ({times} of {seen.checks} looks at features)",
             "declare its actual range, or keep the evaluator within the declared one: proofs and warnings rely on it",
         )
 
@@ -394,14 +395,14 @@ def objective(subject: Subject) -> str:
             for who, measured in everything.items()
         }
         if declared is subject.task.objectives[0]:
+            first = scores
             _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "bound"])
             if len(set(scores.values())) < 2:
-                raise CheckFailed(
-                    f"the objective {declared.name!r} gives every policy the same score",
-                    "have it depend on the metrics",
-                )
+                problem = f"the objective {declared.name!r} gives every policy the same score"
+                raise CheckFailed(problem, "have it depend on the metrics")
     if "bound" not in known.values():
-        return "no bound is declared, so that the direction cannot be told: higher must be better"
+        ranked = ", ".join(sorted(first, key=lambda who: -first[who]))
+        return f"no bound is declared, and higher must be better: see whether this is from best to worst: {ranked}"
     return "no policy beats the bound"
 
 

@@ -19,6 +19,7 @@ from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Program, Setting, Task
+from vulcan.terminal_text import count
 from vulcan.testing import isolation_checks, measurement_checks
 from vulcan.testing.check import Check, CheckFailed, Finding, Subject
 
@@ -109,7 +110,7 @@ def properties(subject: Subject) -> str:
                     f"policies/{name}.py breaks the required property {declared.name!r}: {verdict.counterexample}",
                     "a search would reject it: mend the policy, or the property",
                 )
-    return f"{len(names)} properties"
+    return count(len(names), "property", "properties")
 
 
 def prompts(subject: Subject) -> str:

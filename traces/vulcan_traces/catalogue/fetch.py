@@ -117,7 +117,12 @@ class _Partial:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise UserError(f"{target.name} is being fetched by another process, to {path}") from error
-            yield cls(path, stream)
+            try:
+                yield cls(path, stream)
+            except UserError:
+                if os.fstat(stream.fileno()).st_size == 0:
+                    path.unlink(missing_ok=True)
+                raise
 
     @property
     def size(self) -> int:
@@ -184,8 +189,8 @@ def _fetch_all(file: TraceFile, partial: _Partial, progress: Progress, pause: fl
 
 
 def _given_up(file: TraceFile, partial: _Partial, error: Exception) -> str:
-    kept = f"{partial.size:,} bytes are kept in {partial.path}, and the same command resumes"
-    return f"{file.name}: {file.url} cannot be fetched: {_reason(error)}; {kept}"
+    kept = f"; {partial.size:,} bytes are kept in {partial.path}, and the same command resumes" if partial.size else ""
+    return f"{file.name}: {file.url} cannot be fetched: {_reason(error)}{kept}"
 
 
 def _reason(error: Exception) -> str:
