@@ -217,7 +217,8 @@ class Event(Signature):
     """An occurrence that a policy may handle, to change its own state, by defining the function of that name.
 
     `meaning` says when it happens, in whole sentences. `controls` are what the handler may set besides the policy's
-    state, such as a timer: each is written as `ARGUMENT.NAME = ...`, where ARGUMENT is one of the handler's.
+    state, such as a timer: each is written as `ARGUMENT.NAME = ...`, where ARGUMENT is one of the handler's, and cannot
+    be read.
     """
 
     meaning: str = ""
@@ -231,6 +232,16 @@ class Event(Signature):
         for control in self.controls:
             if control.name not in names:
                 raise ValueError(f"event {self.function!r}: it controls {control.name!r}, which it is not shown")
+
+    @property
+    def settable(self) -> dict[str, Feature]:
+        """Return what the handler may set besides the policy's state, with the name it is set by: `room.queue`."""
+        return {f"{control.name}.{feature.name}": feature for control in self.controls for feature in control.features}
+
+    def features(self) -> Iterator[tuple[str, Feature]]:
+        """Return every feature that the handler can read; it cannot read what it may set."""
+        settable = self.settable
+        return ((name, feature) for name, feature in Signature.features(self) if name not in settable)
 
 
 def event(name: str, arguments: tuple[Argument, ...], meaning: str, controls: tuple[Global, ...] = ()) -> Event:

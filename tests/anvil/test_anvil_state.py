@@ -252,6 +252,8 @@ def test_draws_of_one_statement_come_before_it_in_order() -> None:
         ("class policy:\n    n = 1\n" + SCORE.replace("return {}", "policy.n = 2\n    return 1"), "state-write", 4),
         ("class policy:\n    n = 1\n" + TOUCH.format("return 1") + SCORE.format("1"), "return", 4),
         ("class policy:\n    n = 1\n" + TICK.format("world.load = 1") + SCORE.format("1"), "state", 4),
+        ("class policy:\n    n = 1\n" + TICK.format("policy.n = world.alarm") + SCORE.format("1"), "feature", 4),
+        (TICK.format("world.alarm += 1") + SCORE.format("1"), "feature", 2),
         ("class item:\n    n = 1\n" + TICK.format("item.n = 1") + SCORE.format("1"), "name", 4),
         ("class item:\n    n = 1\ndef f():\n    return item.n\n" + SCORE.format("f()"), "name", 4),
         ("class policy:\n    n = 1\ndef on_tick(now):\n    policy.n = 1\n" + SCORE.format("1"), "arguments", 3),

@@ -144,7 +144,7 @@ class Trees:
     def written(self, names: Names) -> ast.stmt:
         """Write a register, a field, an element or a control."""
         assert isinstance(names.signature, Event)
-        controls = [f"{c.name}.{f.name}" for c in names.signature.controls for f in c.features]
+        controls = list(names.signature.settable)
         target = _dotted(self.pick([*self.readable(names), *self.arrays, *controls]))
         name = ast.unparse(target)
         if name in self.arrays:

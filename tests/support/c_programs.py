@@ -177,7 +177,7 @@ static void run_{self.number}(int event, int key, const {self.number_type} *valu
 
     def _handler(self, name: str) -> str:
         entity = "&entities[key], " if self.own_state.shows_entity(name) and self.has_entity else ""
-        controls = [f"{c.name}.{f.name}" for c in self.handlers[name].controls for f in c.features]
+        controls = list(self.handlers[name].settable)
         if not controls:
             return f"policy_{name}(&state, {entity}&features)"
         clear = "memset(&controls, 0, sizeof controls)"

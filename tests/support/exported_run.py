@@ -59,7 +59,7 @@ class Exported:
         getattr(self.groups[self.state_name], event)(*told)
         if declared.entity is not None:
             self.fields[key] = entity.fields()  # type: ignore[attr-defined]
-        controls = [f"{group.name}.{f.name}" for group in declared.controls for f in group.features]
+        controls = list(declared.settable)
         owners = {name: self.groups[name.partition(".")[0]] for name in controls}
         return {name: getattr(owner, name.partition(".")[2], 0.0) for name, owner in owners.items()}
 

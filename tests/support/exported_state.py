@@ -39,7 +39,7 @@ def stateful(task: Task, random: Random) -> Policy:
 
 
 def controls_of(task: Task) -> set[str]:
-    return {f"{group.name}.{f.name}" for event in task.events for group in event.controls for f in group.features}
+    return {name for event in task.events for name in event.settable}
 
 
 def compare_lives(policy: Policy, random: Random, events: int = 12) -> int:

@@ -28,7 +28,7 @@ def stateful_programs(task: Task, random: Random, count: int) -> Iterator[Policy
 def _controlling(source: str, task: Task, random: Random) -> str:
     """Let each handler set each control of its event in every other policy."""
     for event in task.events:
-        settable = [f"{control.name}.{feature.name}" for control in event.controls for feature in control.features]
+        settable = list(event.settable)
         lines = [f"    {name} = {random.choice(CONTROLLED)}\n" for name in settable if random.random() < 0.5]
         head = re.search(rf"^def {event.function}\(.*\):\n", source, re.MULTILINE)
         if head is not None:

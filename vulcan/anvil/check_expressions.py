@@ -204,6 +204,10 @@ class ExpressionChecker:
         self.visible(name, node, scope)
         if name in self.features:
             return ir.Read(name, position(node))
+        handled = self.events.get(scope.function)
+        if handled is not None and name in handled.settable:
+            hint = "assign the number to a name first, and read that"
+            raise self.stop("feature", node, f"`{snippet(node)}` is there to be set, and cannot be read", hint)
         owner = name.partition(".")[0]
         if owner == "math":
             known = ", ".join((*grammar.CONSTANTS, *(n for n in grammar.FUNCTIONS if n.startswith("math."))))

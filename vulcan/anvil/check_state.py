@@ -98,7 +98,7 @@ class StateChecker(ExpressionChecker):
         node = target.value if isinstance(target, ast.Subscript) else target
         name = dotted(node)
         handled = self.events.get(scope.function)
-        controls = {f"{c.name}.{feature.name}" for c in handled.controls for feature in c.features} if handled else ()
+        controls = handled.settable if handled else {}
         if name in controls and index is None:
             return (ir.Write(name, value, None, position(target)),)
         if name not in self.variables:

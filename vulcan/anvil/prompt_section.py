@@ -241,8 +241,7 @@ RANDOM_MEANING = (
 
 def _controls(event: Event) -> str:
     """Describe what a handler may set besides the policy's state."""
-    settable = [(f"{c.name}.{f.name}", f) for c in event.controls for f in c.features]
-    return "".join(f" It may set `{name}`: {f.meaning} ({f.unit}, {_range(f)})." for name, f in settable)
+    return "".join(f" It may set `{name}`: {f.meaning} ({f.unit}, {_range(f)})." for name, f in event.settable.items())
 
 
 def limits(operations: int, unless: str = "", state: StateLimits | None = None) -> str:

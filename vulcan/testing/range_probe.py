@@ -295,8 +295,7 @@ def with_handler(policy: Policy, event: Event) -> str:
         return policy.source
     lines = [_head(event), "    sum_of_all = 0.0"]
     lines += [f"    sum_of_all = sum_of_all + {name}" for name, _ in event.features()]
-    for control in event.controls:
-        lines += [f"    {control.name}.{f.name} = {min(max(SET, f.low), f.high)!r}" for f in control.features]
+    lines += [f"    {name} = {min(max(SET, f.low), f.high)!r}" for name, f in event.settable.items()]
     return policy.source.rstrip() + "\n\n\n" + "\n".join(lines) + "\n"
 
 

@@ -65,7 +65,7 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
     program, task = policy.program, policy.task
     if not has_state(program):
         return StateNames()
-    controls = {f"{c.name}.{f.name}" for event in task.events for c in event.controls for f in c.features}
+    controls = {name for event in task.events for name in event.settable}
     read = {name for name, _ in task.whole_interface.features()} | controls
     read |= {spelling.attribute for spelling in names.spellings.values()}
     methods = {*avoided, *_METHODS, *(event.function for event in task.events)}
