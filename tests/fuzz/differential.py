@@ -52,7 +52,7 @@ from vulcan.task import Task
 from vulcan_cache.queue_layout import LAYOUT as QUEUE_LAYOUT
 from vulcan_link.policy_state import LAYOUT as SENDER_LAYOUT
 
-SENDER = replace(find_task("congestion_control"), operations=20_000)
+SENDER = replace(find_task("congestion_control"), operations=20_000, events=())
 QUEUES = replace(find_task("cache_queues"), operations=20_000, events=())
 TASKS: tuple[tuple[Task, Layout], ...] = (
     (TOY, TOY_LAYOUT), (TWO, TWO_LAYOUT), (QUEUES, QUEUE_LAYOUT), (SENDER, SENDER_LAYOUT),
