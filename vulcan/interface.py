@@ -218,11 +218,13 @@ class Event(Signature):
 
     `meaning` says when it happens, in whole sentences. `controls` are what the handler may set besides the policy's
     state, such as a timer: each is written as `ARGUMENT.NAME = ...`, where ARGUMENT is one of the handler's, and cannot
-    be read.
+    be read. An event that is `rare` may not happen on small instances, or only with some setting: `vulcan task validate`
+    does not insist that it does.
     """
 
     meaning: str = ""
     controls: tuple[Global, ...] = ()
+    rare: bool = False
 
     def __post_init__(self) -> None:
         Signature.__post_init__(self)
@@ -244,9 +246,11 @@ class Event(Signature):
         return ((name, feature) for name, feature in Signature.features(self) if name not in settable)
 
 
-def event(name: str, arguments: tuple[Argument, ...], meaning: str, controls: tuple[Global, ...] = ()) -> Event:
+def event(
+    name: str, arguments: tuple[Argument, ...], meaning: str, controls: tuple[Global, ...] = (), rare: bool = False
+) -> Event:
     """Declare an event by its name, the arguments of its handler, and when it happens."""
-    return Event(name, arguments, "nothing", meaning, controls)
+    return Event(name, arguments, "nothing", meaning, controls, rare)
 
 
 @dataclass(frozen=True, slots=True)

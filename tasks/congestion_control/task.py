@@ -178,7 +178,10 @@ _EVENTS = {
     "on_timeout": "The retransmission time-out expired: what is in flight is deemed lost.",
 }
 
-EVENTS = tuple(event(name, (STATE, WINDOW, FLOW), meaning, (TIMER,)) for name, meaning in _EVENTS.items())
+EVENTS = tuple(
+    event(name, (STATE, WINDOW, FLOW), meaning, (TIMER,), rare=name in ("on_ecn", "on_timeout"))
+    for name, meaning in _EVENTS.items()
+)
 """In the order in which handlers are called of what happens at one time, and before `cwnd`."""
 
 STATE_LIMITS = StateLimits(registers=64, elements=4096, fields=0)

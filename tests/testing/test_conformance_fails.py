@@ -109,7 +109,7 @@ def test_machine_code_is_watched_too(tmp_path: Path, low_or_whole: str) -> None:
         f"    features = [replace(f, {low_or_whole}) if f.name == {feature!r} else f for f in argument.features]\n"
         "    return replace(argument, features=tuple(features))\n"
         "arguments = tuple(map(narrowed, whole.signature.arguments))\n"
-        "TASK = replace(whole, signature=replace(whole.signature, arguments=arguments))\n",
+        "TASK = replace(whole, signature=replace(whole.signature, arguments=arguments), events=())\n",
         encoding="utf-8",
     )
     settings = {"deadline": [52.0], "overhead": [0.2], "windows": 6}

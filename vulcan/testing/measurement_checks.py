@@ -22,7 +22,7 @@ from vulcan.testing.range_probe import (
     answering,
     features_with_statistics,
     reading_everything,
-    with_handler,
+    with_handlers,
 )
 
 _SPLITS = ("train", "validation", "test")
@@ -267,10 +267,11 @@ def events(subject: Subject) -> str:
     task = subject.task
     counts: Counter[str] = Counter()
     for event in task.events:
-        decided = [policy.source for policy in subject.seeds.values()]
-        decided += [answering(task, answer) for answer in ("read", "-read", "0.0")]
-        for source in decided:  # some events follow from some decisions only
-            policy = _check_own(with_handler(check(source, task), event), task)
+        # some events follow from some decisions only, and some, as a timer's, from what another handler sets
+        plain = [answering(task, answer) for answer in ("read", "-read", "0.0")]
+        decided = [(source, ()) for source in (*(policy.source for policy in subject.seeds.values()), *plain)]
+        for source, others in (*decided, *((source, task.events) for source in plain)):
+            policy = _check_own(with_handlers(check(source, task), event, others), task)
             seen = Violations()
             watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
             for instance in subject.searched:
@@ -278,13 +279,13 @@ def events(subject: Subject) -> str:
             seen.collect()
             _check_ranges(seen, dict(task.whole_interface.features()))
             counts[event.function] += seen.events.get(event.function, 0)
-            if counts[event.function]:
+            if counts[event.function] or event.rare:
                 break
         else:
             raise CheckFailed(
                 f"the event {event.function!r} is never reported: no policy's handler of it is called",
-                f"call `handle({event.function!r}, features, key)` of the policy's reference when it happens, or "
-                "declare no such event",
+                f"call `handle({event.function!r}, features, key)` of the policy's reference when it happens; declare "
+                "no such event; or, if these instances are too small for it, declare it as `rare`",
             )
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "the task declares none"
 

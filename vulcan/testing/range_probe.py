@@ -289,14 +289,21 @@ SET = 1000.0
 """What a handler of a conformance check sets each control to, as far as its range allows."""
 
 
-def with_handler(policy: Policy, event: Event) -> str:
-    """Return the policy's source with a handler that reads every feature and sets every control, if it has none."""
-    if event.function in [handler.name for handler in policy.program.handlers]:
-        return policy.source
-    lines = [_head(event), "    sum_of_all = 0.0"]
-    lines += [f"    sum_of_all = sum_of_all + {name}" for name, _ in event.features()]
-    lines += [f"    {name} = {min(max(SET, f.low), f.high)!r}" for name, f in event.settable.items()]
-    return policy.source.rstrip() + "\n\n\n" + "\n".join(lines) + "\n"
+def with_handlers(policy: Policy, event: Event, others: Iterable[Event] = ()) -> str:
+    """Return the policy's source with a handler of the event, which reads every feature, and of `others` with controls.
+
+    Each sets every control; handlers that the policy has are left as they are.
+    """
+    handled = {handler.name for handler in policy.program.handlers}
+    functions = [policy.source.rstrip()]
+    for added in (event, *(other for other in others if other.settable and other != event)):
+        if added.function not in handled:
+            lines = [_head(added), "    sum_of_all = 0.0"]
+            read = [name for name, _ in added.features()] if added == event else []
+            lines += [f"    sum_of_all = sum_of_all + {name}" for name in read]
+            lines += [f"    {name} = {min(max(SET, f.low), f.high)!r}" for name, f in added.settable.items()]
+            functions.append("\n".join(lines))
+    return "\n\n\n".join(functions) + "\n"
 
 
 def answering(task: Task, answer: str) -> str:

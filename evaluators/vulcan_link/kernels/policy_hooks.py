@@ -133,7 +133,8 @@ def observe_round(mine, flow, shown):
     shown[_W_BYTES] = delivered * flow[PAYLOAD_BYTES]
     bandwidth = delivered * flow[PAYLOAD_BYTES] * 8e9 / duration
     shown[_W_BANDWIDTH] = bandwidth
-    shown[_W_LOST] = mine[LOST_COUNT] - flow[ROUND_LOST]
+    # a packet may be lost more than once in a round trip
+    shown[_W_LOST] = min(mine[LOST_COUNT] - flow[ROUND_LOST], 2.0 * MAX_WINDOW)
     shown[_W_ECN] = flow[ROUND_MARKED]
     if flow[ROUND_SAMPLES] > 0.0:
         shown[_W_MIN] = math.floor(flow[ROUND_MIN] / 1e3)

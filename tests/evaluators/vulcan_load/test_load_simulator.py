@@ -228,7 +228,7 @@ def drawn(seed: int, number: int) -> float:
 def test_policies_with_state_decide_as_plain_python() -> None:
     task = find_task("load_balancing")
     for number, policy in enumerate(stateful_programs(task, Random(3), examples(72))):
-        small = replace(CASES[number % len(CASES)], requests=80, servers=5, seed=number)
+        small = replace(CASES[number % len(CASES)], requests=100, servers=5, seed=number)
         workload = ServiceWorkload.of(small)
         plain = PlainBalancers(policy, workload)
         assert simulate(policy, workload).chosen.tolist() == run(workload, plain.decide, plain.watch)[1], policy.source
