@@ -218,8 +218,8 @@ class Event(Signature):
 
     `meaning` says when it happens, in whole sentences. `controls` are what the handler may set besides the policy's
     state, such as a timer: each is written as `ARGUMENT.NAME = ...`, where ARGUMENT is one of the handler's, and cannot
-    be read. An event that is `rare` may not happen on small instances, or only with some setting: `vulcan task validate`
-    does not insist that it does.
+    be read. An event that is `rare` may not happen on small instances, or only with some setting, and `vulcan task
+    validate` does not insist that it does.
     """
 
     meaning: str = ""
