@@ -367,20 +367,23 @@ def called_names(body: tuple[Statement, ...]) -> frozenset[str]:
     return frozenset(e.function for e in expressions(body) if isinstance(e, Call))
 
 
-def stored_names(body: tuple[Statement, ...]) -> frozenset[str]:
-    """Return the state and controls that the statements write."""
-    names: set[str] = set()
+def writes(body: tuple[Statement, ...]) -> Iterator[Write]:
+    """Yield every write of state or of a control in the statements."""
     for statement in body:
         match statement:
-            case Write(name):
-                names.add(name)
+            case Write():
+                yield statement
             case If(_, then, otherwise):
-                names |= stored_names(then) | stored_names(otherwise)
+                yield from writes((*then, *otherwise))
             case Loop(body=inner):
-                names |= stored_names(inner)
+                yield from writes(inner)
             case _:
                 pass
-    return frozenset(names)
+
+
+def stored_names(body: tuple[Statement, ...]) -> frozenset[str]:
+    """Return the state and controls that the statements write."""
+    return frozenset(write.name for write in writes(body))
 
 
 def assigned_names(body: tuple[Statement, ...]) -> frozenset[str]:

@@ -1,12 +1,9 @@
 """Generate-and-verify breeding: one new valid policy from parents, behaving differently from each of them.
 
 A `Focus` is the expression of a program that is being changed, and rebuilds the program around it. `arrange` turns an
-expression into a readable function body: repeated parts become locals, outer choices become branches.
-
-Guards (clamps, caps, exceptions) that make generated programs satisfy the properties a task requires.
-
-A search rejects programs that break a required property. Without guards nine of ten generated programs for a queue or
-a congestion window are rejected.
+expression into a readable function body: repeated parts become locals, outer choices become branches. Guards (clamps,
+caps, exceptions) make programs satisfy the properties that a task requires: without them, nine of ten for a queue or a
+congestion window would be rejected.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ Each returns the decision's expression, or None where it does not apply; the sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from vulcan.anvil import ir
@@ -99,7 +98,7 @@ def adjust_state(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 def change_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Change the value that a handler writes."""
-    found = [(handler, write) for handler in draft.state.handlers for write in _writes(handler.body)]
+    found = [(handler, write) for handler in draft.state.handlers for write in ir.writes(handler.body)]
     if not found:
         return None
     handler, old = draft.rng.choice(found)
@@ -151,7 +150,7 @@ def move_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 def drop_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Leave out a write of state that another one writes too."""
-    every = [(handler, write) for handler in draft.state.handlers for write in _writes(handler.body)]
+    every = [(handler, write) for handler in draft.state.handlers for write in ir.writes(handler.body)]
     names = [write.name for _, write in every]
     found = [(handler, write) for handler, write in every if names.count(write.name) > 1]
     if not found:
@@ -191,19 +190,6 @@ def _put(draft: PolicyDraft, old: ir.Function, body: _Statements) -> None:
     """Give a handler another body; without statements, it is removed."""
     made = [replace(old, body=body) if handler is old else handler for handler in draft.state.handlers]
     draft.state = replace(draft.state, handlers=tuple(handler for handler in made if handler.body))
-
-
-def _writes(body: _Statements) -> Iterator[ir.Write]:
-    for statement in body:
-        match statement:
-            case ir.Write():
-                yield statement
-            case ir.If(_, then, otherwise):
-                yield from _writes((*then, *otherwise))
-            case ir.Loop(body=inner):
-                yield from _writes(inner)
-            case _:
-                pass
 
 
 def _replaced(body: _Statements, old: ir.Statement, new: _Statements) -> _Statements:

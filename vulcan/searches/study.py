@@ -138,8 +138,9 @@ class Study:
         barrier = self._strategy.barrier(self._drafted)
         if self._drafted >= self.total or self.completed < barrier:
             return None
-        number = self._first_number + self._drafted
-        population, known = self._history.before(self._first_number + barrier)
+        first = len(self._seed_policies) + 1
+        number = first + self._drafted
+        population, known = self._history.before(first + barrier)
         rng = random.Random(derived_seed(self.config.seed, number))
         draft = self._strategy.draft(self._drafted, population, rng)
         proposal = Proposal(
@@ -296,7 +297,7 @@ class Study:
     def _answered_before(self) -> bool:
         """Check whether a paid answer from before an interruption has yet to be processed."""
         repairs = [f.repair for f in self._pending.values() if f.repair is not None]
-        return self._first_number + self._drafted <= self._last_answered or any(
+        return len(self._seed_policies) + self._drafted < self._last_answered or any(
             self.store.call(r.number, r.turn) is not None for r in repairs
         )
 
@@ -357,10 +358,6 @@ class Study:
     @cached_property
     def _seed_policies(self) -> dict[str, str]:
         return self.task.seed_policies(state=bool(self.task.events))
-
-    @cached_property
-    def _first_number(self) -> int:
-        return 1 + len(self._seed_policies)
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)

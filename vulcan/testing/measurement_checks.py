@@ -252,8 +252,7 @@ def features(subject: Subject) -> str:
 
 def _check_ranges(seen: Violations, declared: Mapping[str, Feature]) -> None:
     for name, times in seen.count.items():
-        feature = declared[name]
-        shown = seen.value[name]
+        feature, shown = declared[name], seen.value[name]
         inside = feature.low <= shown <= feature.high
         wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
         raise CheckFailed(
@@ -273,7 +272,7 @@ def events(subject: Subject) -> str:
         for source, others in (*decided, *((source, task.events) for source in plain)):
             policy = _check_own(with_handlers(check(source, task), event, others), task)
             seen = Violations()
-            watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
+            watched = WatchedPolicy(policy.source, task, policy.program, policy.plan, seen)
             for instance in subject.searched:
                 subject.evaluate(watched, instance)
             seen.collect()

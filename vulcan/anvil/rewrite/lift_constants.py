@@ -49,7 +49,7 @@ class _Lifter:
 
     def lifted(self) -> ir.Module:
         variables = tuple(replace(v, initial=self.initial(v.initial)) for v in self.program.variables)
-        indices = {id(w.index) for f in self.program.handlers for w in _writes(f.body) if w.index is not None}
+        indices = {id(w.index) for f in self.program.handlers for w in ir.writes(f.body) if w.index is not None}
         program = in_program(self.program, lambda e: self.inside(e) if id(e) in indices else self.root(e))
         return replace(program, parameters=(*self.program.parameters, *self.made), variables=variables)
 
@@ -106,19 +106,6 @@ class _Lifter:
         self.taken.add(name)
         self.made.append((name, value))
         return ir.Parameter(name)
-
-
-def _writes(body: tuple[ir.Statement, ...]) -> Iterator[ir.Write]:
-    for statement in body:
-        match statement:
-            case ir.Write():
-                yield statement
-            case ir.If(_, then, otherwise):
-                yield from _writes((*then, *otherwise))
-            case ir.Loop(body=inner):
-                yield from _writes(inner)
-            case _:
-                pass
 
 
 def _bounds_of_body(program: ir.Module, signature: Signature) -> Bounds:
