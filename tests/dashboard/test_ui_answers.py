@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import statistics
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from live import MANY, MARKUP, Server, messages, record_of, until
 
 from vulcan.dashboard.api import COLUMNS, MAX_POINTS, PAGE, TableQuery, page_of
-from vulcan.dashboard.live_run import LiveRun
+from vulcan.dashboard.live_run import LiveRun, stamp_of
 from vulcan.errors import UserError
 from vulcan.results.report.data import difference, failures
 from vulcan.store.events import CandidateProposed, RunStopped
@@ -262,3 +263,12 @@ def test_a_run_whose_file_was_replaced_is_read_anew(tmp_path: Path, shelf: Path)
     shutil.copy(shelf / "runs" / "hostile" / "run.db", run / "run.db")
     watched.refresh()
     assert len(watched.lines) == len(record_of(run).candidates) < 71
+
+
+def test_a_run_that_was_written_just_now_is_read_again(tmp_path: Path) -> None:
+    """What is written next may leave size and mtime as they are."""
+    file = tmp_path / "run.db"
+    file.write_bytes(b"events")
+    assert stamp_of(tmp_path) != stamp_of(tmp_path)
+    os.utime(file, (1e9, 1e9))
+    assert stamp_of(tmp_path) == stamp_of(tmp_path)

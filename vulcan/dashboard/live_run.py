@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 from vulcan.dashboard.control import RunStatus, budgets_of, planned, run_status
@@ -38,6 +39,9 @@ from vulcan.store.events import (
     WinnerChosen,
 )
 from vulcan.store.runs import FILE, open_store
+
+_CLOCK_TICK = 20_000_000
+"""At least the nanoseconds between two values of the clock that files are stamped by: 10 ms where it has 100 Hz."""
 
 
 def log_line(event: Event) -> str:
@@ -295,7 +299,11 @@ def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int
 
 
 def stamp_of(path: Path) -> Stamp:
-    """Return inode, size and mtime of the run's file and of its write-ahead log; the file's inode is first."""
+    """Return inode, size and mtime of the run's file and of its write-ahead log; the file's inode is first.
+
+    A file that was written just now may be written again with the same size and mtime, which counts in ticks of the
+    kernel's clock: its stamp equals no later one.
+    """
     found: list[int] = []
     for name in (FILE, f"{FILE}-wal"):
         try:
@@ -304,4 +312,5 @@ def stamp_of(path: Path) -> Stamp:
             found += [0, 0, 0]
             continue
         found += [status.st_ino, status.st_size, status.st_mtime_ns]
-    return tuple(found)
+    now = time_ns()
+    return (*found, now) if now - max(found[2::3]) < _CLOCK_TICK else tuple(found)
