@@ -291,6 +291,14 @@ class OffersFindings(Protocol):
 
 
 @runtime_checkable
+class PreparesFindings(OffersFindings, Protocol):
+    """An optional capability of evaluators whose findings need more than `prepare` loads."""
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        """Get ready for `findings`, after `prepare` and before any of them; not called where nobody asks for them."""
+
+
+@runtime_checkable
 class DescribesWorkloads(Protocol):
     """An optional capability of evaluators: describing an instance to whoever designs a policy for it."""
 

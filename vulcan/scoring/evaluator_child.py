@@ -26,6 +26,7 @@ from vulcan.evaluator import (
     InstanceFinding,
     OffersFindings,
     OffersFingerprints,
+    PreparesFindings,
     decisions_of,
     load_evaluator,
     located,
@@ -104,6 +105,8 @@ class EvaluatorWorker:
 
     def _prepare(self) -> None:
         self.evaluator.prepare(self.setup.instances)
+        if self.setup.explains and isinstance(self.evaluator, PreparesFindings):
+            self.evaluator.prepare_findings([i for i in self.setup.instances if i.split == "train"])
 
     def _warm_up(self) -> None:
         """Run through everything a job does once: lazy imports would fail without the file system."""
