@@ -10,7 +10,7 @@ import typer
 
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
-from vulcan.cli.output import number, print_json, print_table, read_policy, say
+from vulcan.cli.output import print_json, print_table, read_policy, say
 
 if TYPE_CHECKING:
     from vulcan.evaluator import EvaluatorFinding
@@ -122,4 +122,4 @@ def print_findings(findings: Iterable[EvaluatorFinding]) -> None:
 
 
 def _shown(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else number(value)
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -6,6 +6,7 @@ explained by a job that refuses other instances (`vulcan.scoring.Job`), and the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +41,7 @@ WORKLOAD_TOKENS, BASELINE_TOKENS, POLICY_TOKENS = 700, 700, 1100
 MAX_COLUMNS = 6
 """Most instances that the table of known policies has a column for; of more it gives the means alone."""
 
+_BLANK_LINES = re.compile(r"\n{3,}")
 _LONGER = 3.0
 """Time limit of findings, in time limits of a score."""
 
@@ -171,7 +173,7 @@ def as_text(findings: Sequence[InstanceFinding], tokens: int, instances: Sequenc
         if len(text) + 1 <= left:
             left -= len(text) + 1
             chosen.append(text)
-    return "\n".join(chosen)
+    return _BLANK_LINES.sub("\n\n", "\n".join(chosen)).strip("\n")
 
 
 def _markdown_of(content: EvaluatorFinding, prefix: str) -> str:

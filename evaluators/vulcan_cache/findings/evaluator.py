@@ -78,6 +78,8 @@ class CacheFindings(ABC):
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.PreparesFindings`."""
+        from vulcan_cache.kernels import attribution  # noqa: F401  # compiles the kernel, or loads it
+
         for instance in instances:
             if instance.parameters["one_in"] == 1:
                 self._compared_with(instance)

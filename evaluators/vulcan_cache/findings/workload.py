@@ -102,9 +102,8 @@ def share_within(distances: Distribution, reach: float) -> float:
     """Return about which share of the numbers is up to `reach`, evenly on a logarithmic scale within an octave."""
     share = 0.0
     for start, end, part in distances.octaves:
-        if end < reach:
+        if end <= reach:
             share += part
         elif start <= reach:
-            low, high = math.log2(start + 1), math.log2(end + 2)
-            share += part * min(1.0, (math.log2(reach + 1) - low) / (high - low))
+            share += part * math.log2((reach + 1) / start) / math.log2((end + 1) / start)
     return min(1.0, share)
