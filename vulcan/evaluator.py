@@ -150,7 +150,10 @@ MAX_COLUMNS, MAX_ROWS, MAX_POINTS = 8, 16, 128
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A finding in words: one sentence or a few. `weight` orders findings in a prompt, the highest first."""
+    """A finding in words: one sentence or a few. `weight` orders findings in a prompt, the highest first.
+
+    Those of weight 0 are for people alone.
+    """
 
     text: str
     weight: float = 1.0

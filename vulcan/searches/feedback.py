@@ -35,7 +35,7 @@ from vulcan.task import Task
 CHARACTERS_PER_TOKEN = 4
 """By which tokens are estimated, as no tokenizer fits all models."""
 
-WORKLOAD_TOKENS, BASELINE_TOKENS, POLICY_TOKENS = 700, 700, 1100
+WORKLOAD_TOKENS, BASELINE_TOKENS, POLICY_TOKENS = 700, 700, 1600
 """Budgets of a prompt: for the workload; for the known policies; for findings about the parents, in equal parts."""
 
 MAX_COLUMNS = 6
@@ -136,7 +136,7 @@ class Feedback:
             )
             for event in ranked
         ]
-        text = "## Known policies\n\nScores of policies that others have written; an oracle knows the future.\n\n"
+        text = "## Known policies\n\nScores of policies that others have written (an oracle knows the future):\n\n"
         text += markdown(("policy", "mean" if len(training) > 1 else "score", *columns), rows) + "\n"
         if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
@@ -161,14 +161,16 @@ def workload_text(described: WorkloadDescribed | None, training: Sequence[Instan
 def as_text(findings: Sequence[InstanceFinding], tokens: int, instances: Sequence[str]) -> str:
     """Return findings as Markdown, those of the highest weight first, as many as the budget of tokens allows.
 
-    One that does not fit is left out, and smaller ones that follow are not. Raises ValueError for a finding of held-out
-    data.
+    One that does not fit is left out, and smaller ones that follow are not; those of weight 0 always are. Raises
+    ValueError for a finding of held-out data.
     """
     left = tokens * CHARACTERS_PER_TOKEN
     chosen = []
     for one in sorted(findings, key=lambda finding: -finding.content.weight):
         if one.split != "train":
             raise ValueError(f"a finding of {one.instance} ({one.split}): prompts are of training instances alone")
+        if not one.content.weight:
+            continue
         text = _markdown_of(one.content, f"{one.instance}: " if len(instances) > 1 else "")
         if len(text) + 1 <= left:
             left -= len(text) + 1

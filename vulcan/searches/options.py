@@ -200,7 +200,7 @@ class SearchOptions:
         FeedbackLevel,
         Option(
             "What prompts say of policies: none (their programs alone), scores (by instance), or full (also the "
-            "workload, the known policies, and the evaluator's findings about the policies shown, within 2,500 tokens)."
+            "workload, the known policies, and the evaluator's findings about the policies shown, within 3,000 tokens)."
         ),
     ] = "full"
     repairs: Annotated[

@@ -74,7 +74,7 @@ def findings_of(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
     ]
     if len(points) > 1:
         found_here.append(
-            Series("miss ratio along the trace", "share of the requests", "miss ratio", tuple(points), 0.1)
+            Series("miss ratio along the trace", "share of the requests", "miss ratio", tuple(points), 0.0)
         )
     return found_here
 
@@ -88,7 +88,7 @@ def _against_baseline(found: Attribution, setting: Setting) -> str:
     relation = "fewer" if theirs < found.misses else "more"
     return (
         f"The best baseline, {setting.baseline}, has {theirs:,} misses, {abs(theirs - found.misses):,} {relation}: it "
-        f"hits {lost:,} requests that this policy misses, and misses {won:,} that this policy hits."
+        f"hits {lost:,} requests that this policy misses (lost), and misses {won:,} that this policy hits (won)."
     )
 
 
@@ -115,7 +115,7 @@ def _table(found: Attribution, setting: Setting, dimension: int) -> SmallTable |
         return None
     names, title = _classes(dimension, setting)
     rows = tuple(_row(names[number], counts[number], counts, k.REGRET) for number in shown)
-    columns = ("class", "requests %", "miss ratio", "misses", "regret", "regret %", "lost to baseline", "won")
+    columns = ("class", "requests %", "misses", "regret", "lost", "won")
     return SmallTable(f"Misses and regret by {title}", columns, rows, 1.0 + 4.0 * _concentration(counts, k.REGRET))
 
 
@@ -126,10 +126,8 @@ def _row(name: str, row: NDArray[np.int64], counts: NDArray[np.int64], column: i
     return (
         name,
         round(100 * requests / int(counts[:, k.REQUESTS].sum()), 1),
-        round(misses / requests, 4),
         misses,
         int(row[column]),
-        round(100 * int(row[column]) / int(counts[:, column].sum()), 1),
         int(row[k.LOST]),
         int(row[k.WON]),
     )
