@@ -250,6 +250,7 @@ def _plain(content: EvaluatorFinding) -> dict[str, Json]:
 def _check_text(text: object, what: str, longest: int) -> None:
     if not isinstance(text, str) or not 0 < len(text) <= longest:
         raise ValueError(f"{what} needs from 1 to {longest} characters")
+    text.encode()  # an unpaired surrogate is a ValueError: no prompt could hold it
 
 
 def _check_weight(weight: object) -> None:
@@ -266,6 +267,7 @@ def _cell(value: object) -> str | float:
     if isinstance(value, str):
         if len(value) > MAX_CELL:
             raise ValueError(f"a cell of a table may have {MAX_CELL} characters at most")
+        value.encode()
         return value
     return _finite(value)
 

@@ -38,6 +38,7 @@ _COMMANDS_OWN = {
     "help",
     "output",
     "policy",
+    "other",
     "property",
 }
 """Options of the commands that also take a task's options."""
