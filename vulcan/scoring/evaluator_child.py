@@ -130,8 +130,8 @@ class EvaluatorWorker:
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """Score a job and return the reply. Ends the process if the evaluator does, or if the fork server is lost."""
         instances = [self.setup.instances[number] for number in request["instances"]]
-        if request["explain"]:
-            scored = self._explain(request["source"], instances, request["limit"], request["against"])
+        if request.get("explain"):
+            scored = self._explain(request["source"], instances, request["limit"], request.get("against"))
         else:
             scored = self._score(request["source"], instances, request["probe"], request["limit"])
         reply = scored | {"ticket": request["ticket"]}
