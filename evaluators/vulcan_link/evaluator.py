@@ -81,8 +81,8 @@ class LinkEvaluator:
         scenarios = [(instance, _scenario(instance, "policy", self._link(instance))) for instance in instances]
         link = load_link("constant:rate=1,seconds=1")
         simulate(Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2))  # compiles the kernel, or loads it
-        searched = [scenario for instance, scenario in scenarios if instance.split == "train"]
-        self._probe = LinkProbe.of(searched) if searched else None
+        searched = [s for instance, s in scenarios if instance.split == "train"] or [s for _, s in scenarios]
+        self._probe = LinkProbe.of(searched)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.result`."""

@@ -54,6 +54,14 @@ def test_reno_and_cubic_in_anvil_come_near_those_of_the_simulator(task, name, se
     assert mine["queueing_delay_p95_ms"] == pytest.approx(theirs["queueing_delay_p95_ms"], rel=0.1, abs=2)
 
 
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_a_held_out_part_alone_can_be_prepared_and_decided_on(task, part):
+    evaluator = LinkEvaluator()
+    instances = evaluator.instances(complete_settings(task, {}), Split(by="time"))
+    evaluator.prepare([instance for instance in instances if instance.split == part])
+    assert evaluator.decisions(policy_of(task, "return 40")) != evaluator.decisions(policy_of(task, "return 50"))
+
+
 def test_vegas_in_anvil_keeps_a_few_packets_in_the_queue(task):
     evaluator, (instance,) = prepared(task, **WIRED, buffer=["4bdp"])
     metrics = evaluator.evaluate(check(task.seed_policies()["vegas"], task), instance)
