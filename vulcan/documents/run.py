@@ -110,6 +110,7 @@ class RunDocument(TypedDict):
     train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
     validation: Annotated[SplitScores | None, "scores on validation"]
     test: Annotated[SplitScores | None, "scores on test"]
+    cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
