@@ -199,6 +199,18 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class Caution:
+    """A metric that no winner should have above a limit: results and exports then carry a warning.
+
+    `meaning` says what such a policy does, to follow "it": "loses over 5 % of its packets".
+    """
+
+    metric: str
+    above: float
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """A scatter plot of two metrics, one point per policy (`vulcan eval --plot`).
 
@@ -246,6 +258,7 @@ class Task:
     operations: int = 10_000
     advice: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     others: tuple[Rank | Value, ...] = ()
     events: tuple[Event, ...] = ()
     state_limits: StateLimits = field(default_factory=StateLimits)

@@ -161,8 +161,10 @@ LINK_SLOTS = 24
     MANAGER_DROP,
     MANAGER_TIMER,
     MANAGER_DEPARTURE,  # observes the statistics of packets
-) = range(27)
-SETTINGS = 27
+    ACK_BATCH,  # acknowledgements arrive on its multiples, 0 for at once
+    HANDSHAKE,  # 1 where the least round trip begins with the handshake's
+) = range(29)
+SETTINGS = 29
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

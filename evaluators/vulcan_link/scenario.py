@@ -113,6 +113,8 @@ class Scenario:
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
     is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
     0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
+    With `ack_batch_ms`, acknowledgements arrive together on multiples of it, as an aggregating wireless link delivers
+    them. With `handshake`, the least round trip begins with that of the connection's opening, which nothing batches.
     `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
     on multiples of it, and the times that queueing delays count from are rounded down to them (0: exact). With
     `drain`, flows stop sending new data at `duration_s` and the measured time ends when the last packet has left the
@@ -129,6 +131,8 @@ class Scenario:
     link_offset_s: float = 0.0
     clock_ms: float = 0.0
     jitter_us: float = 0.0
+    ack_batch_ms: float = 0.0
+    handshake: bool = False
     drain: bool = False
 
     def __post_init__(self) -> None:
@@ -141,5 +145,5 @@ class Scenario:
             )
         if not 0 <= self.loss < 1:
             raise UserError(f"scenario: loss {self.loss}; a probability below 1 is needed")
-        if min(self.link_offset_s, self.clock_ms, self.jitter_us) < 0:
-            raise UserError("scenario: link_offset_s, clock_ms and jitter_us must be at least 0")
+        if min(self.link_offset_s, self.clock_ms, self.jitter_us, self.ack_batch_ms) < 0:
+            raise UserError("scenario: link_offset_s, clock_ms, jitter_us and ack_batch_ms must be at least 0")

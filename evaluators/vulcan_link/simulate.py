@@ -187,6 +187,8 @@ def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
     settings[m.INTERVAL] = round(queue.interval_ms * MILLISECOND)
     settings[m.CLOCK] = round(scenario.clock_ms * MILLISECOND)
     settings[m.JITTER] = round(scenario.jitter_us * 1000)
+    settings[m.ACK_BATCH] = round(scenario.ack_batch_ms * MILLISECOND)
+    settings[m.HANDSHAKE] = scenario.handshake
     settings[m.DURATION] = round(scenario.duration_s * SECOND)
     settings[m.MEASURE_FROM] = round(scenario.measure_from_s * SECOND)
     settings[m.DRAIN] = scenario.drain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -114,6 +115,7 @@ class _Subject:
     others: dict[str, Exporter]
     document: ExportSubject
     name: str
+    cautions: tuple[str, ...] = ()
 
     def attempts(self) -> list[FormatResult]:
         from vulcan.export.formats import every_format
@@ -155,7 +157,17 @@ def _subject(
     document: ExportSubject = {"run": str(path), "candidate": found.number}
     card = CardExporter(path, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {path.name}"
-    return _Subject(found.policy, found.provenance, {card.format: card}, document, name)
+    return _Subject(found.policy, found.provenance, {card.format: card}, document, name, _cautions(path, found.number))
+
+
+def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
+    """Return what the task warns of in the candidate."""
+    from vulcan.results.run import cautions_of
+    from vulcan.store import RunRecord
+    from vulcan.store.runs import open_store
+
+    with closing(open_store(run)) as store:
+        return tuple(cautions_of(RunRecord.of(store.events()), candidate))
 
 
 def _of_task(
@@ -240,6 +252,8 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
 def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -> None:
     from vulcan.export.formats import export_policy
 
+    for caution in subject.cautions:
+        tell(f"warning: {caution}")
     files = export_policy(subject.policy, format, subject.provenance, subject.others)
     written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):

@@ -9,6 +9,7 @@ from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.run import (
     InstanceComparison,
     Named,
+    cautions_of,
     compare_instances,
     gap,
     headline,
@@ -58,6 +59,8 @@ def print_result(run: Path, record: RunRecord) -> None:
         if (text := headline(run, record)) is not None:
             say(f"\n{text}")
         say(f"\n{record.candidates[record.chosen.candidate].source.strip()}")
+        for caution in cautions_of(record, record.chosen.candidate):
+            say(f"\nwarning: {caution}")
 
 
 def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:

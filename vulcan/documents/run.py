@@ -112,6 +112,7 @@ class RunDocument(TypedDict):
     train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
     validation: Annotated[SplitScores | None, "scores on validation"]
     test: Annotated[SplitScores | None, "scores on test"]
+    cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
@@ -232,6 +233,14 @@ class Leader(TypedDict):
     score: Annotated[float | None, "its mean score on train"]
 
 
+class BestSoFar(TypedDict):
+    """The best candidate, also where an earlier proposal without a reply leaves it without a number."""
+
+    candidate: Annotated[int | None, "its number; `null` while `pending`"]
+    proposal: Annotated[str, "the number of its proposal"]
+    score: Annotated[float, "its mean score on train"]
+
+
 class QuestionDocument(TypedDict):
     """A proposal to answer. Exit code 1 where none can be given before one of `open` has its reply."""
 
@@ -264,7 +273,7 @@ class AnswerDocument(TypedDict):
     candidate: Annotated[int | None, "its number; `null` for advice and while `pending`"]
     repair: Annotated[bool, "whether the next ask returns the proposal for repair"]
     pending: Annotated[bool, "whether the candidate has no number yet: a repair or an earlier reply is missing"]
-    best: Annotated[Leader | None, "the best candidate so far"]
+    best: Annotated[BestSoFar | None, "the best candidate so far"]
 
 
 class TellDocument(AnswerDocument):

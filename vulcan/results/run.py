@@ -53,6 +53,27 @@ def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceM
     return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
 
 
+def cautions_of(record: RunRecord, candidate: int) -> list[str]:
+    """Return what the task warns of, a line each, where a metric of the candidate is above its limit on a split.
+
+    Raises UserError where the task is not found.
+    """
+    found = []
+    for caution in find_task(record.config["task"]).cautions:
+        for split in SPLITS:
+            known = [
+                (of[caution.metric], name) for name, of in metrics_of(record, candidate, split) if caution.metric in of
+            ]
+            over = [value for value, _ in known if value > caution.above]
+            if over:
+                worst, where = max(known)
+                found.append(
+                    f"candidate {candidate} {caution.meaning} on {len(over)} of {len(known)} instances of {split}: "
+                    f"{caution.metric} {worst:.3g} on {where}, {fmean(value for value, _ in known):.3g} on average"
+                )
+    return found
+
+
 def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
     """Return the generalization gap: the score on `train` minus that on a held-out split."""
     if candidate is None:
@@ -101,6 +122,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "train": _split(record, scorer, "train", winner),
         "validation": _split(record, scorer, "validation", winner),
         "test": _split(record, scorer, "test", winner),
+        "cautions": [] if winner is None else cautions_of(record, winner),
         "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
         "by_instance": [_compared(row) for row in compare_instances(record, scorer)],
         "control": None if record.control is None else _control(record),

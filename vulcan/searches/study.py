@@ -224,10 +224,10 @@ class Study:
                 pending.unanswered = "nobody answered"
         self.wait_for_scores()
 
-    def evaluation_of(self, proposal: int) -> CandidateEvaluation | None:
-        """Return the evaluation of a proposal that is incomplete because an earlier one has no reply yet."""
-        pending = self._pending.get(proposal)
-        return pending.evaluation if pending else None
+    @property
+    def evaluations(self) -> dict[int, CandidateEvaluation]:
+        """The evaluation of each proposal that is incomplete, some because an earlier one has no reply yet."""
+        return {number: p.evaluation for number, p in self._pending.items() if p.evaluation is not None}
 
     def restore(self) -> None:
         """Restore the questions and replies from before this process began."""

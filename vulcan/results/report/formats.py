@@ -39,6 +39,9 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     if document["best"] is not None:
         yield f"Candidate {document['best']['candidate']} was chosen on {document['best']['chosen_on']}."
         yield ""
+        for caution in document["cautions"]:
+            yield f"**Warning:** {_cell(caution)}."
+            yield ""
         yield from _table(
             ("split", "instances", "mean", "95% interval", "gap to train"),
             [

@@ -288,7 +288,7 @@ MEANINGS = {
     "scored": "measured on every training instance",
     "stopped": "shown by cheaper scores not to be among the best",
     "duplicate": "equal to an earlier program",
-    "same-decisions": "of the same decisions as an earlier one on a short probe",
+    "same-decisions": "of the same decisions and measurements as an earlier one",
     "rejected": "not in the language, or refuted in a required property",
     "timeout": "over the time limit",
     "memory": "over the memory limit",
