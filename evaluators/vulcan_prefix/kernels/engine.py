@@ -1,7 +1,7 @@
 """The kernel: a server that answers one request after the other, with a prefix cache.
 
-Prompts are computed in the order of arrival, one at a time; outputs are written in parallel, each at a constant pace. At
-the head of the queue a request's prompt is matched (but for its last token, which is always computed) and what it found
+Prompts are computed in the order of arrival, one at a time; outputs are written in parallel, each at a constant pace.
+At the head of the queue a request's prompt is matched (but for its last token, which is always computed) and what it found
 is pinned. Then room is made for the rest of its prompt and its output; while too little is evictable, it waits until
 others finish. When its prompt is computed its full blocks are inserted, and when it has finished those of its output. A
 request that is larger than the cache is computed without it.
@@ -12,14 +12,13 @@ that was accessed longest ago. A parent that becomes a leaf is scored at once, a
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.anvil.native.policy_calls import call_event
 from vulcan.kernel_support import allocating_kernel, helper, types
 from vulcan_prefix import layout as at
 from vulcan_prefix.kernels.host import keep
+from vulcan_prefix.kernels.scores import TURNS, class_of, key_of, sift_down, sift_up
 from vulcan_prefix.kernels.tree import (
     CHILDREN,
     CLOCK,
@@ -46,10 +45,6 @@ from vulcan_prefix.kernels.tree import (
 )
 
 U = types.uint64
-WORST = 1e300  # priorities are held within +-1e300
-TURNS = 8
-"""Turns that the workload-aware policy tells apart; later ones are one class."""
-
 _F1 = types.Array(types.float64, 1, "C")
 _I1 = types.Array(types.int64, 1, "C")
 _RF1 = types.Array(types.float64, 1, "C", readonly=True)
@@ -81,101 +76,6 @@ _SIGNATURE = types.uint64(
     _F1,  # seconds to compute each prompt
     _F1,  # time to first token, s
 )
-
-
-@helper
-def _bounded(score):
-    above = WORST if score > WORST else score
-    return -WORST if above < -WORST else above
-
-
-@helper
-def _before(keys, stamps, i, key, stamp):
-    return keys[i] < key or (keys[i] == key and stamps[i] < stamp)
-
-
-@helper
-def _sift_down(keys, stamps, nodes, size, hole):
-    key, stamp, node = keys[hole], stamps[hole], nodes[hole]
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        if child + 1 < size and _before(keys, stamps, child + 1, keys[child], stamps[child]):
-            child += 1
-        if not _before(keys, stamps, child, key, stamp):
-            break
-        keys[hole], stamps[hole], nodes[hole] = keys[child], stamps[child], nodes[child]
-        hole = child
-    keys[hole], stamps[hole], nodes[hole] = key, stamp, node
-
-
-@helper
-def _sift_up(keys, stamps, nodes, hole):
-    key, stamp, node = keys[hole], stamps[hole], nodes[hole]
-    while hole > 0:
-        parent = (hole - 1) // 2
-        if not key < keys[parent] and not (key == keys[parent] and stamp < stamps[parent]):
-            break
-        keys[hole], stamps[hole], nodes[hole] = keys[parent], stamps[parent], nodes[parent]
-        hole = parent
-    keys[hole], stamps[hole], nodes[hole] = key, stamp, node
-
-
-@helper
-def _class(records, node):
-    turn = int(records[node, at.TURN])
-    return int(records[node, at.KIND]) * TURNS + (turn if turn < TURNS else TURNS) - 1
-
-
-@helper
-def _reuse_probability(records, classes, node, now, life):
-    """That a request comes for it in the time that nodes stay unused, reuse times being exponential in its class."""
-    c = _class(records, node)
-    uses, reuses, gaps = classes[c, 0], classes[c, 1], classes[c, 2]
-    rate = (reuses + 1.0) / (gaps + 60.0)
-    idle = now - records[node, at.LAST_HIT]
-    return (reuses + 1.0) / (uses + 2.0) * math.exp(-rate * idle) * -math.expm1(-rate * life)
-
-
-@helper
-def _key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers, classes, following, node, now, life):
-    """The priority of a leaf to stay; the lowest leaves first."""
-    if who == at.POLICY:
-        records[node, at.SIBLINGS] = tree[tree[node, PARENT], CHILDREN] - 1
-        return _bounded(
-            call_score(
-                score,
-                globals_,
-                flat,
-                U(node * at.RECORD),
-                statistics,
-                U(node * slots),
-                records[node, at.ID],
-            )
-        )
-    if who == at.LFU:
-        return records[node, at.HITS]
-    if who == at.FIFO:
-        return float(tree[node, SERIAL])
-    if who == at.SLRU:
-        return 1.0 if records[node, at.HITS] >= 2.0 else 0.0
-    if who == at.BY_PRIORITY:
-        return records[node, at.PRIORITY]
-    if who == at.TLRU:
-        budget = max(records[node, at.HISTORY] + numbers[at.TLRU_ESTIMATE] - numbers[at.TLRU_THRESHOLD], 0.0)
-        return -1.0 if records[node, at.DEPTH] - records[node, at.TOKENS] >= budget else 0.0
-    if who == at.VLLM:
-        return records[node, at.RELEASED]
-    if who == at.WORKLOAD_AWARE:
-        return _reuse_probability(records, classes, node, now, life)
-    if who == at.GREEDY_DUAL:
-        tokens = records[node, at.TOKENS]
-        cost = prefill_seconds(numbers, tokens, records[node, at.DEPTH] - tokens)
-        return records[node, at.BASE] + cost / tokens
-    if who == at.FURTHEST:
-        return -float(following[tree[node, REF]])
-    return 0.0
 
 
 @helper
@@ -275,7 +175,7 @@ def serve(
                 last = starts[who_inserts + 1] - first
                 count -= 1
                 ends[0], numbered[0], running[0] = ends[count], numbered[count], running[count]
-                _sift_down(ends, numbered, running, count, 0)
+                sift_down(ends, numbered, running, count, 0)
             elif not is_matched:
                 is_matched = True
                 first, last = begin, 0 if is_bypassed else limit
@@ -296,7 +196,7 @@ def serve(
                         leaf = leaves[i]
                         nodes[i] = leaf
                         stamps[i] = records[leaf, at.STAMP]
-                        keys[i] = _key_of(
+                        keys[i] = key_of(
                             who,
                             score,
                             globals_,
@@ -313,12 +213,12 @@ def serve(
                             life,
                         )
                     for i in range(size // 2 - 1, -1, -1):
-                        _sift_down(keys, stamps, nodes, size, i)
+                        sift_down(keys, stamps, nodes, size, i)
                     while counters[FREE] < need and size > 0:
                         leaf, key = nodes[0], keys[0]
                         size -= 1
                         keys[0], stamps[0], nodes[0] = keys[size], stamps[size], nodes[size]
-                        _sift_down(keys, stamps, nodes, size, 0)
+                        sift_down(keys, stamps, nodes, size, 0)
                         dropped = tree[leaf, LENGTH]
                         if who == at.VLLM and dropped > need - counters[FREE]:
                             dropped = need - counters[FREE]
@@ -342,7 +242,7 @@ def serve(
                         if parent != 0 and tree[parent, CHILDREN] == 0 and tree[parent, LOCKS] == 0:
                             nodes[size] = parent
                             stamps[size] = records[parent, at.STAMP]
-                            keys[size] = _key_of(
+                            keys[size] = key_of(
                                 who,
                                 score,
                                 globals_,
@@ -358,7 +258,7 @@ def serve(
                                 now,
                                 life,
                             )
-                            _sift_up(keys, stamps, nodes, size)
+                            sift_up(keys, stamps, nodes, size)
                             size += 1
                 counters[FREE] -= need
                 loaded = 0
@@ -413,7 +313,7 @@ def serve(
                 if inserts:
                     records[child, at.PRIORITY] = max(records[child, at.PRIORITY], float(priorities[who_inserts]))
                     if done > inserted:
-                        c = _class(records, child)
+                        c = class_of(records, child)
                         classes[c, 1] += 1.0
                         classes[c, 2] += time - records[child, at.LAST_HIT]
                         records[child, at.HITS] += 1.0
@@ -422,7 +322,7 @@ def serve(
                         records[child, at.BASE] = inflation
                         records[child, at.TURN] = turns[who_inserts]
                         records[child, at.KIND] = kinds[who_inserts]
-                        classes[_class(records, child), 0] += 1.0
+                        classes[class_of(records, child), 0] += 1.0
                         _tell(update, globals_, tree, records, flat, statistics, slots, child)
                         _tell(on_hit, globals_, tree, records, flat, statistics, slots, child)
                 if not is_whole:
@@ -456,7 +356,7 @@ def serve(
                 records[leaf, at.BASE] = inflation
                 records[leaf, at.RELEASED] = counters[CLOCK]
                 records[leaf, at.HISTORY] = last * tokens
-                classes[_class(records, leaf), 0] += 1.0
+                classes[class_of(records, leaf), 0] += 1.0
                 above = at_node
                 while above != 0 and records[above, at.HISTORY] < last * tokens:
                     records[above, at.HISTORY] = last * tokens
@@ -483,7 +383,7 @@ def serve(
             ends[count] = now + output_tokens[r] * numbers[at.SECONDS_PER_OUTPUT]
             numbered[count] = r
             running[count] = r
-            _sift_up(ends, numbered, running, count)
+            sift_up(ends, numbered, running, count)
             count += 1
             break
     return digest

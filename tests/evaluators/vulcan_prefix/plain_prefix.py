@@ -32,7 +32,7 @@ class Tree(Protocol):
 def serve(
     trace: PromptTrace, tree: Tree, capacity: int, server: Server, load: float = 0.0
 ) -> tuple[list[int], list[float]]:
-    """Serve the trace with `capacity` blocks; return the blocks that each request found, and its time to first token."""
+    """Serve the trace with `capacity` blocks; return each request's blocks found and time to first token."""
     arrivals = trace.arrivals * stretch(trace, server, load)
     size = trace.block_tokens
     free, free_at = capacity, 0.0
