@@ -85,8 +85,8 @@ class PrefixEvaluator:
         if result.decisions:
             return None
         return (
-            f"the cache of {instance.parameters['capacity']:,} tokens holds everything up to there, and nothing is ever "
-            "evicted; choose a smaller --cache-size"
+            f"the cache of {instance.parameters['capacity']:,} tokens holds everything up to there, and nothing is "
+            "ever evicted; choose a smaller --cache-size"
         )
 
     def prepare(self, instances: Sequence[Instance]) -> None:

@@ -82,7 +82,7 @@ NODE = Entity(
 
 SERVER = Global(
     name="server",
-    meaning="the server and its cache",
+    meaning="the server and its cache, as of the latest eviction",
     features=(
         Feature("capacity", "int", "tokens", 1.0, MAX_TOKENS, "tokens that the cache holds"),
         Feature("used", "int", "tokens", 0.0, MAX_TOKENS, "tokens that are occupied, by requests that run too"),

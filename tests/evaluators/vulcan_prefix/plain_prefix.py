@@ -25,8 +25,8 @@ class Tree(Protocol):
 
     def evictable(self) -> int: ...
 
-    def evict(self, now: float, blocks: int) -> int:
-        """Evict leaves until so many blocks are free; return how many are."""
+    def evict(self, now: float, blocks: int, free: int) -> int:
+        """Evict leaves of so many blocks at least, where so many are free; return how many left."""
 
 
 def serve(
@@ -71,7 +71,7 @@ def serve(
         while running and min(running, key=lambda one: one[0])[0] <= now:
             finish()
         if need > free:
-            free += tree.evict(now, need - free)
+            free += tree.evict(now, need - free, free)
         free -= need
         now = free_at = now + server.prefill_seconds(prompt_tokens - matched * size, matched * size)
         found.append(matched)
@@ -192,7 +192,7 @@ class PlainTree:
     def evictable(self) -> int:
         return sum(len(node.blocks) for node in self.nodes() if not node.locks)
 
-    def evict(self, now: float, blocks: int) -> int:
+    def evict(self, now: float, blocks: int, free: int) -> int:
         freed = 0
         while freed < blocks:
             leaves = [node for node in self.nodes() if not node.locks and not node.children]
