@@ -21,8 +21,8 @@ _OF_REQUESTS = frozenset({"node.turn", "node.kind"})
 class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
     """An eviction strategy of SGLang that decides as the policy does.
 
-    `register()` makes it known as `--radix-eviction-policy vulcan`. SGLang asks for the priority of every evictable leaf
-    whenever it needs room, and evicts the lowest, as the simulator does.
+    `register()` makes it known as `--radix-eviction-policy vulcan`. SGLang asks for the priority of every evictable
+    leaf whenever it needs room, and evicts the lowest, as the simulator does.
 
     SGLang's nodes carry what most policies read: tokens, depth, hits, times, priority, siblings. What else a policy
     reads comes from the cache that it is attached to: the time between hits, statistics, events, and the cache's own
@@ -35,6 +35,7 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
     * `load()`, which returns how many requests run and how many wait.
     """
 
+    is_of_vulcan = True
     needs_cache = bool(_OF_THE_CACHE & _USES) or bool(_Entity.__slots__) or "__init__" in vars(_Statistics)
     needs_cache = True  # with state
 
@@ -155,8 +156,7 @@ def register(name="vulcan", **given):
         def reset_and_attach(cache):
             reset(cache)
             strategy = cache.eviction_strategy
-            if isinstance(strategy, sglang.srt.mem_cache.evict_policy.EvictionStrategy) and hasattr(strategy, "attach"):
-                if strategy._cache is not cache:
-                    strategy.attach(cache)
+            if getattr(strategy, "is_of_vulcan", False) and strategy._cache is not cache:
+                strategy.attach(cache)
 
         cache_class.reset, cache_class.vulcan_attaches = reset_and_attach, True

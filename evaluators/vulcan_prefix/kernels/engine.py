@@ -3,8 +3,8 @@
 Prompts are computed in the order of arrival, one at a time; outputs are written in parallel, each at a constant pace.
 At the head of the queue a request's prompt is matched (but for its last token, which is always computed), and what it
 found is pinned. Then room is made for the rest of its prompt and its output; while too little is evictable, it waits
-until others finish. When its prompt is computed its full blocks are inserted, and when it has finished those of its output. A
-request that is larger than the cache is computed without it.
+until others finish. When its prompt is computed its full blocks are inserted, and when it has finished those of its
+output. A request that is larger than the cache is computed without it.
 
 Whenever room is needed, every evictable leaf is scored, and the lowest leave until there is enough; of equals the one
 that was accessed longest ago. A parent that becomes a leaf is scored at once, and is a candidate too.

@@ -19,7 +19,9 @@ from vulcan_traces.prompts import PromptTrace
 class _Empty(ModuleType):
     """A module of which any class can be imported."""
 
-    __path__: list[str] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
