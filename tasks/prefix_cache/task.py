@@ -152,8 +152,8 @@ TASK = Task(
         Setting(
             "cache_size",
             "text",
-            "tokens (500000, 500k, 1.2M) or a share of the different tokens of the trace (10%)",
-            "10%",
+            "tokens (500000, 500k, 1.2M) or a share of the different tokens of the trace (5%)",
+            "5%",
             repeatable=True,
         ),
         Setting("host_size", "text", "a second tier in host memory, likewise, where evicted tokens go; default: none"),
