@@ -52,6 +52,8 @@ POWER = Objective(
     "(the whole link where it has no competitor; more than its share counts as all of it), times the round-trip time "
     "without a queue over that with the mean queueing delay; 1 is a full link and an empty queue",
     score=lambda metrics, _: metrics["power"],
+    lowest=0.0,
+    highest=1.0,
 )
 BALANCED = Objective(
     name="balanced",
@@ -59,6 +61,8 @@ BALANCED = Objective(
     meaning=f"{UTILISATION} x the link's utilisation + {DELAY} x base RTT / (base RTT + p95 queueing delay) + {LOSS} x "
     f"(1 - {LOSS_SCALE:g} x loss, at least 0) + {FAIRNESS} x Jain's index of all flows; from 0 to 1",
     score=_balance,
+    lowest=0.0,
+    highest=1.0,
 )
 POLICYSMITH = Objective(
     name="policysmith",

@@ -19,6 +19,7 @@ from vulcan.registry import find_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
+from vulcan.searches.held_out import measure_held_out
 from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_model_pool
 from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
@@ -166,6 +167,11 @@ def run_search(
         if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
         study.close("finished")
+
+
+def measure_for_verdict(run: Path, study: Study) -> None:
+    """Measure what the verdict on a run needs, once its winner is chosen, and store it in the run's directory."""
+    measure_held_out(run, study.task, study.record, study.scorer, study.executor, study.config.limit)
 
 
 @dataclass(frozen=True, slots=True)
