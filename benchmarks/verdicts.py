@@ -1,6 +1,6 @@
 """How often a search's verdict is right, on traces that keep their character and on traces that change.
 
-`python -m benchmarks.verdicts --seeds 4 -o verdicts.jsonl` makes traces, searches on each with the offline generator
+`python -m benchmarks.verdicts --seeds 8 -o verdicts.jsonl` makes traces, searches on each with the offline generator
 and adds a line for each; `--table verdicts.jsonl` prints the table of docs/explanation/fair-numbers.md. A winner is
 compared on test with the baseline that is the best on validation, which a user would otherwise have taken.
 """
@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 REQUESTS = 60_000
+SIZES = ("5%", "2%", "10%", "20%")
 _IDS = range(2_000)
 _WEIGHTS = [1 / (i + 1) for i in _IDS]
 
@@ -69,11 +70,11 @@ TRACES: dict[str, Callable[[random.Random], list[int]]] = {
 STATIONARY = ("popularity", "scans")
 
 
-def searches(seeds: int, candidates: int, directory: Path) -> Iterator[dict[str, Any]]:
+def searches(first: int, seeds: int, candidates: int, directory: Path) -> Iterator[dict[str, Any]]:
     """Yield a line for each search."""
     import vulcan
 
-    for seed in range(1, seeds + 1):
+    for seed in range(first, first + seeds):
         for kind, make in TRACES.items():
             rng = random.Random(f"{kind} {seed}")
             file = directory / f"{kind.replace(' ', '').replace('%', '')}-{seed}.csv"
@@ -86,7 +87,7 @@ def searches(seeds: int, candidates: int, directory: Path) -> Iterator[dict[str,
                 "cache_eviction",
                 trace=[str(file)],
                 columns="time=1,id=2,size=3,header",
-                cache_size=["5%"],
+                cache_size=[SIZES[seed % len(SIZES)]],
                 budget_candidates=candidates,
                 seed=seed,
                 runs_dir=directory / "runs",
@@ -137,14 +138,15 @@ def table(lines: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--first", type=int, default=1, help="the first seed, which selects the cache size too")
+    parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--candidates", type=int, default=60)
     parser.add_argument("-o", "--output", type=Path, default=Path("verdicts.jsonl"))
     parser.add_argument("--table", type=Path, help="print the table of this file, and search nothing")
     chosen = parser.parse_args()
     if chosen.table is None:
-        with tempfile.TemporaryDirectory() as directory, chosen.output.open("w", encoding="utf-8") as output:
-            for line in searches(chosen.seeds, chosen.candidates, Path(directory)):
+        with tempfile.TemporaryDirectory() as directory, chosen.output.open("a", encoding="utf-8") as output:
+            for line in searches(chosen.first, chosen.seeds, chosen.candidates, Path(directory)):
                 print(json.dumps(line), file=output, flush=True)
     with (chosen.table or chosen.output).open(encoding="utf-8") as file:
         print(table([json.loads(line) for line in file]))

@@ -28,7 +28,7 @@ class Recommendation(TypedDict):
     exported: Annotated[
         int | None,
         "the candidate that `vulcan export` writes: for a baseline, the policy of its name that the search began with, "
-        "or else the best candidate on validation",
+        "or else the best candidate on validation; for `undecided`, the winner",
     ]
     second: Annotated[int | None, "the winner of the search, where something else is recommended"]
     to_add: Annotated[str | None, "evidence that is missing where the verdict is `undecided`"]

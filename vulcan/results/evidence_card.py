@@ -106,7 +106,7 @@ def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCan
 def export_note(verdict: RunVerdict) -> str:
     """Say what is exported for a verdict that does not recommend the winner of the search."""
     if verdict.conclusion != "no better":
-        return ""
+        return f" Exported: candidate {verdict.exported}, for a trial." if verdict.second is not None else ""
     if verdict.stands_for:
         what = f" Exported: {verdict.policy} in the policy language, candidate {verdict.exported}"
     else:

@@ -53,8 +53,8 @@ class RunVerdict:
     """The conclusion, in a sentence too, and the recommended policy.
 
     `candidate` is its number where it is one of the run's. `exported` is the candidate to export: the recommended one,
-    or, where `stands_for` is true, the one of a baseline's name, or else the run's best. `second` is the winner of the
-    search where it is not recommended, and `to_add` the evidence that is missing.
+    or, where `stands_for` is true, the one of a baseline's name, or else the run's best; of an undecided search it is
+    the winner. `second` is the winner where it is not recommended, and `to_add` the evidence that is missing.
     """
 
     conclusion: Conclusion
@@ -188,7 +188,7 @@ def verdict_of(compared: Comparison) -> RunVerdict | None:
     known = _best_known(compared, split)
     if known is None:
         to_add = "a baseline, or a policy to begin with, to compare it with"
-        return _undecided(f"candidate {winner} has nothing to be compared with", winner, to_add, gains)
+        return _undecided(compared, f"candidate {winner} has nothing to be compared with", winner, None, to_add, gains)
     score = compared.mean(winner, split)
     over_baseline = _over(gains, split, "baseline")
     over_best = over_baseline if isinstance(known, str) else _over(gains, split, "start")
@@ -196,26 +196,27 @@ def verdict_of(compared: Comparison) -> RunVerdict | None:
         return _no_better(compared, winner, known, split, gains)
     if not held_out:
         to_add = "held-out data: search without `--split none`, or with instances of the split validation"
-        return _undecided(f"nothing was held out to compare candidate {winner} on", winner, to_add, gains)
-    deciding = over_baseline or over_best
-    return _by_evidence(deciding, winner, gains)
+        why = f"nothing was held out to compare candidate {winner} on"
+        return _undecided(compared, why, winner, known, to_add, gains)
+    return _by_evidence(compared, over_baseline or over_best, winner, known, gains)
 
 
-def _by_evidence(gain: Gain, winner: int, gains: tuple[Gain, ...]) -> RunVerdict:
+def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gains: tuple[Gain, ...]) -> RunVerdict:
     where = f"the best baseline, {gain.over}," if gain.kind == "baseline" else f"{gain.over}, which it began with,"
     claim = f"candidate {winner} is {gain.gain:.4f} above {where} on validation"
     interval = gain.interval
     if interval is None:
         what = f"{MIN_INSTANCES} instances or more of the split validation, for an interval of the gain"
-        return _undecided(f"{claim}, with too little evidence to say more", winner, what, gains)
+        return _undecided(compared, f"{claim}, on too little evidence", winner, known, what, gains)
     luck = gain.gain - gain.shrunk
     low, high = interval.low - luck, interval.high - luck
     ends = f"95% interval {low:.4f} to {high:.4f}"
     if low <= 0:
-        return _undecided(f"{claim}, which may be chance ({ends})", winner, _missing(gain, low), gains)
+        why = f"{claim}, which may be chance ({ends})"
+        return _undecided(compared, why, winner, known, _missing(gain, low), gains)
     if gain.recent <= 0:
         what = "a longer trace, or a later one: the advantage goes away with time"
-        return _undecided(f"{claim} ({ends}), but not in the later half of it", winner, what, gains)
+        return _undecided(compared, f"{claim} ({ends}), but not in the later half of it", winner, known, what, gains)
     sentence = f"Better: {claim} ({ends})."
     return RunVerdict("better", sentence, "candidate", f"candidate {winner}", winner, winner, True, None, "", gains)
 
@@ -228,11 +229,19 @@ def _missing(gain: Gain, low: float) -> str:
     return f"{more} {what}"
 
 
-def _undecided(why: str, winner: int, to_add: str, gains: tuple[Gain, ...]) -> RunVerdict:
+def _undecided(
+    compared: Comparison, why: str, winner: int, known: Name | None, to_add: str, gains: tuple[Gain, ...]
+) -> RunVerdict:
+    """What is known stays recommended; what is exported is the winner, which may turn out to be better."""
     sentence = f"Undecided: {why}. To decide it, add {to_add}."
-    return RunVerdict(
-        "undecided", sentence, "candidate", f"candidate {winner}", winner, winner, True, None, to_add, gains
-    )
+    if known is None:
+        name = f"candidate {winner}"
+        return RunVerdict("undecided", sentence, "candidate", name, winner, winner, True, None, to_add, gains)
+    name = _name(compared, known)
+    sentence += f" Until then {name} is the safe choice."
+    if isinstance(known, int):
+        return RunVerdict("undecided", sentence, "start", f"start: {name}", known, winner, False, winner, to_add, gains)
+    return RunVerdict("undecided", sentence, "baseline", name, None, winner, False, winner, to_add, gains)
 
 
 def _no_better(compared: Comparison, winner: int, known: Name, split: SplitName, gains: tuple[Gain, ...]) -> RunVerdict:
