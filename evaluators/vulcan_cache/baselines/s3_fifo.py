@@ -10,7 +10,7 @@ An object larger than the small queue is admitted like any other, as in the pape
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, SMALL, MAIN, GHOST = 0, 1, 2, 3
 PROMOTED_FROM = 2
@@ -18,7 +18,7 @@ MAX_COUNTED = 3
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 3)
     small, main, ghosts = object_count, object_count + 1, object_count + 2
@@ -37,6 +37,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             frequency[obj] = min(frequency[obj] + 1, MAX_COUNTED)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size
