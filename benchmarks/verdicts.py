@@ -1,6 +1,6 @@
 """How often a search's verdict is right, on traces that keep their character and on traces that change.
 
-`python -m benchmarks.verdicts --seeds 8 -o verdicts.jsonl` makes traces, searches on each with the offline generator
+`python -m benchmarks.verdicts --seeds 7 -o verdicts.jsonl` makes traces, searches on each with the offline generator
 and adds a line for each; `--table verdicts.jsonl` prints the table of docs/explanation/fair-numbers.md. A winner is
 compared on test with the baseline that is the best on validation, which a user would otherwise have taken.
 """
@@ -17,7 +17,7 @@ from statistics import fmean, median
 from typing import Any
 
 REQUESTS = 60_000
-SIZES = ("5%", "2%", "10%", "20%")
+SIZES = ("5%", "5%", "5%", "5%", "5%", "2%", "10%", "20%")
 _IDS = range(2_000)
 _WEIGHTS = [1 / (i + 1) for i in _IDS]
 
@@ -127,8 +127,8 @@ def table(lines: list[dict[str, Any]]) -> str:
             followed = fmean(line["test"] if line["verdict"] == "better" else 0.0 for line in of_kind)
             foresight = fmean(max(0.0, line["test"]) for line in of_kind)
             means.append(
-                f"{name}: mean gain {always:+.3f} of always taking the winner, {followed:+.3f} of taking it where it is "
-                f"better, {foresight:+.3f} with foresight"
+                f"{name}: mean gain {always:+.3f} of always taking the winner, {followed:+.3f} of taking it where it "
+                f"is better, {foresight:+.3f} with foresight"
             )
     return "\n".join([*rows, "", *means])
 
@@ -136,7 +136,7 @@ def table(lines: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=1, help="the first seed, which selects the cache size too")
-    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=7)
     parser.add_argument("--candidates", type=int, default=60)
     parser.add_argument("-o", "--output", type=Path, default=Path("verdicts.jsonl"))
     parser.add_argument("--table", type=Path, help="print the table of this file, and search nothing")
