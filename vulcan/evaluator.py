@@ -115,6 +115,23 @@ class OffersRungs(Protocol):
 
 
 @runtime_checkable
+class OffersWindows(Protocol):
+    """An optional capability of evaluators: blocks of time of their instances, for intervals from few instances."""
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return `count` consecutive blocks of time that make up the instance, entered with the state before them.
+
+        They have its split and their own names; `evaluate` and `evaluate_baseline` accept them like any other. None
+        where the instance is too short.
+        """
+
+
+def windows_of(evaluator: Evaluator, instance: Instance, count: int) -> tuple[Instance, ...]:
+    """Return the blocks of time of an instance; none where the evaluator does not offer them."""
+    return tuple(evaluator.windows(instance, count)) if isinstance(evaluator, OffersWindows) else ()
+
+
+@runtime_checkable
 class OffersDecisions(Protocol):
     """An optional capability of evaluators: detecting policies that make the same decisions."""
 

@@ -81,7 +81,8 @@ class Objective:
     `references` (names of the evaluator's baselines) there.
 
     The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
-    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use.
+    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use. `lowest` and
+    `highest` are the ends of the range of scores, within which intervals are reported.
     """
 
     name: str
@@ -92,6 +93,8 @@ class Objective:
     label: str = ""
     form: str = ".4g"
     usual: tuple[str, ...] = ()
+    lowest: float = -math.inf
+    highest: float = math.inf
 
     def spelled(self, value: float, *, label: bool = False) -> str:
         """Return a value of the metric as a sentence has it, with or without saying what it is."""

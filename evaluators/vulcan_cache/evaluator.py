@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 HOW = ("mechanism", "sample_size", "sample_seed")
 """The settings that say how a policy is used; of those of `sample`, a task has them that has this mechanism."""
 
+MIN_WINDOW = 250
+"""Minimum requests of a window: in fewer, chance decides the difference of two policies."""
+
 
 class CacheEvaluator(CacheFindings):
     """Evaluator whose instances are a trace, a cache size and a measured range of requests, always from an empty cache.
@@ -154,6 +157,22 @@ class CacheEvaluator(CacheFindings):
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
         return make_rungs(instances, [self._scale(instance).residents for instance in instances])
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """See `vulcan.evaluator.OffersWindows`: ranges of requests of equal length."""
+        p = cast(dict[str, Any], instance.parameters)
+        start, requests = p["measure_from"], p["measure_to"] - p["measure_from"]
+        if requests < MIN_WINDOW * count:
+            return ()
+        ends = [start + requests * n // count for n in range(count + 1)]
+        return [
+            replace(
+                instance,
+                name=f"{instance.name} window {n}",
+                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
+            )
+            for n in range(1, count + 1)
+        ]
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the policy evicts, in order."""

@@ -88,6 +88,8 @@ def _over_fifo(metric: str) -> Objective:
         label="misses" if metric == "miss_ratio" else "of bytes missed",
         form=".1%",
         usual=("lru",),
+        lowest=-1.0,
+        highest=1.0,
     )
 
 

@@ -67,6 +67,10 @@ class ProgramEvaluator(CacheEvaluator):
             for rung in super().rungs(instances)
         ]
 
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """See `vulcan.evaluator.OffersWindows`: ranges of requests, each told once."""
+        return [_read_once(window) for window in super().windows(instance, count)]
+
     def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`. Raises ProgramFailed where a decision cannot be carried out.
 

@@ -91,6 +91,8 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
             meaning="the score of the public leaderboard: clip((OD - cost) / (OD - SPOT)) * 100, where OD and SPOT "
             "are what the work costs on demand and on spot without any start-up",
             score=lambda metrics, references: metrics["public_score"],
+            lowest=0.0,
+            highest=100.0,
         ),
     )
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from vulcan.anvil import Policy
@@ -111,6 +111,22 @@ class TieringEvaluator:
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the pages."""
         return make_rungs(instances, [cast(int, instance.parameters["capacity"]) for instance in instances])
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """See `vulcan.evaluator.OffersWindows`: ranges of intervals of equal length."""
+        p = cast(dict[str, Any], instance.parameters)
+        start, intervals = p["measure_from"], p["measure_to"] - p["measure_from"]
+        if intervals < count:
+            return ()
+        ends = [start + intervals * n // count for n in range(count + 1)]
+        return [
+            replace(
+                instance,
+                name=f"{instance.name} window {n}",
+                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
+            )
+            for n in range(1, count + 1)
+        ]
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the pages that move on small samples, in order."""

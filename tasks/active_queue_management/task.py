@@ -18,6 +18,7 @@ def _balance(metric: str, name: str, what: str) -> Objective:
         meaning=f"the share of the link that is used, minus {what} in tenths of a second: 10 ms cost as much as a "
         "tenth of the link",
         score=score,
+        highest=1.0,
     )
 
 

@@ -62,6 +62,8 @@ POWER = Objective(
     "without a queue over that with the mean queueing delay, times 1 - 10 x the share of its packets that the queue "
     "drops (at least 0); 1 is a full link, an empty queue and no drop",
     score=lambda metrics, _: metrics["power"],
+    lowest=0.0,
+    highest=1.0,
 )
 BALANCED = Objective(
     name="balanced",
@@ -70,6 +72,8 @@ BALANCED = Objective(
     f"{LOSS} x (1 - {LOSS_SCALE:g} x loss, at least 0) + {FAIRNESS} x Jain's index of all flows), times 1 - 10 x the "
     "share of its packets that the queue drops (at least 0); from 0 to 1",
     score=_balance,
+    lowest=0.0,
+    highest=1.0,
 )
 POLICYSMITH = Objective(
     name="policysmith",

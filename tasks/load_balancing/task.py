@@ -35,6 +35,8 @@ def _against_random(metric: str, name: str, what: str) -> Objective:
         meaning=f"relative reduction of {what} against random: (random - x) / max(random, x), from -1 to 1",
         score=score,
         references=("random",),
+        lowest=-1.0,
+        highest=1.0,
     )
 
 

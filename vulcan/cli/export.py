@@ -74,14 +74,19 @@ def export(
             autocompletion=completion.tasks,
         ),
     ] = None,
-    candidate: Annotated[int | None, typer.Option(help="Candidate number. Default: the winner.")] = None,
+    candidate: Annotated[
+        int | None, typer.Option(help="Candidate number. Default: what the verdict recommends.")
+    ] = None,
     seconds: Annotated[
         float, typer.Option(min=0.0, help="Timeout per property in seconds, for the proofs on the evidence card.")
     ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Export a run's winner, or a policy file, as code that runs without Vulcan.
+    """Export what a run's verdict recommends, or a policy file, as code that runs without Vulcan.
+
+    Where a search found nothing better, that is the policy of the best baseline, if the search began with it; use
+    --candidate for what the search found.
 
     `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
 
@@ -148,13 +153,14 @@ def _subject(
         raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
     if context.args:
         raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-    from vulcan.export.bundle import find_candidate
-    from vulcan.results.evidence_card import CardExporter
+    from vulcan.results.evidence_card import CardExporter, find_recommended
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs_dir)
-    found = find_candidate(path, candidate)
-    document: ExportSubject = {"run": str(path), "candidate": found.number}
+    found, verdict = find_recommended(path, candidate)
+    document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
+    if verdict is not None and not listed:
+        tell(verdict)
     card = CardExporter(path, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {path.name}"
     return _Subject(found.policy, found.provenance, {card.format: card}, document, name, _cautions(path, found.number))

@@ -112,6 +112,7 @@ def show(
     """
     from vulcan.cli.summary import print_result, print_run
     from vulcan.errors import UserError
+    from vulcan.results.run import run_verdict
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
@@ -127,7 +128,7 @@ def show(
         if brief:
             if candidate is not None or as_json:
                 raise UserError("--brief is about the whole run, and no JSON: leave out the others")
-            print_result(path, record)
+            print_result(path, record, run_verdict(path, record))
             return
         if candidate is None:
             if not as_json:

@@ -11,6 +11,7 @@ from vulcan.results.run import (
     Named,
     cautions_of,
     compare_instances,
+    comparison_of,
     gap,
     headline,
     interval_of,
@@ -19,11 +20,13 @@ from vulcan.results.run import (
     run_document,
     score_of,
     scorer_of,
+    start_scores,
 )
 from vulcan.searches.bootstrap import MIN
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 from vulcan.terminal_text import count
@@ -40,34 +43,59 @@ def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> N
 
 
 def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
-    """Print the result in a sentence and the winner, then all scores, overall and per instance, and the cost."""
+    """Print the verdict, the result and the winner, then all scores, overall and per instance, and the cost."""
     scorer = scorer_of(record)
-    print_result(run, record)
+    compared = comparison_of(run, record, scorer)
+    verdict = None if compared is None else verdict_of(compared)
+    print_result(run, record, verdict)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
-    _print_scores(record, shown)
+    _print_scores(record, shown, compared)
     if record.chosen is not None:
         _print_winner(record, scorer, record.chosen.candidate, shown)
+    if verdict is not None:
+        _print_gains(verdict.gains)
     if shown == ["train"]:
         say("Nothing was held out: these are the scores that the search itself saw.")
     _print_instances(list(compare_instances(record, scorer)), shown)
     _print_effort(record, costs)
 
 
-def print_result(run: Path, record: RunRecord) -> None:
-    """Print the result in a sentence, and the winner's program; nothing where there is no winner."""
+def print_result(run: Path, record: RunRecord, verdict: RunVerdict | None) -> None:
+    """Print the verdict, the winner's result on test, and its program; nothing where there is none."""
+    if verdict is not None:
+        say(f"\n{verdict.sentence}")
     if record.chosen is not None:
+        winner = record.chosen.candidate
         if (text := headline(run, record)) is not None:
-            say(f"\n{text}")
-        say(f"\n{record.candidates[record.chosen.candidate].source.strip()}")
-        for caution in cautions_of(record, record.chosen.candidate):
+            say(f"\nCandidate {winner}: {text}")
+        say(f"\n{record.candidates[winner].source.strip()}")
+        for caution in cautions_of(record, winner):
             say(f"\nwarning: {caution}")
 
 
-def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
+def _print_gains(gains: tuple[Gain, ...]) -> None:
+    """Print the winner's gain over the best baseline and over the best policy that the search began with."""
+    if not gains:
+        return
+    say("Gain over the best baseline and over the start, paired, with the blocks of time or instances it is over:")
+    rows = []
+    for gain in gains:
+        interval = gain.interval
+        ends = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
+        over = f"start: {gain.over}" if gain.kind == "start" else gain.over
+        rows.append((gain.split, over, number(gain.gain), ends, f"{gain.count} {gain.units}" if gain.count else "-"))
+    print_table(("split", "over", "gain", "95% interval", "of"), rows)
+
+
+def _print_scores(record: RunRecord, shown: list[SplitName], compared: Comparison | None) -> None:
     rows: list[tuple[str, str, list[float | None]]] = []
     if record.chosen is not None:
         winner = record.chosen.candidate
         rows.append((f"candidate {winner}", "candidate", [score_of(record, winner, split) for split in shown]))
+    if compared is not None and record.chosen is not None:
+        of_starts = {split: start_scores(compared, split) for split in shown}
+        for name in compared.starts.values():
+            rows.append((f"start: {name}", "start", [of_starts[split].get(name) for split in shown]))
     if record.control is not None and record.control.source:
         control = dict(record.control.scores)
         rows.append(("best-of-n", "control", [control.get(split) for split in shown]))

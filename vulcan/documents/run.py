@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from vulcan.documents.policy import FindingRow
-
-Split = Literal["train", "validation", "test"]
+from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation, Split
 
 
 class PolicyScore(TypedDict):
@@ -14,14 +13,6 @@ class PolicyScore(TypedDict):
 
     policy: Annotated[str, "the policy's name"]
     score: Annotated[float, "higher is better"]
-
-
-class IntervalDocument(TypedDict):
-    """A bootstrap confidence interval of a mean over instances."""
-
-    low: Annotated[float, "its lower end"]
-    high: Annotated[float, "its upper end"]
-    confidence: Annotated[float, "the confidence level, such as 0.95"]
 
 
 class Winner(TypedDict):
@@ -43,6 +34,7 @@ class SplitScores(TypedDict):
     best_baseline: Annotated[PolicyScore | None, "the baseline with the highest mean"]
     baselines: Annotated[dict[str, float], "the mean score of each baseline"]
     bounds: Annotated[dict[str, float], "the mean score of each oracle"]
+    starts: Annotated[dict[str, float], "the mean score of each policy that the search began with"]
 
 
 class GeneralizationGap(TypedDict):
@@ -107,12 +99,18 @@ class RunDocument(TypedDict):
     state: Annotated[
         Literal["finished", "interrupted", "error", "open"], "`open` where the run has not stopped, or was killed"
     ]
+    verdict: Annotated[
+        Literal["better", "no better", "undecided"] | None,
+        "whether the winner is better than the best baseline on validation; `null` before the search has ended",
+    ]
+    recommendation: Annotated[Recommendation | None, "what to use; `null` before the search has ended"]
     headline: Annotated[str | None, "the result in a sentence, of the metric on test"]
     best: Annotated[Winner | None, "the winner"]
     train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
     validation: Annotated[SplitScores | None, "scores on validation"]
     test: Annotated[SplitScores | None, "scores on test"]
     cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
+    gains: Annotated[list[GainDocument], "the winner's gain over the best baseline and over the best start"]
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
@@ -377,6 +375,7 @@ class ExportedFiles(TypedDict):
     """A candidate as files."""
 
     candidate: Annotated[int, "its number"]
+    verdict: Annotated[str | None, "the verdict on the run in a sentence, and what is exported for it"]
     format: Annotated[str, "the format that it is written in"]
     files: Annotated[dict[str, str], "the text of each file by its name"]
 
@@ -386,6 +385,7 @@ class ExportSubject(TypedDict):
 
     run: NotRequired[Annotated[str, "the run's directory"]]
     candidate: NotRequired[Annotated[int, "the candidate's number"]]
+    verdict: NotRequired[Annotated[str | None, "the verdict on the run in a sentence, and what is exported for it"]]
     policy: NotRequired[Annotated[str, "the policy's file, with `--task`"]]
     task: NotRequired[Annotated[str, "the task's name, of a task alone"]]
 

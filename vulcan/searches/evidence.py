@@ -19,6 +19,7 @@ from vulcan.evaluator import (
     located,
     rungs_of,
     why_indifferent,
+    windows_of,
 )
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
@@ -34,6 +35,12 @@ from vulcan.store.events import (
 from vulcan.task import Json, Objective, Task
 
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
+
+WINDOWS = 8
+"""Number of blocks of time that a held-out instance is cut into."""
+
+MIN_INSTANCES = 4
+"""Minimum number of instances for an interval over instances; fewer are cut into blocks of time."""
 
 
 def find_objective(task: Task, name: str) -> Objective:
@@ -100,16 +107,17 @@ def baseline_events(
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """The instances of a search, and cheaper versions of those of the split `train`."""
+    """The instances of a search, cheaper versions of those of the split `train`, and blocks of time of the others."""
 
     instances: tuple[Instance, ...]
     rungs: tuple[Rung, ...] = ()
+    windows: tuple[Instance, ...] = ()
 
     @property
     def everything(self) -> tuple[Instance, ...]:
         """Each instance once: those that an executor must prepare for."""
         cheaper = [instance for rung in self.rungs for instance in rung.instances]
-        return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper)}.values())
+        return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper, *self.windows)}.values())
 
 
 def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) -> EvaluationSet:
@@ -122,7 +130,21 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     for instance in training:
         if (reason := why_indifferent(evaluator, instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
-    return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
+    windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
+    return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)
+
+
+def held_out_windows(
+    evaluator: Evaluator, instances: Sequence[Instance]
+) -> dict[tuple[SplitName, str], tuple[Instance, ...]]:
+    """Return the blocks of time of held-out instances, by split and name, where instances are too few to compare on."""
+    found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
+    for split in SPLITS[1:]:
+        own = [instance for instance in instances if instance.split == split]
+        blocks = {(split, i.name): windows_of(evaluator, i, WINDOWS) for i in own} if len(own) < MIN_INSTANCES else {}
+        if all(blocks.values()):
+            found |= blocks
+    return found
 
 
 def reference_events(

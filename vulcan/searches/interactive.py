@@ -18,7 +18,7 @@ from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
 from vulcan.searches.reply import ParsedReply
-from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
+from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, measure_for_verdict, open_study
 from vulcan.searches.study import Study
 from vulcan.store.events import CandidateJudged, Verdict
 from vulcan.store.runs import lock_run, open_store
@@ -142,6 +142,7 @@ class InteractiveSearch:
         if not self.finished:
             self.study.give_up()
             self.study.finish()
+            measure_for_verdict(self._path, self.study)
             self.study.close("finished")
 
 

@@ -26,6 +26,7 @@ from vulcan.searches.evidence import (
     open_run,
     tells_findings,
 )
+from vulcan.searches.held_out import measure_held_out
 from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_model_pool
 from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
@@ -174,6 +175,11 @@ def run_search(
         if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
         study.close("finished")
+
+
+def measure_for_verdict(run: Path, study: Study) -> None:
+    """Measure what the verdict on a run needs, once its winner is chosen, and store it in the run's directory."""
+    measure_held_out(run, study.task, study.record, study.scorer, study.executor, study.config.limit)
 
 
 @dataclass(frozen=True, slots=True)
