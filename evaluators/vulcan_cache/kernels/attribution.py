@@ -137,10 +137,12 @@ def attribute(
             for dimension in range(DIMENSIONS):
                 chosen = where[dimension]
                 classes[dimension, chosen, REQUESTS] += 1
-                classes[dimension, chosen, MISSES] += outcome != HIT
-                classes[dimension, chosen, REGRET] += regret
-                classes[dimension, chosen, LOST] += outcome != HIT and not by_baseline
-                classes[dimension, chosen, WON] += outcome == HIT and by_baseline
+                if outcome != HIT:
+                    classes[dimension, chosen, MISSES] += 1
+                    classes[dimension, chosen, REGRET] += regret
+                    classes[dimension, chosen, LOST] += not by_baseline
+                elif by_baseline:
+                    classes[dimension, chosen, WON] += 1
         upcoming = following[r]
         comes = 0 <= upcoming < end
         if left > 0:
