@@ -122,6 +122,11 @@ class _Subject:
     name: str
     cautions: tuple[str, ...] = ()
 
+    def tell_verdict(self) -> None:
+        """Print the verdict on the run, if it is of one, once the files are written."""
+        if (verdict := self.document.get("verdict")) is not None:
+            tell(verdict)
+
     def attempts(self) -> list[FormatResult]:
         from vulcan.export.formats import every_format
 
@@ -159,8 +164,6 @@ def _subject(
     path = find_run(run, runs_dir)
     found, verdict = find_recommended(path, candidate)
     document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
-    if verdict is not None and not listed:
-        tell(verdict)
     card = CardExporter(path, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {path.name}"
     return _Subject(found.policy, found.provenance, {card.format: card}, document, name, _cautions(path, found.number))
@@ -242,6 +245,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
         write_text(directory / name, text)
         written.append(str(directory / name))
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
+    subject.tell_verdict()
     if as_json:
         formats = [attempt.format for attempt in made]
         document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
@@ -264,6 +268,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -
     written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)
+    subject.tell_verdict()
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
         print_json({**subject.document, **document})
