@@ -82,6 +82,8 @@ class Objective:
 
     The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
     `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use.
+
+    `beside` names further metrics that are tabulated wherever scores are: what a good score must not be bought with.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Objective:
     label: str = ""
     form: str = ".4g"
     usual: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def spelled(self, value: float, *, label: bool = False) -> str:
         """Return a value of the metric as a sentence has it, with or without saying what it is."""

@@ -13,6 +13,8 @@ from vulcan.results.run import (
     gap,
     headline,
     interval_of,
+    mean_metrics,
+    metrics_of,
     proposals,
     refined,
     run_document,
@@ -43,7 +45,7 @@ def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
     scorer = scorer_of(record)
     print_result(run, record)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
-    _print_scores(record, shown)
+    _print_scores(record, scorer, shown)
     if record.chosen is not None:
         _print_winner(record, scorer, record.chosen.candidate, shown)
     if shown == ["train"]:
@@ -60,21 +62,28 @@ def print_result(run: Path, record: RunRecord) -> None:
         say(f"\n{record.candidates[record.chosen.candidate].source.strip()}")
 
 
-def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
+def _print_scores(record: RunRecord, scorer: Scorer | None, shown: list[SplitName]) -> None:
+    """Print mean scores on each split, and on the last one the metrics that the objective has beside its score."""
     rows: list[tuple[str, str, list[float | None]]] = []
+    watched = scorer.objective.beside if scorer is not None and shown else ()
+    last = shown[-1] if shown else "train"
     if record.chosen is not None:
         winner = record.chosen.candidate
-        rows.append((f"candidate {winner}", "candidate", [score_of(record, winner, split) for split in shown]))
+        scores = [score_of(record, winner, split) for split in shown]
+        more = mean_metrics(metrics_of(record, winner, last), watched)
+        rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
     if record.control is not None and record.control.source:
         control = dict(record.control.scores)
-        rows.append(("best-of-n", "control", [control.get(split) for split in shown]))
+        rows.append(("best-of-n", "control", [*(control.get(split) for split in shown), *(None for _ in watched)]))
     for policy, kind in {policy: event.kind for (policy, _), event in record.baselines.items()}.items():
         known = [record.baselines.get((policy, split)) for split in shown]
-        rows.append((policy, kind, [b.score if b else None for b in known]))
-    rows.sort(key=lambda row: -(row[2][-1] if row[2] and row[2][-1] is not None else _WORST))
+        more = mean_metrics(known[-1].metrics if known and known[-1] else (), watched)
+        rows.append((policy, kind, [*(b.score if b else None for b in known), *more]))
+    at = len(shown) - 1
+    rows.sort(key=lambda row: -(value if shown and (value := row[2][at]) is not None else _WORST))
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
-        ("policy", "kind", *shown),
+        ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
         [(name, kind_name(kind), *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )

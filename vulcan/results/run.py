@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -51,6 +51,12 @@ def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceM
     if score_of(record, candidate, split) is None:
         return ()
     return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
+
+
+def mean_metrics(metrics: InstanceMetrics, names: Sequence[str]) -> list[float | None]:
+    """Return the mean over instances of each of these metrics; None for one that some instance lacks."""
+    every = [dict(of) for _, of in metrics]
+    return [fmean(of[name] for of in every) if every and all(name in of for of in every) else None for name in names]
 
 
 def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
@@ -159,8 +165,10 @@ def headline(run: Path, record: RunRecord) -> str | None:
         if known is not None and (best is None or best.policy != name):
             others.append(f"baseline {name} {mean(known.metrics)}")
     value = fmean(dict(of)[objective.metric] for _, of in own)
+    watched = zip(objective.beside, mean_metrics(own, objective.beside), strict=True)
+    besides = "".join(f", {known:.4g} {name.replace('_', ' ')}," for name, known in watched if known is not None)
     where = "held-out data" if held_out else "the data that was searched on"
-    text = f"{objective.spelled(value, label=True)} on {where}" + "; ".join(["", *others]) + "."
+    text = f"{objective.spelled(value, label=True)}{besides} on {where}" + "; ".join(["", *others]) + "."
     if record.proposals[record.candidates[winner].proposal].round == 0:
         text += " No proposal was better than what the search began with."
     return text
