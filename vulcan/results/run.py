@@ -166,9 +166,11 @@ def headline(run: Path, record: RunRecord) -> str | None:
             others.append(f"baseline {name} {mean(known.metrics)}")
     value = fmean(dict(of)[objective.metric] for _, of in own)
     watched = zip(objective.beside, mean_metrics(own, objective.beside), strict=True)
-    besides = "".join(f", {known:.4g} {name.replace('_', ' ')}," for name, known in watched if known is not None)
+    besides = "".join(f", {known:.4g} {name.replace('_', ' ')}" for name, known in watched if known is not None)
     where = "held-out data" if held_out else "the data that was searched on"
-    text = f"{objective.spelled(value, label=True)}{besides} on {where}" + "; ".join(["", *others]) + "."
+    text = (
+        f"{objective.spelled(value, label=True)}{besides and f'{besides},'} on {where}" + "; ".join(["", *others]) + "."
+    )
     if record.proposals[record.candidates[winner].proposal].round == 0:
         text += " No proposal was better than what the search began with."
     return text
