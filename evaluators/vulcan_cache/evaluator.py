@@ -18,7 +18,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import online_fingerprint
-from vulcan_cache.baselines import BASELINES
+from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.online_fingerprint import OnlineFingerprint
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
@@ -60,9 +60,11 @@ class CacheEvaluator:
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
         self._probe: CacheProbe | None = None
+        self._refusing = True
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
-        """See `vulcan.evaluator.Evaluator`."""
+        """See `vulcan.evaluator.Evaluator`; a run from before there were variants that refuse has none of them."""
+        self._refusing = settings.get("variants") == "all" and not settings["unit_sizes"]
         if "sample_size" in settings:
             check_sample_size(cast(int, settings["sample_size"]))
         given = cast(list[str], settings["trace"] or [])
@@ -191,7 +193,8 @@ class CacheEvaluator:
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {name: baseline.kind for name, baseline in BASELINES.items()}
+        left_out = () if self._refusing else REFUSING
+        return {name: baseline.kind for name, baseline in BASELINES.items() if name not in left_out}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is cached on disk by trace, cache size and measured requests."""
