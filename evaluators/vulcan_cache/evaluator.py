@@ -60,11 +60,9 @@ class CacheEvaluator:
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
         self._probe: CacheProbe | None = None
-        self._refusing = True
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
-        """See `vulcan.evaluator.Evaluator`; a run from before there were variants that refuse has none of them."""
-        self._refusing = settings.get("variants") == "all" and not settings["unit_sizes"]
+        """See `vulcan.evaluator.Evaluator`."""
         if "sample_size" in settings:
             check_sample_size(cast(int, settings["sample_size"]))
         given = cast(list[str], settings["trace"] or [])
@@ -108,6 +106,8 @@ class CacheEvaluator:
                 "measure_from": start,
                 "measure_to": stop,
                 "one_in": 1,
+                # a run from before there were variants that refuse has none of them
+                **({"variants": settings["variants"]} if "variants" in settings else {}),
                 **self.mechanism_parameters(settings),
             },
         )
@@ -193,8 +193,13 @@ class CacheEvaluator:
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        left_out = () if self._refusing else REFUSING
-        return {name: baseline.kind for name, baseline in BASELINES.items() if name not in left_out}
+        return {name: baseline.kind for name, baseline in BASELINES.items() if name not in REFUSING}
+
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.OffersMoreBaselines`: with sizes, the variants that refuse large objects too."""
+        if all(i.parameters.get("variants") == "all" and not i.parameters["unit_sizes"] for i in instances):
+            return {name: baseline.kind for name, baseline in BASELINES.items()}
+        return self.baselines()
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is cached on disk by trace, cache size and measured requests."""

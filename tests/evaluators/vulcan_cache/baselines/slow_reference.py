@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from slow_lhd import Lhd
 from slow_lirs import Lirs
-from slow_policy import Policy, simulate_slowly, refusing
+from slow_policy import Policy, refusing, simulate_slowly
 from slow_queues import Arc, Lecar, S3Fifo, Slru, TwoQ, WTinyLfu
 from slow_ranking import Belady, BeladySizeSampled, Clock, Fifo, Gdsf, Lfu, Lru, Sieve
 
