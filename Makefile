@@ -6,6 +6,9 @@ BIN = $(VENV)/bin
 ARGS ?=
 DATA ?= ../shared/data/cache/libcachesim
 
+# Tests start hundreds of processes, each of which would compile what it imports
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: attack demo replay test test-slow lint docs wheel-check bench chaos fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ settings.load_profile("vulcan")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as where a shell runs the tests in its background: what tests start and interrupt would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are processors: a quarter of the time a worker waits for another process."""
+    return (os.cpu_count() or 1) + 1
 
 
 LAST = ("ray_runtime", "browser")

@@ -75,8 +75,10 @@ class PlainLearner:
 
     def leave(self, key: int) -> None: ...
     def insert(self, key: int) -> None: ...
+
     def victim(self) -> int:
-        raise NotImplementedError
+        """Return the object that leaves: the least recently used, unless a class knows better."""
+        return min(self.order, key=self.last.__getitem__)
 
 
 class TwoExperts(PlainLearner):

@@ -37,7 +37,7 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
             assert (tmp_path / name).parent.is_dir()
             (tmp_path / name).write_text(text, encoding="utf-8")
             files += 1
-    assert (commands, files) == (9, 5)
+    assert (commands, files) == (11, 6)
 
 
 def test_the_page_has_every_promise() -> None:

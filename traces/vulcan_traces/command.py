@@ -145,9 +145,12 @@ def fetch_(
       vulcan traces fetch cloudphysics-sample/oraclegeneral
       vulcan traces fetch cloudphysics-sample/oraclegeneral -o data --json
     """
+    from vulcan.errors import UserError
     from vulcan_traces.catalogue import CATALOGUE, fetch, find_file, read_catalogue
 
     file = find_file(name, read_catalogue(catalogue or CATALOGUE))
+    if output.suffix and not output.is_dir():
+        raise UserError(f"-o {output}: a directory is expected, for DIR/{file.name.partition('/')[0]}/{file.file_name}")
     with progress_line(file.name) as progress:
         fetched = fetch(file, output, progress=progress)
     if as_json:

@@ -174,7 +174,8 @@ def _show_models(models: list[ModelForecast], proposals: int) -> None:
             say(model.problem)
     say(
         f"Estimates: replies of {REPLY_TOKENS} tokens at most to prompts as long as the first, though later ones are "
-        "longer, and no repairs" + ("; each model as if it gave all replies." if len(models) > 1 else ".")
+        "longer and a reasoning model's replies may have ten times as many (--max-tokens is a bound), and no repairs"
+        + ("; each model as if it gave all replies." if len(models) > 1 else ".")
     )
 
 

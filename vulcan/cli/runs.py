@@ -165,7 +165,8 @@ def _show_config(record: RunRecord, run: str, *, as_json: bool) -> None:
 
 
 def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> None:
-    from vulcan.results.candidate import lineage, metric_rows
+    from vulcan.cli.explain import print_findings
+    from vulcan.results.candidate import findings_about, lineage, metric_rows
 
     proposal = record.proposals[judged.proposal]
     say(f"\ncandidate {judged.candidate}: {judged.verdict}")
@@ -189,6 +190,12 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
         for warning in judged.warnings:
             say(f"    {warning}")
     _show_metrics(metric_rows(record, judged.candidate))
+    found = sorted(findings_about(record, judged.candidate), key=lambda one: -one.content.weight)
+    if found:
+        say("\nWhat models were told of it")
+        for instance in dict.fromkeys(one.instance for one in found):
+            say(f"\n{instance}")
+            print_findings([one.content for one in found if one.instance == instance])
 
 
 def _show_metrics(rows: list[InstanceMetricsRow]) -> None:

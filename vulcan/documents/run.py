@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vulcan.documents.policy import FindingRow
+
 Split = Literal["train", "validation", "test"]
 
 
@@ -175,6 +177,8 @@ class CandidateDocument(TypedDict):
     rungs: Annotated[list[RungScore], "scores on cheaper versions of the instances"]
     scores: Annotated[ScoresBySplit, "mean scores"]
     metrics: Annotated[list[InstanceMetricsRow], "the measurements on each instance"]
+    findings: Annotated[list[FindingRow], "what models were told of it; empty where no prompt had that"]
+    messages: Annotated[list[MessageDocument], "the chat that it answers: all that its model was told"]
 
 
 class RankedCandidate(TypedDict):

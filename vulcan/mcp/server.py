@@ -157,8 +157,9 @@ class Tools:
     ) -> dict[str, Any]:
         """Look into a run: its summary with the best candidates, or all of one candidate.
 
-        The summary has the scores of the baselines on each split, the winner once there is one, and how many candidates
-        came to each verdict. A candidate has its source, feedback, warnings, lineage, and its score on each instance.
+        The summary has the scores of the baselines on each split, the winner as `best` (null until the search has
+        finished; the first of `ranking` is the best so far), and how many candidates came to each verdict. A candidate
+        has its source, feedback, warnings, lineage, and its score on each instance.
         """
         path = find_run(run, self._runs)
         with closing(open_store(path)) as store:
@@ -198,7 +199,7 @@ class Tools:
 INSTRUCTIONS = (
     "Vulcan searches for policies (heuristics of computer systems, written as small Python functions) and measures "
     "each on simulators. You are the model that writes them: list_tasks, describe_task, open_study, then ask and tell "
-    "in turns until ask says `over`, then finish and export."
+    "in turns until ask says `done`, then finish and export."
 )
 _READS = ("list_tasks", "describe_task", "inspect", "export")
 _WRITES = ("open_study", "ask", "tell", "finish")

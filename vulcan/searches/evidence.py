@@ -10,19 +10,28 @@ from dataclasses import dataclass, replace
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import (
+    DescribesWorkloads,
     Evaluator,
     Instance,
     Rung,
     SplitName,
     baselines_on,
     load_evaluator,
+    located,
     rungs_of,
     why_indifferent,
 )
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import BaselineMeasured, Event, InstancesPrepared, ReferenceMeasured, RunStarted
+from vulcan.store.events import (
+    BaselineMeasured,
+    Event,
+    InstancesPrepared,
+    ReferenceMeasured,
+    RunStarted,
+    WorkloadDescribed,
+)
 from vulcan.task import Json, Objective, Task
 
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
@@ -155,7 +164,35 @@ def open_run(
         )
         store.append(*measured)
         added.extend(measured)
+    if tells_findings(config) and record.workload is None:
+        training = [instance for instance in evidence.instances if instance.split == "train"]
+        described = describe_workload(load_evaluator(task), training, report)
+        if described is not None:
+            store.append(described)
+            added.append(described)
     return tuple(added)
+
+
+def tells_findings(config: SearchConfig) -> bool:
+    """Check whether any prompt of the search has findings: the offline generator reads none."""
+    return config.feedback == "full" and not config.offline
+
+
+def describe_workload(
+    evaluator: Evaluator, training: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+) -> WorkloadDescribed | None:
+    """Return the evaluator's description of training instances; None from one that offers none.
+
+    Raises UserError for a description that breaks the contract, ValueError for an instance of another split.
+    """
+    if not isinstance(evaluator, DescribesWorkloads):
+        return None
+    report("the workload")
+    try:
+        findings = [one for i in training for one in located(evaluator.workload(i), i)]
+    except ValueError as error:
+        raise UserError(f"{type(evaluator).__name__}.workload: {error}") from error
+    return WorkloadDescribed.of(findings)
 
 
 def _plain(instance: Instance) -> dict[str, Json]:

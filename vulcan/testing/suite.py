@@ -201,6 +201,7 @@ CHECKS: tuple[Check, ...] = (
         (*_MEASURED, "deterministic"),
     ),
     Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),
+    Check("findings", "what its evaluator says of a policy is within bounds", isolation_checks.findings, _MEASURED),
 )
 """All conformance checks, in the order in which they run."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 RESIDENT, LIR, STACKED = 1, 2, 4
 IN_CACHE, IN_LIR_SET, IN_STACK = 0, 1, 2
@@ -65,7 +65,7 @@ def _evict(stack, queues, bottom, ghosts, state, kept_size, totals):
 
 
 @allocating_helper
-def replay(objects, sizes, object_count, capacity, measure_from, largest):
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
     """Run the policy; an object larger than `largest` is never admitted."""
     stack = empty_lists(object_count, 1)
     queues = empty_lists(object_count, 2)
@@ -90,6 +90,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest):
             unlink(queues, obj)
         else:
             size = np.int64(sizes[now])
+            note_missed(missed, now)
             if now >= measure_from:
                 misses += 1
                 missed_bytes += size
@@ -121,6 +122,6 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
-    return replay(objects, sizes, object_count, capacity, measure_from, capacity)
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

@@ -11,7 +11,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, SMALL, MAIN, GHOST = 0, 1, 2, 3
 PROMOTED_FROM = 2
@@ -19,7 +19,7 @@ MAX_COUNTED = 3
 
 
 @allocating_helper
-def replay(objects, sizes, object_count, capacity, measure_from, largest):
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
     """Run the policy; an object larger than `largest` is never admitted."""
     links = empty_lists(object_count, 3)
     small, main, ghosts = object_count, object_count + 1, object_count + 2
@@ -38,6 +38,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest):
             frequency[obj] = min(frequency[obj] + 1, MAX_COUNTED)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size
@@ -100,6 +101,6 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
-    return replay(objects, sizes, object_count, capacity, measure_from, capacity)
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

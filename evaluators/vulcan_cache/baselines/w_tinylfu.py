@@ -13,7 +13,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, WINDOW, PROBATION, PROTECTED = 0, 1, 2, 3
 MAX_COUNTED = 15
@@ -27,7 +27,7 @@ def _frequency(counts, halved_at, halvings, obj):
 
 
 @allocating_helper
-def replay(objects, sizes, object_count, capacity, measure_from, largest):
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
     """Run the policy; an object larger than `largest` is never admitted."""
     links = empty_lists(object_count, 4)  # list WINDOW, PROBATION or PROTECTED has the sentinel queue + its number
     queue = object_count
@@ -64,6 +64,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest):
                 used[PROBATION] += resident_size[demoted]
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size
@@ -104,6 +105,6 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
-    return replay(objects, sizes, object_count, capacity, measure_from, capacity)
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

@@ -7,7 +7,7 @@ from vulcan_cache.kernels.common import baseline_kernel
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     largest = max(np.int64(1), min(capacity, np.int64(max(1, capacity // 100))))
-    return replay(objects, sizes, object_count, capacity, measure_from, largest)
+    return replay(objects, sizes, object_count, capacity, measure_from, largest, missed)

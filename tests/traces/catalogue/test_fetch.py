@@ -44,6 +44,14 @@ def test_a_file_is_fetched_and_verified(server: FileServer, tmp_path: Path) -> N
     assert told[-1] == (len(CONTENT), len(CONTENT))
 
 
+def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+    given = ["fetch", "cloudphysics-sample/oraclegeneral", "-o", str(tmp_path / "x.txt")]
+    error = CliRunner().invoke(app, given).exception
+    assert isinstance(error, UserError)
+    assert "x.txt: a directory is expected, for DIR/cloudphysics-sample/" in str(error)
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_there_is_verified_and_not_fetched_again(server: FileServer, tmp_path: Path) -> None:
     fetch(wanted(server), tmp_path)
     assert fetch(wanted(server), tmp_path).was_there
