@@ -132,6 +132,20 @@ def windows_of(evaluator: Evaluator, instance: Instance, count: int) -> tuple[In
 
 
 @runtime_checkable
+class OffersMoreBaselines(Protocol):
+    """An evaluator with further baselines on some instances, such as variants that runs from before do not have."""
+
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """Return every baseline to measure on these instances, those of `baselines` among them, in order."""
+        ...
+
+
+def baselines_on(evaluator: Evaluator, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+    """Return the baselines to measure on these instances."""
+    return evaluator.baselines_on(instances) if isinstance(evaluator, OffersMoreBaselines) else evaluator.baselines()
+
+
+@runtime_checkable
 class OffersDecisions(Protocol):
     """An optional capability of evaluators: detecting policies that make the same decisions."""
 

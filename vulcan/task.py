@@ -83,6 +83,8 @@ class Objective:
     The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
     `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use. `lowest` and
     `highest` are the ends of the range of scores, within which intervals are reported.
+
+    `beside` names further metrics that are tabulated wherever scores are: what a good score must not be bought with.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Objective:
     usual: tuple[str, ...] = ()
     lowest: float = -math.inf
     highest: float = math.inf
+    beside: tuple[str, ...] = ()
 
     def spelled(self, value: float, *, label: bool = False) -> str:
         """Return a value of the metric as a sentence has it, with or without saying what it is."""

@@ -18,7 +18,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import online_fingerprint
-from vulcan_cache.baselines import BASELINES
+from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
 from vulcan_cache.online_fingerprint import OnlineFingerprint
 from vulcan_cache.probe import CacheProbe, ProbeScale
@@ -97,6 +97,8 @@ class CacheEvaluator(CacheFindings):
                 "measure_from": start,
                 "measure_to": stop,
                 "one_in": 1,
+                # a run from before there were variants that refuse has none of them
+                **({"variants": settings["variants"]} if "variants" in settings else {}),
                 **self.mechanism_parameters(settings),
             },
         )
@@ -201,7 +203,13 @@ class CacheEvaluator(CacheFindings):
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {name: baseline.kind for name, baseline in BASELINES.items()}
+        return {name: baseline.kind for name, baseline in BASELINES.items() if name not in REFUSING}
+
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.OffersMoreBaselines`: with sizes, the variants that refuse large objects too."""
+        if all(i.parameters.get("variants") == "all" and not i.parameters["unit_sizes"] for i in instances):
+            return {name: baseline.kind for name, baseline in BASELINES.items()}
+        return self.baselines()
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is cached on disk by trace, cache size and measured requests."""

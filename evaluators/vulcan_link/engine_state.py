@@ -2,6 +2,8 @@
 
 NEVER = 1 << 62
 
+DROP_TAIL, ONE_CODEL, FAIR_CODEL = range(3)  # settings[CODEL]
+
 # A row a flow: when each of its sources of events is due, NEVER where it is not.
 START, ACK_ARRIVES, TIMER, MAY_SEND, DELAYED_ACK = range(5)
 SOURCES = 5
@@ -87,7 +89,8 @@ SOURCES = 5
     DECISIONS,  # a hash of the policy's answers
     FORESEES,
     FIRST_SERIAL,  # of the next acknowledgement to arrive
-) = range(77)
+    LAST_NEW,  # when the receiver last got a packet for the first time
+) = range(78)
 FLOW_SLOTS = 80
 
 RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer

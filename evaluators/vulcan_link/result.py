@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +23,8 @@ class FlowResult:
     time, `throughput_bps` of all that left the link, on the wire; both over the measured time in which the flow ran.
     Delays are of delivered packets, in the queue; round trips are those of acknowledgements. `window_avg` is the mean
     over acknowledgements. `calls` counts those of the policy, and `decisions` is a hash of all that it answered, in
-    order, as 64 bits; both 0 for known algorithms.
+    order, as 64 bits; both 0 for known algorithms. `completion_ms` is the time from the start of a flow that
+    stops until its receiver had all of it, infinite for others.
     """
 
     algorithm: str
@@ -48,6 +50,7 @@ class FlowResult:
     window_avg: float
     calls: int
     decisions: int
+    completion_ms: float = math.inf
 
     @property
     def loss_share(self) -> float:

@@ -22,12 +22,13 @@ class Queue:
     """The bottleneck's queue.
 
     `packets` and `bytes` are its limits, None for no limit of that kind; a packet that would exceed one is dropped as
-    it arrives. `codel` drops from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`. With `ecn`,
+    it arrives. `codel` drops from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`; `fq_codel` has
+    such a queue for each flow (RFC 8290), and drops from the longest where all together exceed a limit. With `ecn`,
     packets of flows that are capable of it are marked where CoDel would drop them, and, where `mark_packets` is given,
     as they find that many packets waiting (RFC 3168 marks; the threshold is that of a step marking queue).
     """
 
-    kind: Literal["droptail", "codel"] = "droptail"
+    kind: Literal["droptail", "codel", "fq_codel"] = "droptail"
     packets: int | None = None
     bytes: int | None = None
     ecn: bool = False
@@ -36,8 +37,8 @@ class Queue:
     interval_ms: float = 100.0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("droptail", "codel"):
-            raise UserError(f"queue {self.kind!r}: it must be droptail or codel")
+        if self.kind not in ("droptail", "codel", "fq_codel"):
+            raise UserError(f"queue {self.kind!r}: it must be droptail, codel or fq_codel")
         for name in ("packets", "bytes", "mark_packets"):
             limit = getattr(self, name)
             if limit is not None and limit < 1:

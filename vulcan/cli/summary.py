@@ -15,6 +15,8 @@ from vulcan.results.run import (
     gap,
     headline,
     interval_of,
+    mean_metrics,
+    metrics_of,
     proposals,
     refined,
     run_document,
@@ -49,7 +51,7 @@ def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
     verdict = None if compared is None else verdict_of(compared)
     print_result(run, record, verdict)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
-    _print_scores(record, shown, compared)
+    _print_scores(record, scorer, shown, compared)
     if record.chosen is not None:
         _print_winner(record, scorer, record.chosen.candidate, shown)
     if verdict is not None:
@@ -87,25 +89,35 @@ def _print_gains(gains: tuple[Gain, ...]) -> None:
     print_table(("split", "over", "gain", "95% interval", "of"), rows)
 
 
-def _print_scores(record: RunRecord, shown: list[SplitName], compared: Comparison | None) -> None:
+def _print_scores(
+    record: RunRecord, scorer: Scorer | None, shown: list[SplitName], compared: Comparison | None
+) -> None:
+    """Print mean scores on each split, and on the last one the metrics that the objective has beside its score."""
     rows: list[tuple[str, str, list[float | None]]] = []
+    watched = scorer.objective.beside if scorer is not None and shown else ()
+    last = shown[-1] if shown else "train"
     if record.chosen is not None:
         winner = record.chosen.candidate
-        rows.append((f"candidate {winner}", "candidate", [score_of(record, winner, split) for split in shown]))
+        scores = [score_of(record, winner, split) for split in shown]
+        more = mean_metrics(metrics_of(record, winner, last), watched)
+        rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
     if compared is not None and record.chosen is not None:
         of_starts = {split: start_scores(compared, split) for split in shown}
         for name in compared.starts.values():
-            rows.append((f"start: {name}", "start", [of_starts[split].get(name) for split in shown]))
+            scores = [of_starts[split].get(name) for split in shown]
+            rows.append((f"start: {name}", "start", [*scores, *(None for _ in watched)]))
     if record.control is not None and record.control.source:
         control = dict(record.control.scores)
-        rows.append(("best-of-n", "control", [control.get(split) for split in shown]))
+        rows.append(("best-of-n", "control", [*(control.get(split) for split in shown), *(None for _ in watched)]))
     for policy, kind in {policy: event.kind for (policy, _), event in record.baselines.items()}.items():
         known = [record.baselines.get((policy, split)) for split in shown]
-        rows.append((policy, kind, [b.score if b else None for b in known]))
-    rows.sort(key=lambda row: -(row[2][-1] if row[2] and row[2][-1] is not None else _WORST))
+        more = mean_metrics(known[-1].metrics if known and known[-1] else (), watched)
+        rows.append((policy, kind, [*(b.score if b else None for b in known), *more]))
+    at = len(shown) - 1
+    rows.sort(key=lambda row: -(value if shown and (value := row[2][at]) is not None else _WORST))
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
-        ("policy", "kind", *shown),
+        ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
         [(name, kind_name(kind), *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -73,6 +73,12 @@ def cautions_of(record: RunRecord, candidate: int) -> list[str]:
                     f"{caution.metric} {worst:.3g} on {where}, {fmean(value for value, _ in known):.3g} on average"
                 )
     return found
+
+
+def mean_metrics(metrics: InstanceMetrics, names: Sequence[str]) -> list[float | None]:
+    """Return the mean over instances of each of these metrics; None for one that some instance lacks."""
+    every = [dict(of) for _, of in metrics]
+    return [fmean(of[name] for of in every) if every and all(name in of for of in every) else None for name in names]
 
 
 def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
@@ -210,8 +216,12 @@ def headline(run: Path, record: RunRecord) -> str | None:
         if known is not None and (best is None or best.policy != name):
             others.append(f"baseline {name} {mean(known.metrics)}")
     value = fmean(dict(of)[objective.metric] for _, of in own)
+    watched = zip(objective.beside, mean_metrics(own, objective.beside), strict=True)
+    besides = "".join(f", {known:.4g} {name.replace('_', ' ')}" for name, known in watched if known is not None)
     where = "held-out data" if held_out else "the data that was searched on"
-    text = f"{objective.spelled(value, label=True)} on {where}" + "; ".join(["", *others]) + "."
+    text = (
+        f"{objective.spelled(value, label=True)}{besides and f'{besides},'} on {where}" + "; ".join(["", *others]) + "."
+    )
     if record.proposals[record.candidates[winner].proposal].round == 0:
         text += " No proposal was better than what the search began with."
     return text

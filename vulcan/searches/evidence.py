@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,7 @@ from vulcan.evaluator import (
     Instance,
     Rung,
     SplitName,
+    baselines_on,
     load_evaluator,
     located,
     rungs_of,
@@ -70,12 +71,15 @@ def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tu
 
 
 def measure_baselines(
-    evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+    evaluator: Evaluator,
+    instances: Sequence[Instance],
+    report: Callable[[str], None] = lambda _: None,
+    names: Iterable[str] | None = None,
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
-    """Return the metrics of every known policy on every instance, by policy, split and instance."""
+    """Return the metrics of every known policy, or of those named, on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        for policy in evaluator.baselines():
+        for policy in evaluator.baselines() if names is None else names:
             report(policy)
             results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
             measured[policy] = {
@@ -89,7 +93,8 @@ def baseline_events(
     objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None]
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
-    measured = measure_baselines(evaluator, instances, report)
+    kinds = baselines_on(evaluator, instances)
+    measured = measure_baselines(evaluator, instances, report, kinds)
     missing = [name for name in objective.references if name not in measured]
     if missing:
         raise UserError(f"objective {objective.name!r} compares with {missing[0]!r}, which is no baseline")
@@ -97,7 +102,7 @@ def baseline_events(
     for policy, results in measured.items():
         for (split, name), metrics in results.items():
             scorer.add_reference(policy, split, ((name, metrics),))
-    for policy, kind in evaluator.baselines().items():
+    for policy, kind in kinds.items():
         for split in SPLITS:
             metrics_of = tuple((i.name, measured[policy][split, i.name]) for i in scorer.of(split))
             if metrics_of:

@@ -105,6 +105,21 @@ _ALL = (
     CacheBaseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
     CacheBaseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
     CacheBaseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
+    CacheBaseline(
+        "s3-fifo-refusing",
+        "baseline",
+        "S3-FIFO in libCacheSim: refuses more than its small queue holds",
+        "s3_fifo_refusing",
+    ),
+    CacheBaseline(
+        "lirs-refusing",
+        "baseline",
+        "LIRS in libCacheSim: refuses more than its share of HIR objects holds",
+        "lirs_refusing",
+    ),
+    CacheBaseline(
+        "w-tinylfu-refusing", "baseline", "W-TinyLFU that refuses more than its window holds", "w_tinylfu_refusing"
+    ),
     CacheBaseline("belady", "bound", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
     CacheBaseline(
         "belady-size-sampled",
@@ -113,6 +128,9 @@ _ALL = (
         "belady_size_sampled",
     ),
 )
+
+REFUSING = tuple(baseline.name for baseline in _ALL if baseline.name.endswith("-refusing"))
+"""Published variants that differ from the policy of the same name where sizes do, and are mostly stronger there."""
 
 BASELINES: Mapping[str, CacheBaseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
 """Every known policy by name, in the order in which they are shown."""

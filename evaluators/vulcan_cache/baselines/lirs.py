@@ -64,9 +64,9 @@ def _evict(stack, queues, bottom, ghosts, state, kept_size, totals):
         push_newest(queues, ghosts, obj)
 
 
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+@allocating_helper
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
+    """Run the policy; an object larger than `largest` is never admitted."""
     stack = empty_lists(object_count, 1)
     queues = empty_lists(object_count, 2)
     bottom, ghosts = (
@@ -94,8 +94,8 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             if now >= measure_from:
                 misses += 1
                 missed_bytes += size
-            if size > capacity:
-                bypassed += now >= measure_from
+            if size > largest:
+                bypassed += now >= measure_from and size > capacity
                 continue
             while totals[IN_CACHE] + size > capacity:
                 _evict(stack, queues, bottom, ghosts, state, kept_size, totals)
@@ -119,3 +119,9 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         while totals[IN_STACK] > 2 * capacity and oldest(queues, ghosts) != ghosts:
             _leave_stack(stack, queues, state, kept_size, totals, oldest(queues, ghosts))
     return misses, missed_bytes, bypassed
+
+
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
+    """See `vulcan_cache.baselines.Kernel`."""
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

@@ -26,9 +26,9 @@ def _frequency(counts, halved_at, halvings, obj):
     return np.int64(counts[obj]) >> min(halvings - halved_at[obj], 8)
 
 
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+@allocating_helper
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
+    """Run the policy; an object larger than `largest` is never admitted."""
     links = empty_lists(object_count, 4)  # list WINDOW, PROBATION or PROTECTED has the sentinel queue + its number
     queue = object_count
     place = np.zeros(object_count, np.uint8)
@@ -68,8 +68,8 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         if now >= measure_from:
             misses += 1
             missed_bytes += size
-        if size > capacity:
-            bypassed += now >= measure_from
+        if size > largest:
+            bypassed += now >= measure_from and size > capacity
             continue
         push_newest(links, queue + WINDOW, obj)
         place[obj] = WINDOW
@@ -102,3 +102,9 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                 residents -= 1
         most_residents = max(most_residents, residents)
     return misses, missed_bytes, bypassed
+
+
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
+    """See `vulcan_cache.baselines.Kernel`."""
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

@@ -137,14 +137,18 @@ def serve(link, queue, settings, times, rates, own, dues, flows, all_received, a
         his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
         his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]
         link[m.LAST_DEPARTURE] = now
-        if receive(
+        known = his[m.RECEIVED]
+        at_once = receive(
             his,
             all_received[g],
             all_arrivals[g],
             link[CURRENT + m.Q_SEQUENCE],
             link[CURRENT + m.Q_SENT_AT],
             link[CURRENT + m.Q_MARK],
-        ):
+        )
+        if his[m.RECEIVED] > known:
+            his[m.LAST_NEW] = now
+        if at_once:
             acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, now)
         elif dues[g, DELAYED_ACK] == NEVER:
             dues[g, DELAYED_ACK] = now + DELAY
