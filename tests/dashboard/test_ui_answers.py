@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from live import MANY, MARKUP, Server, messages, record_of, until
 
-from vulcan.dashboard.api import COLUMNS, MAX_POINTS, PAGE, TableQuery, page_of
+from vulcan.dashboard.api import COLUMNS, PAGE, TableQuery, page_of
+from vulcan.dashboard.charts import MAX_POINTS
 from vulcan.dashboard.live_run import LiveRun, stamp_of
 from vulcan.errors import UserError
 from vulcan.results.report.data import difference, failures

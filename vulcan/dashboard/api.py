@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import quantiles
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from vulcan.dashboard.charts import chart
 from vulcan.dashboard.control import BUDGETS, Resumed, raise_budget
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.lock_holder import interrupt
@@ -21,16 +21,12 @@ from vulcan.dashboard.playground import Busy, Playground
 from vulcan.dashboard.runs import Runs
 from vulcan.documents.dashboard import (
     CandidatesPage,
-    ChartDocument,
     PlaygroundCheck,
     PlaygroundScore,
     RunPageDocument,
     StatusDocument,
 )
-from vulcan.documents.dashboard import ChartPoint as Point
 from vulcan.errors import UserError, did_you_mean
-from vulcan.results.candidate import lineage
-from vulcan.store import RunRecord
 
 _POLL_SECONDS = 0.4
 """Polling interval in seconds. A poll costs two calls of stat where nothing was written."""
@@ -127,63 +123,6 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> Candidates
     }
 
 
-MAX_POINTS = 1500
-"""Maximum number of scores to draw; longer series are sampled evenly."""
-
-
-def chart(record: RunRecord, candidate: int | None) -> ChartDocument:
-    """Return the chart's points (candidate number, mean train score), and the lineage of `candidate` if given."""
-    scored: list[Point] = [
-        (c.candidate, c.score) for c in record.candidates.values() if c.verdict == "scored" and c.score is not None
-    ]
-    best = _improvements(scored)
-    baseline = record.best_baseline("train")
-    marked = [] if baseline is None else [baseline.score]
-    descent = [] if candidate is None else _descent(record, candidate)
-    return {
-        "last": len(record.candidates),
-        "points": scored[:: max(1, -(-len(scored) // MAX_POINTS))],
-        "best": best,
-        "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-        "lineage": descent,
-        "range": _range([s for _, s in scored], [*marked, *(s for _, s in best[-1:]), *_ends(descent)]),
-    }
-
-
-def _improvements(scored: Sequence[Point]) -> list[Point]:
-    found: list[Point] = []
-    for candidate, score in scored:
-        if not found or score > found[-1][1]:
-            found.append((candidate, score))
-    return found
-
-
-def _descent(record: RunRecord, candidate: int) -> list[tuple[Point, Point]]:
-    """Return the parent-child edges, between candidates with a score, that lead to a candidate."""
-    line = {candidate, *(number for generation in lineage(record, candidate) for number in generation)}
-    edges = []
-    for child in sorted(line):
-        for parent in record.parents_of(child):
-            low, high = record.candidates[parent].score, record.candidates[child].score
-            if low is not None and high is not None:
-                edges.append(((parent, low), (child, high)))
-    return edges
-
-
-def _ends(edges: Sequence[tuple[Point, Point]]) -> list[float]:
-    return [child[1] for _, child in edges]
-
-
-def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, float] | None:
-    """Return the limits of the axis, without the worst tenth of the scores, which may be far from the others."""
-    if not scores and not marked:
-        return None
-    shown = [quantiles(scores, n=10)[0], max(scores)] if len(scores) > 10 else list(scores)
-    low, high = min((*shown, *marked)), max((*shown, *marked))
-    margin = 0.06 * (high - low) or abs(high) * 0.1 or 1.0
-    return low - margin, high + margin
-
-
 LATEST = 30
 """Number of log lines on a newly loaded page."""
 
@@ -251,7 +190,7 @@ def _chart(request: Request) -> Response:
         best = run.best()
         if wanted:
             run.judged(wanted)
-        return JSONResponse(chart(run.record, wanted or (best.candidate if best else None)))
+        return JSONResponse(chart(run, wanted or (best.candidate if best else None)))
 
 
 async def _events(request: Request) -> Response:

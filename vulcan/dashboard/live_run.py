@@ -126,6 +126,8 @@ class LiveRun:
         self._verdicts: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._judged_at: list[str] = []
+        self._paid: set[tuple[int, int]] = set()
+        self._tokens, self._dollars = 0, 0.0
         self._stamp: Stamp = ()
         self._summary: tuple[object, LiveRunDocument] | None = None
 
@@ -142,9 +144,23 @@ class LiveRun:
                 for row, time, event in store.numbered(self.row):
                     self._add(row, time, event)
                 if new := self.lines[known:]:  # a reply is stored before the candidate parsed from it
-                    _name_models(new, store.answered_by(min(line["proposal"] for line in new)))
+                    first = min(line["proposal"] for line in new)
+                    _name_models(new, store.answered_by(first))
+                    self._add_up(new, store.spent_by(first))
                 self.costs = Costs(*store.call_totals())
             self._stamp = stamp
+
+    def _add_up(self, lines: Iterable[dict[str, Any]], spent: Mapping[tuple[int, int], tuple[int, float]]) -> None:
+        """Set what had been spent by the time each candidate was judged; a call counts with its first candidate."""
+        began = datetime.fromisoformat(self.started_at)
+        for line in lines:
+            call = (line["proposal"], line["turn"])
+            if call in spent and call not in self._paid:
+                self._paid.add(call)
+                self._tokens, self._dollars = self._tokens + spent[call][0], self._dollars + spent[call][1]
+            judged_at = datetime.fromisoformat(self._judged_at[line["candidate"] - 1])
+            line["minutes"] = (judged_at - began).total_seconds() / 60
+            line["tokens"], line["dollars"] = self._tokens, self._dollars
 
     def _add(self, row: int, time: str, event: Event) -> None:
         self.record.add(event)

@@ -180,6 +180,8 @@ def _candidate(request: Request) -> Response:
     number = number_of(request.path_params["candidate"])
     judged = run.judged(number)
     reply = run.reply_to(judged)
+    if other := number_of(request.query_params.get("against", "")):
+        run.judged(other)
     with run.lock:
         record = run.record
         return _page(
@@ -190,7 +192,8 @@ def _candidate(request: Request) -> Response:
             reply=reply.reply if reply else None,
             meaning=MEANINGS[judged.verdict],
             operator=record.proposals[judged.proposal].operator,
-            difference=difference(record, number).splitlines(),
+            difference=difference(record, number, other).splitlines(),
+            against=other,
             instances=_beside(run),
             ancestors=_ancestors(run, number),
             children=run.children_of(number),

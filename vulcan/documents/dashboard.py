@@ -123,15 +123,51 @@ class CandidatesPage(TypedDict):
     candidates: list[dict[str, Any]]
 
 
-class ChartDocument(TypedDict):
-    """The data of a run's chart."""
+class SpentSoFar(TypedDict):
+    """Minutes, dollars and tokens from the start of a search until a candidate was judged."""
 
+    minutes: float
+    dollars: float
+    tokens: int
+
+
+class DescentRow(TypedDict):
+    """A candidate in a tree of descent; `gain` is over the best of its parents."""
+
+    candidate: int
+    parents: list[int]
+    operator: str
+    origin: str
+    model: str | None
+    score: float | None
+    gain: float | None
+
+
+class OperatorRow(TypedDict):
+    """What an operator achieved with a model: share of its candidates scored, better than their parents, and gain."""
+
+    operator: str
+    model: str
+    proposals: int
+    accepted: float
+    improved: int
+    gain: float
+
+
+class ChartDocument(TypedDict):
+    """The data of a run's chart. `configuration` is equal for runs that differ in their seed alone."""
+
+    run: str
+    configuration: str
     last: int
     points: list[ChartPoint]
     best: list[ChartPoint]
     baseline: PolicyScore | None
     lineage: list[tuple[ChartPoint, ChartPoint]]
     range: tuple[float, float] | None
+    at: dict[int, SpentSoFar]
+    descent: list[DescentRow]
+    operators: list[OperatorRow]
 
 
 class ExcerptDocument(FindingDocument):

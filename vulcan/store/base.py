@@ -40,6 +40,9 @@ class Store(Protocol):
     def answered_by(self, first: int) -> dict[tuple[int, int], str]:
         """Return the server's name of the model for each answered proposal and turn, from a proposal on."""
 
+    def spent_by(self, first: int) -> dict[tuple[int, int], tuple[int, float]]:
+        """Return tokens and dollars of each call by (proposal, turn), from a proposal on; unknown ones count as 0."""
+
     def record_question(self, proposal: int, turn: int) -> None:
         """Record that this turn of the proposal was handed out through `ask`."""
 
@@ -110,6 +113,13 @@ class MemoryStore:
 
     def answered_by(self, first: int) -> dict[tuple[int, int], str]:
         return {key: call.model for key, call in sorted(self._calls.items()) if key[0] >= first}
+
+    def spent_by(self, first: int) -> dict[tuple[int, int], tuple[int, float]]:
+        return {
+            key: ((call.tokens_in or 0) + (call.tokens_out or 0), call.dollars or 0.0)
+            for key, call in sorted(self._calls.items())
+            if key[0] >= first
+        }
 
     def record_question(self, proposal: int, turn: int) -> None:
         self._questions.add((proposal, turn))

@@ -336,6 +336,11 @@ class SQLiteStore:
         rows = self._rows("SELECT proposal, turn, model FROM calls WHERE proposal >= ?", (first,))
         return {(proposal, turn): model for proposal, turn, model in rows}
 
+    def spent_by(self, first: int) -> dict[tuple[int, int], tuple[int, float]]:
+        sums = "ifnull(tokens_in, 0) + ifnull(tokens_out, 0), ifnull(dollars, 0.0)"
+        rows = self._rows(f"SELECT proposal, turn, {sums} FROM calls WHERE proposal >= ?", (first,))
+        return {(proposal, turn): (tokens, dollars) for proposal, turn, tokens, dollars in rows}
+
     def _calls(self, condition: str, values: tuple[int, ...]) -> Iterator[CallRecord]:
         rows = self._rows(f"SELECT {COLUMNS_OF_CALL} FROM calls {condition}", values)
         for row in rows:

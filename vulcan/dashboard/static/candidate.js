@@ -1,5 +1,6 @@
 // One candidate: its line of descent, and keys to go on.
-import { drawFrom } from "./chart.js";
+import { Chart, chartOf } from "./chart.js";
+import { colourAll } from "./code.js";
 import { $, attempt } from "./dom.js";
 import { key } from "./keys.js";
 
@@ -7,4 +8,7 @@ const { api, address, candidate } = $("candidate").dataset;
 key("u", "back to the run", () => { location.href = address; });
 for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["g", "play", "try it in the playground"]])
   key(letter, meaning, () => { const to = $(id); if (to) location.href = to.href; });
-attempt(() => drawFrom($("chart"), api, address, candidate));
+$("against").addEventListener("change", (event) => { location.search = event.target.value ? `?against=${Number(event.target.value)}` : ""; });
+colourAll();
+const chart = new Chart($("chart"), address);
+attempt(async () => chart.draw(await chartOf(api, candidate)));

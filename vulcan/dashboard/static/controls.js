@@ -1,5 +1,5 @@
 // Stop, resume and raise a budget, each after a dialog.
-import { $, attempt, figure, post } from "./dom.js";
+import { $, act, figure, post } from "./dom.js";
 import { key } from "./keys.js";
 
 let summary = null;
@@ -20,18 +20,18 @@ function shownBudget() {
 
 export function controls(api, refresh) {
   $("stop").addEventListener("click", async () => {
-    if (await opened("stop")) await attempt(() => post(`${api}/stop`, {}));
+    if (await opened("stop")) await act(() => post(`${api}/stop`, {}));
     refresh();
   });
   $("resume").addEventListener("click", async () => {
     if (await opened("resume"))
-      await attempt(() => post(`${api}/resume`, { executor: $("executor").value, workers: Number($("workers").value) }));
+      await act(() => post(`${api}/resume`, { executor: $("executor").value, workers: Number($("workers").value) }));
     refresh();
   });
   $("raise").addEventListener("click", async () => {
     shownBudget();
     if (await opened("raise"))
-      await attempt(() => post(`${api}/budget`, { budget: $("budget").value, value: Number($("limit").value) }));
+      await act(() => post(`${api}/budget`, { budget: $("budget").value, value: Number($("limit").value) }));
     refresh();
   });
   for (const button of document.querySelectorAll("dialog .cancel")) // no submit button: Enter is for the other one

@@ -27,6 +27,9 @@ export function figure(value) {
   return size >= 1e5 || size < 1e-4 ? value.toExponential(4).replace(/\.?0+e/, "e") : String(Number(value.toPrecision(5)));
 }
 
+// Scores in columns: four decimals, so that they align.
+export const scoreText = (value) => (Number.isFinite(value) ? value.toFixed(4) : "-");
+
 export const clock = (time) => (time ? new Date(time).toLocaleTimeString([], { hour12: false }) : "");
 export const moment = (time) => (time ? new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false }) : "");
 
@@ -40,6 +43,7 @@ const changes = document.querySelector("meta[name=vulcan-changes]").content;
 
 async function answer(response) {
   const type = response.headers.get("content-type") || "";
+  if (response.status === 403) throw new Error("access denied: `vulcan ui` was started again; open the address that it printed");
   if (!type.startsWith("application/json")) throw new Error((await response.text()).trim().slice(0, 300));
   const document = await response.json();
   if (!response.ok) throw new Error(document.error);
@@ -67,11 +71,33 @@ export const post = (address, given, options) =>
     ...options,
   });
 
-// A mistake in one line at the top of the page; an empty text takes it away.
+// A mistake in one line at the top of the page; an empty text takes it away. A refusal of what the user asked for
+// stays until the next request of the user; refreshing the page does not clear it.
+let refused = "";
+
 export function trouble(text) {
-  const place = $("trouble");
-  place.hidden = !text;
-  place.textContent = text || "";
+  const place = $("trouble"), shown = text || refused;
+  place.hidden = !shown;
+  place.textContent = shown;
+}
+
+export async function act(work) {
+  refused = "";
+  try {
+    await work();
+  } catch (error) {
+    refused = error.message;
+  }
+  trouble("");
+}
+
+// Asks every second until the server answers again.
+let watching = 0;
+export function watchConnection(work) {
+  if (watching) return;
+  const again = async () => { watching = (await work()) ? 0 : setTimeout(again, 1000); };
+  watching = 1;
+  again();
 }
 
 export async function attempt(work) {

@@ -67,6 +67,7 @@ async function score() {
     $("result").textContent = "-";
     return;
   }
+  $("result").classList.remove("stale");
   scored = source + "\0" + instance;
   $("result").textContent = result.score === null ? result.status : figure(result.score);
   $("result-note").textContent = result.score === null ? result.message : `on ${result.instance}, in ${result.seconds.toFixed(2)} s`;
@@ -83,6 +84,9 @@ const scoreSoon = settled(() => {
 
 editor.addEventListener("input", () => {
   $("verdict").textContent = "checking";
+  const stale = scored && scored !== editor.value + "\0" + $("instance").value;
+  $("result").classList.toggle("stale", Boolean(stale));
+  if (stale && !$("result-note").textContent.startsWith("an earlier")) $("result-note").textContent = `an earlier version of the policy ${$("result-note").textContent}`;
   gutter();
   checkSoon();
   scoreSoon();

@@ -1,7 +1,7 @@
 // One run: how it stands, what happens in it, and its candidates.
-import { drawFrom } from "./chart.js";
+import { Chart, chartOf, descentTable, operatorTable } from "./chart.js";
 import { allow, controls } from "./controls.js";
-import { $, attempt, cells, clock, element, figure, get, link, moment, settled, shownState } from "./dom.js";
+import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
 import { key } from "./keys.js";
 import { Candidates } from "./table.js";
 
@@ -22,13 +22,21 @@ function glance(run) {
   const message = [run.status.message, run.error].filter(Boolean).join("; ");
   $("message").hidden = !message;
   text("message", message);
-  const best = run.best, baseline = run.baseline;
-  text("best", best ? figure(best.score) : "-");
+  const best = run.best;
+  const ours = run.policies.find((line) => line.candidate !== null)?.scores || {};
+  const held = ["test", "validation"].find((split) => Number.isFinite(ours[split]));
+  text("best-title", held ? `Score on ${held}, held out` : "Best score on train");
+  text("best", held ? figure(ours[held]) : best ? figure(best.score) : "-");
   const note = $("best-note");
   note.replaceChildren();
-  if (best) note.append(link(`candidate ${best.candidate}`, `${address}/candidates/${best.candidate}`), best.chosen ? ", the winner" : ", the best so far");
+  if (best) note.append(link(`candidate ${best.candidate}`, `${address}/candidates/${best.candidate}`), best.chosen ? ", the winner" : ", the best so far", held ? `; ${figure(best.score)} on train` : "");
+  const split = held || "train";
+  const known = run.policies.filter((line) => line.kind === "baseline" && Number.isFinite(line.scores[split]));
+  const rival = known.sort((a, b) => b.scores[split] - a.scores[split])[0];
+  const baseline = rival ? { policy: rival.policy, score: rival.scores[split] } : run.baseline;
   text("baseline", baseline ? figure(baseline.score) : "-");
-  const gap = best && baseline ? best.score - baseline.score : null;
+  const mine = held ? ours[held] : best?.score;
+  const gap = best && baseline ? mine - baseline.score : null;
   text("baseline-note", baseline ? `${baseline.policy}${gap === null ? "" : `; the best is ${figure(Math.abs(gap))} ${gap >= 0 ? "above" : "below"} it`}` : "");
   text("progress", run.planned === null ? figure(run.proposals) : `${figure(run.proposals)} of ${figure(run.planned)}`);
   $("bar").max = run.planned || 1;
@@ -47,7 +55,7 @@ function policies(run) {
   const lines = run.policies.map((line) => {
     const row = element("tr", undefined, line.candidate === null ? "" : "ours");
     cells(row, [line.candidate === null ? line.policy : link(line.policy, `${address}/candidates/${line.candidate}`), line.kind]);
-    for (const split of run.splits) row.append(element("td", figure(line.scores[split]), "n"));
+    for (const split of run.splits) row.append(element("td", scoreText(line.scores[split]), "n"));
     return row;
   });
   table.tBodies[0].replaceChildren(...lines);
@@ -87,11 +95,51 @@ function happened(rows) {
   while (list.childElementCount > FEED) list.lastChild.remove();
 }
 
+const chart = new Chart($("chart"), address, $("axis"));
+const others = new Map(); // runs laid over this one: name to data
+
+async function drawn() {
+  const data = await chartOf(api);
+  chart.draw(data, [...others.values()]);
+  descentTable($("descent"), data.descent, address);
+  operatorTable($("operators"), data.operators);
+}
+
+async function offer() {
+  const { runs } = await get("/api/runs"), mine = runs.find((one) => one.run === $("run").dataset.run);
+  for (const one of runs)
+    if (one.run !== mine?.run && one.task === mine?.task && one.candidates) $("other").append(new Option(one.run, one.run));
+}
+
+function layOver(name) {
+  attempt(async () => {
+    others.set(name, await chartOf(`/api/runs/${encodeURIComponent(name)}`));
+    const button = element("button", `${name} ×`);
+    button.type = "button";
+    button.ariaLabel = `take ${name} off the chart`;
+    button.addEventListener("click", () => { others.delete(name); button.remove(); attempt(drawn); });
+    $("others").append(button);
+    await drawn();
+  });
+}
+
+$("axis").addEventListener("change", () => { chart.zoomed = false; attempt(drawn); });
+$("other").addEventListener("change", (event) => {
+  const name = event.target.value;
+  if (name && !others.has(name)) layOver(name);
+  event.target.value = "";
+});
+attempt(offer);
+
 let drawnRow = -1;
 
 async function refresh() {
   const run = await attempt(() => get(api));
-  if (!run) return null;
+  if (!run) {
+    shownState($("state"), { state: "unreachable" });
+    text("pace", "");
+    return null;
+  }
   glance(run);
   allow(run);
   happened(run.log);
@@ -99,7 +147,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(() => drawFrom($("chart"), api, address))]);
+    await Promise.all([candidates.refresh(), attempt(drawn)]);
   }
   return run;
 }
@@ -111,7 +159,7 @@ function listen(after) {
   const source = new EventSource(`${api}/events?after=${after}`);
   const live = (on) => { $("live").className = on ? "live on" : "live"; text("live", on ? "live" : "not connected"); };
   source.addEventListener("open", () => live(true));
-  source.addEventListener("error", () => live(false));
+  source.addEventListener("error", () => { live(false); watchConnection(refresh); });
   source.addEventListener("rows", (event) => { happened(JSON.parse(event.data).rows); soon(); });
   source.addEventListener("status", soon);
   source.addEventListener("failed", (event) => { attempt(() => { throw new Error(JSON.parse(event.data).error); }); source.close(); live(false); });

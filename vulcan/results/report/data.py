@@ -257,12 +257,12 @@ def history(report: Report) -> Iterator[Ancestor]:
         }
 
 
-def difference(record: RunRecord, candidate: int) -> str:
-    """Return the unified diff of a candidate to its first parent; empty where it has none."""
-    parents = record.parents_of(candidate)
-    if not parents:
+def difference(record: RunRecord, candidate: int, other: int | None = None) -> str:
+    """Return the unified diff of a candidate to another, by default its first parent; empty where it has none."""
+    compared = (other,) if other else record.parents_of(candidate)
+    if not compared:
         return ""
-    parent, child = record.candidates[parents[0]], record.candidates[candidate]
+    parent, child = record.candidates[compared[0]], record.candidates[candidate]
     return "\n".join(
         difflib.unified_diff(
             parent.source.splitlines(),
