@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack demo replay test test-slow lint docs wheel-check bench chaos fuzz clean
+.PHONY: attack demo replay test test-sglang test-slow lint docs wheel-check bench chaos fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -37,6 +37,13 @@ attack: $(VENV)/.installed
 # Everything: what continuous integration leaves out too, and laws on six times as many examples
 test-slow: $(VENV)/.tests-installed
 	VULCAN_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# SGLang's own prefix cache beside the simulator: takes 2 minutes and an environment of its own of 1.5 GB, with PyTorch
+# for the CPU (TORCH) and of SGLang's requirements only those of its tree
+SGLANG ?= sglang==0.5.23
+TORCH ?= torch
+test-sglang: $(VENV)-sglang/.installed
+	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
@@ -77,6 +84,13 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)-sglang/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-sglang
+	$(VENV)-sglang/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest '$(TORCH)' anyio \
+	    msgspec orjson packaging pillow psutil pybase64 pydantic pyzmq requests starlette tqdm
+	$(VENV)-sglang/bin/python -m pip install --quiet --disable-pip-version-check --no-deps '$(SGLANG)'
 	@touch $@
 
 # most of what is installed is never imported: Python compiles what is when it is

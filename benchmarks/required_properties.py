@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ("recorded", "recorded_library/block_io", "recorded_library/loops", "recorded_library/skewed")
 TASKS = (
     "active_queue_management", "cache_admission", "cache_eviction", "cache_queues", "congestion_control",
-    "load_balancing", "memory_tiering", "spot_multi", "spot_single",
+    "load_balancing", "memory_tiering", "prefix_cache", "spot_multi", "spot_single",
 )  # fmt: skip
 CANDIDATES, QUICK_CANDIDATES = 200, 20
 GOAL = 5.0

@@ -72,7 +72,7 @@ def all_runs() -> list[tuple[int, SpotJob, Windows]]:
 def means(runs: list[tuple[int, SpotJob, Windows]], who: str) -> tuple[float, ...]:
     """Of all, and of each deadline."""
     costs = {
-        deadline: np.array([simulate(who, w, job).cost for d, job, w in runs if d == deadline])
+        deadline: np.array([simulate(who, w, job, net="published").cost for d, job, w in runs if d == deadline])
         for deadline in DEADLINES
     }
     return (float(np.mean(list(costs.values()))), *(float(costs[deadline].mean()) for deadline in DEADLINES))
@@ -104,7 +104,7 @@ def main() -> None:
     def every(who: Any) -> Callable[[], None]:
         def run() -> None:
             for _, job, windows in runs:
-                simulate(who, windows, job)
+                simulate(who, windows, job, net="published")
 
         return run
 

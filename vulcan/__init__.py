@@ -1,6 +1,7 @@
 """Vulcan: machine-written heuristics for computer systems.
 
-`vulcan.search` searches for a policy. `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas frames, and
+`vulcan.search` searches for a policy. `vulcan.explain` says where one does well or badly, `vulcan.compare` where two
+differ. `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas frames, and
 its best policy is a `vulcan.Candidate`. Invalid input raises `vulcan.UserError`.
 """
 
@@ -8,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vulcan.api.explain import compare as compare
+    from vulcan.api.explain import explain as explain
     from vulcan.api.run import Candidate as Candidate
     from vulcan.api.run import Run as Run
     from vulcan.api.search import load as load
@@ -20,12 +23,14 @@ _PLACES = {
     "Candidate": "vulcan.api.run",
     "Run": "vulcan.api.run",
     "UserError": "vulcan.errors",
+    "compare": "vulcan.api.explain",
+    "explain": "vulcan.api.explain",
     "load": "vulcan.api.search",
     "search": "vulcan.api.search",
 }
 """Names imported lazily: they load pandas and more, which `import vulcan` and the command line do not need."""
 
-__all__ = ["Candidate", "Run", "UserError", "__version__", "load", "search"]
+__all__ = ["Candidate", "Run", "UserError", "__version__", "compare", "explain", "load", "search"]
 
 
 def __getattr__(name: str) -> Any:

@@ -81,7 +81,10 @@ class Objective:
     `references` (names of the evaluator's baselines) there.
 
     The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
-    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use.
+    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use. `lowest` and
+    `highest` are the ends of the range of scores, within which intervals are reported.
+
+    `beside` names further metrics that are tabulated wherever scores are: what a good score must not be bought with.
     """
 
     name: str
@@ -92,6 +95,9 @@ class Objective:
     label: str = ""
     form: str = ".4g"
     usual: tuple[str, ...] = ()
+    lowest: float = -math.inf
+    highest: float = math.inf
+    beside: tuple[str, ...] = ()
 
     def spelled(self, value: float, *, label: bool = False) -> str:
         """Return a value of the metric as a sentence has it, with or without saying what it is."""
@@ -199,6 +205,18 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class Caution:
+    """A metric that no winner should have above a limit: results and exports then carry a warning.
+
+    `meaning` says what such a policy does, to follow "it": "loses over 5 % of its packets".
+    """
+
+    metric: str
+    above: float
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """A scatter plot of two metrics, one point per policy (`vulcan eval --plot`).
 
@@ -246,6 +264,7 @@ class Task:
     operations: int = 10_000
     advice: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     others: tuple[Rank | Value, ...] = ()
     events: tuple[Event, ...] = ()
     state_limits: StateLimits = field(default_factory=StateLimits)

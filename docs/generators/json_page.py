@@ -64,6 +64,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
     ("`vulcan runs`", "", (run.RunsDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
+    ("`vulcan explain`, `vulcan compare`", "", (policy.ExplainDocument,)),
     (
         "`vulcan export`",
         "`--format json` writes the evidence card, whose shape is in [exports.md](exports.md).",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +18,8 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import online_fingerprint
-from vulcan_cache.baselines import BASELINES
+from vulcan_cache.baselines import BASELINES, REFUSING
+from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
 from vulcan_cache.online_fingerprint import OnlineFingerprint
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
@@ -31,22 +32,11 @@ log = logging.getLogger(__name__)
 HOW = ("mechanism", "sample_size", "sample_seed")
 """The settings that say how a policy is used; of those of `sample`, a task has them that has this mechanism."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Requests:
-    """Requests of an instance, up to the last one measured.
-
-    On a spatial sample `times` has the number of each request in the trace; else it is None, and they are the indices.
-    """
-
-    objects: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
-    following: NDArray[np.int64]
-    times: NDArray[np.float64] | None
-    measure_from: int
+MIN_WINDOW = 250
+"""Minimum requests of a window: in fewer, chance decides the difference of two policies."""
 
 
-class CacheEvaluator:
+class CacheEvaluator(CacheFindings):
     """Evaluator whose instances are a trace, a cache size and a measured range of requests, always from an empty cache.
 
     A trace is cut along time: the search is measured on its first requests, the winner chosen on the next, and the
@@ -57,6 +47,7 @@ class CacheEvaluator:
     """Default workloads, by split."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
         self._probe: CacheProbe | None = None
@@ -106,6 +97,8 @@ class CacheEvaluator:
                 "measure_from": start,
                 "measure_to": stop,
                 "one_in": 1,
+                # a run from before there were variants that refuse has none of them
+                **({"variants": settings["variants"]} if "variants" in settings else {}),
                 **self.mechanism_parameters(settings),
             },
         )
@@ -144,25 +137,44 @@ class CacheEvaluator:
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        return metrics_of(self.run(policy, instance))
+
+    def run(self, policy: Policy, instance: Instance, history: NDArray[np.uint32] | None = None) -> CacheResult:
+        """Run the policy on the instance, and record the history if an array is given (`simulate`)."""
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
-        return metrics_of(
-            simulate(
-                policy,
-                requests.objects,
-                requests.sizes,
-                p["capacity"],
-                **_chosen(p),
-                measure_from=requests.measure_from,
-                object_count=self._trace(p).object_count,
-                times=requests.times,
-                weight=p["one_in"],
-            )
+        return simulate(
+            policy,
+            requests.objects,
+            requests.sizes,
+            p["capacity"],
+            **_chosen(p),
+            measure_from=requests.measure_from,
+            object_count=self._trace(p).object_count,
+            times=requests.times,
+            weight=p["one_in"],
+            history=history,
         )
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
         return make_rungs(instances, [self._scale(instance).residents for instance in instances])
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """See `vulcan.evaluator.OffersWindows`: ranges of requests of equal length."""
+        p = cast(dict[str, Any], instance.parameters)
+        start, requests = p["measure_from"], p["measure_to"] - p["measure_from"]
+        if requests < MIN_WINDOW * count:
+            return ()
+        ends = [start + requests * n // count for n in range(count + 1)]
+        return [
+            replace(
+                instance,
+                name=f"{instance.name} window {n}",
+                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
+            )
+            for n in range(1, count + 1)
+        ]
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the policy evicts, in order."""
@@ -191,15 +203,20 @@ class CacheEvaluator:
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {name: baseline.kind for name, baseline in BASELINES.items()}
+        return {name: baseline.kind for name, baseline in BASELINES.items() if name not in REFUSING}
+
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.OffersMoreBaselines`: with sizes, the variants that refuse large objects too."""
+        if all(i.parameters.get("variants") == "all" and not i.parameters["unit_sizes"] for i in instances):
+            return {name: baseline.kind for name, baseline in BASELINES.items()}
+        return self.baselines()
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is cached on disk by trace, cache size and measured requests."""
-        p = instance.parameters
-        of = [p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")]
-        return cached_metrics([name, BASELINES[name].version, *of], lambda: self._measured(name, instance))
+        identity = [name, BASELINES[name].version, *self.identity(instance)]
+        return cached_metrics(identity, lambda: metrics_of(self.run_baseline(name, instance)))
 
-    def _measured(self, name: str, instance: Instance) -> Metrics:
+    def run_baseline(self, name: str, instance: Instance, missed: NDArray[np.uint8] | None = None) -> CacheResult:
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         misses, missed_bytes, bypassed = BASELINES[name].kernel()(
@@ -209,10 +226,11 @@ class CacheEvaluator:
             self._trace(p).object_count,
             max(1, p["capacity"] // p["one_in"]),
             requests.measure_from,
+            missed,
         )
         measured = requests.sizes[requests.measure_from :]
         total = int(measured.sum(dtype=np.int64))
-        return metrics_of(CacheResult(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
+        return CacheResult(len(measured), total, int(misses), int(missed_bytes), int(bypassed))
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
         """Return the trace, or the sample of it that an instance's parameters say."""
@@ -231,14 +249,14 @@ class CacheEvaluator:
             )
         return self._traces[key]
 
-    def _requests(self, instance: Instance) -> _Requests:
+    def _requests(self, instance: Instance) -> InstanceRequests:
         p = cast(dict[str, Any], instance.parameters)
         trace = self._trace(p)
         start, stop = p["measure_from"], p["measure_to"]
         is_sample = p["one_in"] > 1
         if is_sample:
             start, stop = np.searchsorted(trace.times, (start, stop))
-        return _Requests(
+        return InstanceRequests(
             np.asarray(trace.objects)[:stop],
             self._counted_sizes(trace, p["unit_sizes"])[:stop],
             np.asarray(trace.next_access)[:stop],

@@ -88,6 +88,8 @@ def _over_fifo(metric: str) -> Objective:
         label="misses" if metric == "miss_ratio" else "of bytes missed",
         form=".1%",
         usual=("lru",),
+        lowest=-1.0,
+        highest=1.0,
     )
 
 
@@ -120,6 +122,13 @@ READING = (
     Setting("columns", "text", "where a CSV or text trace has its columns"),
     Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
     Setting("unit_sizes", "flag", "count every object as one byte"),
+    Setting(
+        "variants",
+        "text",
+        "baselines to compare with: `all`, or only `admitting` ones, none that refuses large objects",
+        "all",
+        choices=("all", "admitting"),
+    ),
 )
 
 _EVENTS = {

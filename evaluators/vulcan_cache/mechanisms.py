@@ -43,6 +43,7 @@ class MechanismRun:
     measure_from: int
     sample_size: int
     sample_seed: int
+    history: NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tupl
         np.uint64(native.entity_slots),
         run.capacity,
         run.measure_from,
+        run.history,
     )
     return native, common, records
 

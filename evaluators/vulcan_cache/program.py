@@ -57,7 +57,8 @@ class ProgramEvaluator(CacheEvaluator):
 
         for instance in instances:
             self._requests(instance)
-        replay.advance(*_nothing(), 0, 0, 0, 0, np.zeros(1, np.int64), *_fresh(replay), np.empty(0, np.int64))
+        none = np.empty(0, np.int64), np.empty(0, np.uint32)
+        replay.advance(*_nothing(), 0, 0, 0, 0, np.zeros(1, np.int64), *_fresh(replay), *none)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples, each told once."""
@@ -65,6 +66,10 @@ class ProgramEvaluator(CacheEvaluator):
             replace(rung, instances=tuple(_read_once(i) if i not in instances else i for i in rung.instances))
             for rung in super().rungs(instances)
         ]
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """See `vulcan.evaluator.OffersWindows`: ranges of requests, each told once."""
+        return [_read_once(window) for window in super().windows(instance, count)]
 
     def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`. Raises ProgramFailed where a decision cannot be carried out.
@@ -84,6 +89,18 @@ class ProgramEvaluator(CacheEvaluator):
                 "failed", "it decides differently when run again with the same requests in other blocks"
             )
         return metrics_of(result)
+
+    def run(
+        self, policy: Policy | ProgramPolicy, instance: Instance, history: NDArray[np.uint32] | None = None
+    ) -> CacheResult:
+        """Run the program once, without a check that it knows no more than its hooks are given."""
+        p = cast(dict[str, Any], instance.parameters)
+        requests = self._requests(instance)
+        given = (requests.objects, requests.sizes, max(1, p["capacity"] // p["one_in"]), requests.measure_from)
+        in_blocks = None if p["told"] == "one by one" else blocks()
+        return replay_program(
+            cast(ProgramPolicy, policy), *given, self._trace(p).object_count, in_blocks, history=history
+        )
 
     def decisions(self, policy: Policy | ProgramPolicy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the program evicts, in order."""
@@ -112,14 +129,15 @@ def replay_program(
     measure_from: int = 0,
     object_count: int | None = None,
     blocks: Iterator[int] | None = None,
+    history: NDArray[np.uint32] | None = None,
 ) -> CacheResult:
     """Run a program over a trace, starting with an empty cache of `capacity` bytes; requests from `measure_from` count.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. The program runs in
     a process of its own (`ProgramPolicy.hosted_by`). With `blocks`, endless lengths, it is told this many requests at a
     time, which takes far fewer messages; else of no request before it has made every decision on those before. The
-    result is the same for every program that sees only what its hooks are given. Raises ProgramFailed where it decides
-    what cannot be.
+    result is the same for every program that sees only what its hooks are given. `history`, zeros of shape (requests,),
+    is filled in as by `simulate`. Raises ProgramFailed where it decides what cannot be.
     """
     from vulcan_cache.kernels import replay  # compiles the kernel, or loads it
 
@@ -127,13 +145,16 @@ def replay_program(
     resident_size = np.full(count, replay.ABSENT, np.int64)
     state, rows = _fresh(replay)
     told = sum(1 << kind for kind, hook in enumerate(HOOKS) if hook in policy.hooks)
-    kept = _Cache(objects, sizes, capacity, measure_from, told, resident_size, state, rows)
+    recorded = np.zeros(len(objects) + count if history is not None else 0, np.uint32)
+    kept = _Cache(objects, sizes, capacity, measure_from, told, resident_size, state, rows, recorded)
     if blocks is not None:
         with policy.start(capacity, loop=_loop()) as running:
             _follow_in_blocks(running, kept, blocks)
     else:
         with policy.start(capacity) as running:
             _follow(running, kept)
+    if history is not None:
+        history[:] = recorded[: len(objects)]
     measured = sizes[measure_from:]
     return CacheResult(
         len(measured),
@@ -157,6 +178,7 @@ class _Cache:
     resident_size: NDArray[np.int64]
     state: NDArray[np.int64]
     rows: NDArray[np.int64]
+    history: NDArray[np.uint32]
 
 
 def _follow(running: RunningProgram, cache: _Cache) -> None:
@@ -177,6 +199,7 @@ def _follow(running: RunningProgram, cache: _Cache) -> None:
             state,
             rows,
             answers,
+            cache.history,
         )
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[0]))
@@ -214,6 +237,7 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
             state,
             cache.rows,
             answers,
+            cache.history,
         )
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[state[replay.TAKEN]]))

@@ -52,6 +52,7 @@ def simulate(
     object_count: int | None = None,
     times: NDArray[np.float64] | None = None,
     weight: int = 1,
+    history: NDArray[np.uint32] | None = None,
 ) -> CacheResult:
     """Run a policy of one of the cache tasks over a trace, starting with an empty cache.
 
@@ -59,8 +60,9 @@ def simulate(
     in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap` for policies of
     `cache_eviction` and `cache_admission`, `queues` for those of `cache_queues`. For a spatial sample, `times` of shape
     (requests,) has the number of each request in the trace, `weight` is how many objects each stands for, and
-    `capacity` that of the whole cache. Raises UserError for a `sample_size` that is out of range, and for a mechanism
-    that there is not or that is not the policy's.
+    `capacity` that of the whole cache. `history`, zeros of shape (requests,), receives the outcome of each request and
+    the departure of its object (`kernels.common`), and goes with no `times`. Raises UserError for a `sample_size` that
+    is out of range, and for a mechanism that there is not or that is not the policy's.
     """
     check_sample_size(sample_size)
     used = mechanism_for(policy.task, mechanism)
@@ -77,6 +79,7 @@ def simulate(
             measure_from=measure_from,
             sample_size=sample_size,
             sample_seed=sample_seed,
+            history=np.empty(0, np.uint32) if history is None else history,
         ),
     )
     measured = sizes[measure_from:]

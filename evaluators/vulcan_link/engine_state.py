@@ -2,6 +2,8 @@
 
 NEVER = 1 << 62
 
+DROP_TAIL, ONE_CODEL, FAIR_CODEL = range(3)  # settings[CODEL]
+
 # A row a flow: when each of its sources of events is due, NEVER where it is not.
 START, ACK_ARRIVES, TIMER, MAY_SEND, DELAYED_ACK = range(5)
 SOURCES = 5
@@ -87,7 +89,8 @@ SOURCES = 5
     DECISIONS,  # a hash of the policy's answers
     FORESEES,
     FIRST_SERIAL,  # of the next acknowledgement to arrive
-) = range(77)
+    LAST_NEW,  # when the receiver last got a packet for the first time
+) = range(78)
 FLOW_SLOTS = 80
 
 RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
@@ -161,8 +164,10 @@ LINK_SLOTS = 24
     MANAGER_DROP,
     MANAGER_TIMER,
     MANAGER_DEPARTURE,  # observes the statistics of packets
-) = range(27)
-SETTINGS = 27
+    ACK_BATCH,  # acknowledgements arrive on its multiples, 0 for at once
+    HANDSHAKE,  # 1 where the least round trip begins with the handshake's
+) = range(29)
+SETTINGS = 29
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

@@ -18,21 +18,36 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.result import metrics_of
 from vulcan_link.scenario import Flow, Queue, Scenario
-from vulcan_link.simulate import simulate
+from vulcan_link.simulate import capacity, simulate
 from vulcan_link.workloads import NONE, WORKLOADS, LinkWorkload, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
+from vulcan_traces.links.generator_spec import is_link_spec
 
 log = logging.getLogger(__name__)
 
 DELAY_MS = 20.0
 BUFFER = "1bdp"
+JITTER_MS = 0.5
 """Defaults of a link named by the user."""
+
+MIN_RECORDED_BUFFER = 150
+MIN_GENERATED_BUFFER = 20
+"""Packets that the default buffer has at least, as generated cellular links do: 1bdp of a slow one would be two."""
+
+MAX_WINDOWS = 32
+"""Windows in which a part of a long trace is searched, if not told otherwise."""
+
+MIN_WINDOW_BITS = 20 * 1500 * 8.0
+"""What a window must carry to be one: in an outage every policy measures the same."""
 
 _SECOND = 1e9
 _MAX_FLOWS = 100
 _MAX_DELAY_MS = 10_000.0
-_HOW = ("queue", "loss", "loss_seed", "called", "slow_start")
+_HOW = ("queue", "loss_seed", "called", "slow_start")
 """The settings that every instance repeats."""
+
+_MEASURED_BY = "goodput"
+"""Marks instances whose objectives count goodput and drops; those recorded before have no such parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,9 @@ class _Path:
     delays: tuple[float, ...]
     buffers: tuple[str, ...]
     competing: tuple[str, ...]
+    noise: Mapping[str, Json]
+    jitters: tuple[float, ...] = (0.0,)
+    min_buffer: int = 2
 
 
 class LinkEvaluator:
@@ -68,9 +86,9 @@ class LinkEvaluator:
         given = cast(list[str], settings["link"] or [])
         paths = [path for spec in given for path in self._named(spec, settings, split)] or self._generated(settings)
         return tuple(
-            self._instance(path, delay, buffer, settings)
+            self._instance(path, delay, buffer, jitter, settings)
             for path in _with_distinct_labels(paths)
-            for delay, buffer in product(path.delays, path.buffers)
+            for delay, buffer, jitter in product(path.delays, path.buffers, path.jitters)
         )
 
     def prepare(self, instances: Sequence[Instance]) -> None:
@@ -81,8 +99,8 @@ class LinkEvaluator:
         scenarios = [(instance, _scenario(instance, "policy", self._link(instance))) for instance in instances]
         link = load_link("constant:rate=1,seconds=1")
         simulate(Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2))  # compiles the kernel, or loads it
-        searched = [scenario for instance, scenario in scenarios if instance.split == "train"]
-        self._probe = LinkProbe.of(searched) if searched else None
+        searched = [s for instance, s in scenarios if instance.split == "train"] or [s for _, s in scenarios]
+        self._probe = LinkProbe.of(searched)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.result`."""
@@ -120,24 +138,33 @@ class LinkEvaluator:
             p["flows"],
             scenario.flows[0].round_trip_ms,
             fair_share(p["flows"], competitors, scenario.duration_s),
+            by_goodput=p.get("measured_by") == _MEASURED_BY,
         )
 
     def _named(self, spec: str, settings: Mapping[str, Json], split: Split) -> list[_Path]:
         """Return a link that the user names, cut along time."""
         link = self._loaded(spec, cast("str | None", settings["link_format"]))
         whole = repeated(link, round(cast(float, settings["duration_s"]) * _SECOND)) if split.by == "time" else link
+        label = link.name if ":" not in spec or "name=" in spec else spec
+        recorded = not is_link_spec(spec)
+        floor = MIN_RECORDED_BUFFER if recorded else MIN_GENERATED_BUFFER
         return [
             _Path(
-                label=link.name if ":" not in spec or "name=" in spec else spec,
+                label=label if window == part else f"{label} @{window[0] / _SECOND:.0f}s",
                 link=whole,
                 spec=spec,
-                split=part,
-                part=(round(start * whole.period), round(stop * whole.period)),
+                split=name,
+                part=window,
                 delays=_delays(settings, DELAY_MS),
                 buffers=_texts(settings, "buffer", BUFFER),
                 competing=_texts(settings, "competing", NONE),
+                noise=_noise(settings),
+                jitters=_jitters(settings, JITTER_MS),
+                min_buffer=floor if _has_noise(settings) and not settings["buffer"] else 2,
             )
-            for part, (start, stop) in _parts(split)
+            for name, (start, stop) in _parts(split)
+            for part in [(round(start * whole.period), round(stop * whole.period))]
+            for window in _windows(whole, part, settings, MAX_WINDOWS if recorded else 1)
         ]
 
     def _generated(self, settings: Mapping[str, Json]) -> list[_Path]:
@@ -156,14 +183,25 @@ class LinkEvaluator:
             delays=_delays(settings, workload.delay_ms),
             buffers=_texts(settings, "buffer", workload.buffer),
             competing=_texts(settings, "competing", workload.competing),
+            noise=_noise(settings, workload),
+            jitters=_jitters(settings, workload.jitter_ms),
         )
 
-    def _instance(self, path: _Path, delay_ms: float, buffer: str, settings: Mapping[str, Json]) -> Instance:
+    def _instance(
+        self, path: _Path, delay_ms: float, buffer: str, jitter_ms: float, settings: Mapping[str, Json]
+    ) -> Instance:
         competing = [spec for spec in path.competing if parse_competitors(spec) is not None]
         beside = "".join(f"+{spec}" for spec in competing)
+        noise = dict(path.noise)
+        if _has_noise(settings):
+            noise["jitter_ms"] = jitter_ms
+        packets = buffer_in_packets(buffer, path.link, delay_ms)
+        if packets < path.min_buffer:
+            packets, buffer = path.min_buffer, f"{path.min_buffer}"
+        jittered = f" jitter {jitter_ms:g}ms" if len(path.jitters) > 1 else ""
         self._parts[path.link.digest, *path.part] = cut_link(path.link, *path.part)
         return Instance(
-            name=f"{path.label}{beside} {delay_ms:g}ms {buffer}",
+            name=f"{path.label}{beside} {delay_ms:g}ms {buffer}{jittered}",
             split=path.split,
             parameters={
                 "link": path.spec,
@@ -173,12 +211,13 @@ class LinkEvaluator:
                 "from_ns": path.part[0],
                 "to_ns": path.part[1],
                 "delay_ms": delay_ms,
-                "buffer_packets": buffer_in_packets(buffer, path.link, delay_ms),
+                "buffer_packets": packets,
                 "duration_s": settings["duration_s"],
                 "flows": settings["flows"],
                 "competing": cast(Json, competing),
                 **{name: settings[name] for name in _HOW},
                 "ecn": bool(settings["ecn"]),
+                **noise,
             },
         )
 
@@ -210,7 +249,13 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         slow_start=p["slow_start"],
     )
     others = [
-        Flow(c.algorithm, delay_ms=p["delay_ms"], start_s=c.start_s, stop_s=c.stop_s, ecn=p["ecn"])
+        Flow(
+            c.algorithm,
+            delay_ms=p.get("competing_delay_ms") or p["delay_ms"],
+            start_s=c.start_s,
+            stop_s=c.stop_s,
+            ecn=p["ecn"],
+        )
         for spec in p["competing"]
         if (c := parse_competitors(spec)) is not None
         for _ in range(c.count)
@@ -224,18 +269,78 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         duration_s=p["duration_s"],
         loss=p["loss"],
         seed=p["loss_seed"],
+        jitter_us=1e3 * p.get("jitter_ms", 0.0),
+        ack_batch_ms=p.get("ack_batch_ms", 0.0),
+        handshake=p.get("handshake", False),
     )
+
+
+def _has_noise(settings: Mapping[str, Json]) -> bool:
+    """Check whether the settings know of noise; those of runs recorded before do not, and are measured as then."""
+    return "jitter_ms" in settings
+
+
+def _noise(settings: Mapping[str, Json], workload: LinkWorkload | None = None) -> dict[str, Json]:
+    """Return the parameters of what disturbs a path besides jitter: as set, else as the generated link has it."""
+    loss = settings["loss"]
+    if not _has_noise(settings):
+        return {"loss": loss}
+    batch, others = settings["ack_batch_ms"], settings["competing_delay_ms"]
+    if workload is not None:
+        loss = workload.loss if loss is None else loss
+        batch = workload.ack_batch_ms if batch is None else batch
+        others = workload.competing_delay_ms if others is None else others
+    return {
+        "loss": loss or 0.0,
+        "ack_batch_ms": batch or 0.0,
+        "competing_delay_ms": others,
+        "handshake": settings["handshake"] == "measured",
+        "measured_by": _MEASURED_BY,
+    }
+
+
+def _jitters(settings: Mapping[str, Json], default: float) -> tuple[float, ...]:
+    return tuple(cast(list[float], settings["jitter_ms"] or [default])) if _has_noise(settings) else (0.0,)
+
+
+def _windows(link: LinkTrace, part: tuple[int, int], settings: Mapping[str, Json], auto: int) -> list[tuple[int, int]]:
+    """Return the windows of a part of the trace in which runs take place: as many as cover it, evenly spread.
+
+    Where the part is longer than that many runs, `auto` of them are spread over it, unless the setting says how many.
+    A window that carries next to nothing is left out.
+    """
+    start, stop = part
+    length = round(cast(float, settings["duration_s"]) * _SECOND)
+    if not _has_noise(settings) or stop - start <= length:
+        return [part]
+    wanted = cast("int | None", settings["windows"]) or min(auto, -(-(stop - start) // length))
+    if wanted == 1:
+        return [part]
+    places = [start + round(k * (stop - start - length) / (wanted - 1)) for k in range(wanted)]
+    bits = [capacity(link, at / _SECOND, (at + length) / _SECOND) * length / _SECOND for at in places]
+    return [(at, at + length) for at, carried in zip(places, bits, strict=True) if carried >= MIN_WINDOW_BITS] or [part]
 
 
 def _check(settings: Mapping[str, Json]) -> None:
     """Check settings whose errors the simulator would report less clearly."""
     duration, flows, loss = (cast(Any, settings[name]) for name in ("duration_s", "flows", "loss"))
+    loss = loss or 0.0
     if not 0 < duration <= 100_000:
         raise UserError(f"duration {duration} s: above 0 and at most 100000")
     if not 1 <= flows <= _MAX_FLOWS:
         raise UserError(f"flows {flows}: from 1 to {_MAX_FLOWS} flows can be the policy's")
     if not 0 <= loss < 1:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
+    for name in ("jitter_ms", "ack_batch_ms", "competing_delay_ms"):
+        given = cast(Any, settings.get(name))
+        for value in given if isinstance(given, list) else [given or 0.0]:
+            if not 0 <= value <= _MAX_DELAY_MS:
+                raise UserError(
+                    f"{name.removesuffix('_ms').replace('_', ' ')} {value:g} ms: from 0 to {_MAX_DELAY_MS:g} ms"
+                )
+    windows = cast("int | None", settings.get("windows"))
+    if windows is not None and windows < 1:
+        raise UserError(f"windows {windows}: at least 1; without the option there are as many as cover the trace")
 
 
 def _delays(settings: Mapping[str, Json], default: float) -> tuple[float, ...]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vulcan_link.scenario import HEADERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class FlowResult:
     time, `throughput_bps` of all that left the link, on the wire; both over the measured time in which the flow ran.
     Delays are of delivered packets, in the queue; round trips are those of acknowledgements. `window_avg` is the mean
     over acknowledgements. `calls` counts those of the policy, and `decisions` is a hash of all that it answered, in
-    order, as 64 bits; both 0 for known algorithms.
+    order, as 64 bits; both 0 for known algorithms. `completion_ms` is the time from the start of a flow that
+    stops until its receiver had all of it, infinite for others.
     """
 
     algorithm: str
@@ -46,6 +50,7 @@ class FlowResult:
     window_avg: float
     calls: int
     decisions: int
+    completion_ms: float = math.inf
 
     @property
     def loss_share(self) -> float:
@@ -98,11 +103,20 @@ class LinkResult:
 
 # Metrics of a run: all of them, whatever the objective.
 
+_WIRE = 1500 / (1500 - HEADERS)
+"""Bytes on the wire for each byte of payload."""
+
 MIN_DELAY_MS = 1e-5
 """Constant that PolicySmith adds to the delay, to avoid a division by zero."""
 
 
-def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
+LOSS_SCALE = 10.0
+"""A queue that drops a tenth of all packets takes the whole score."""
+
+
+def metrics_of(
+    result: LinkResult, flows: int, base_rtt_ms: float, share: float, *, by_goodput: bool = True
+) -> dict[str, float]:
     """Return the metrics of a run whose first `flows` flows are the policy's.
 
     `share` is how much of the link is fairly theirs, `base_rtt_ms` their round-trip time without a queue. Of the link,
@@ -110,8 +124,13 @@ def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float)
     goodputs; 1 for a single flow). Of the policy's flows together: `throughput_mbps` (on the wire), `goodput_mbps` (of
     payload, once), `queueing_delay_avg_ms`, `queueing_delay_p95_ms` and `queueing_delay_max_ms` (of delivered packets;
     p95 of several flows is the highest of theirs), `rtt_avg_ms`, `rtt_min_ms`, `loss` and `retransmitted` (shares of
-    the packets sent), `timeouts`, `window_packets` (on average). From these `share` (of what is fairly theirs, which
-    may exceed 1), `power` (see the task's objective) and `throughput_over_delay` (PolicySmith's, Mbit/s and ms).
+    the packets sent), `dropped` (the share of them that the queue dropped), `timeouts`, `window_packets` (on average).
+    From these `share` (of what is fairly theirs, which may exceed 1; goodput with its headers), `drop_discount` (1
+    without drops, 0 from a tenth of the packets on), `power` and `goodput_over_delay` (see the task's objectives), and
+    `throughput_over_delay` (PolicySmith's, Mbit/s and ms). `goodput_utilisation` is the share of the link's capacity
+    that carried payload for the first time, of all flows, with its headers.
+
+    Without `by_goodput`, the metrics are those of runs recorded before goodput and drops counted.
     """
     mine = result.flows[:flows]
     throughput = sum(flow.throughput_bps for flow in mine) / 1e6
@@ -119,11 +138,15 @@ def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float)
     average = _weighted(mine, [flow.queueing_delay_avg_ms for flow in mine])
     p95 = max(flow.queueing_delay_p95_ms for flow in mine)
     sent = sum(flow.sent for flow in mine)
-    reached = throughput / fair if fair > 0 else 0.0
-    return {
+    goodput = sum(flow.goodput_bps for flow in mine) / 1e6
+    dropped = sum(flow.dropped for flow in mine) / sent if sent else 0.0
+    factor = max(0.0, 1.0 - LOSS_SCALE * dropped) if by_goodput else 1.0
+    reached = (goodput * _WIRE if by_goodput else throughput) / fair if fair > 0 else 0.0
+    prompt = base_rtt_ms / (base_rtt_ms + average) if base_rtt_ms + average > 0 else 0.0
+    metrics = {
         "utilisation": result.utilisation,
         "throughput_mbps": throughput,
-        "goodput_mbps": sum(flow.goodput_bps for flow in mine) / 1e6,
+        "goodput_mbps": goodput,
         "queueing_delay_avg_ms": average,
         "queueing_delay_p95_ms": p95,
         "queueing_delay_max_ms": max(flow.queueing_delay_max_ms for flow in mine),
@@ -139,9 +162,18 @@ def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float)
         "window_packets": sum(flow.window_avg for flow in mine),
         "sent_packets": float(sent),
         "delivered_packets": float(sum(flow.delivered for flow in mine)),
-        "power": min(1.0, reached) * base_rtt_ms / (base_rtt_ms + average) if base_rtt_ms + average > 0 else 0.0,
+        "power": min(1.0, reached) * prompt * factor,
         "throughput_over_delay": throughput / (MIN_DELAY_MS + p95),
     }
+    if by_goodput:
+        carried = sum(flow.goodput_bps for flow in result.flows) * _WIRE
+        metrics |= {
+            "dropped": dropped,
+            "drop_discount": factor,
+            "goodput_over_delay": goodput / (MIN_DELAY_MS + p95),
+            "goodput_utilisation": min(1.0, carried / result.capacity_bps) if result.capacity_bps > 0 else 0.0,
+        }
+    return metrics
 
 
 def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:

@@ -22,12 +22,13 @@ class Queue:
     """The bottleneck's queue.
 
     `packets` and `bytes` are its limits, None for no limit of that kind; a packet that would exceed one is dropped as
-    it arrives. `codel` drops from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`. With `ecn`,
+    it arrives. `codel` drops from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`; `fq_codel` has
+    such a queue for each flow (RFC 8290), and drops from the longest where all together exceed a limit. With `ecn`,
     packets of flows that are capable of it are marked where CoDel would drop them, and, where `mark_packets` is given,
     as they find that many packets waiting (RFC 3168 marks; the threshold is that of a step marking queue).
     """
 
-    kind: Literal["droptail", "codel"] = "droptail"
+    kind: Literal["droptail", "codel", "fq_codel"] = "droptail"
     packets: int | None = None
     bytes: int | None = None
     ecn: bool = False
@@ -36,8 +37,8 @@ class Queue:
     interval_ms: float = 100.0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("droptail", "codel"):
-            raise UserError(f"queue {self.kind!r}: it must be droptail or codel")
+        if self.kind not in ("droptail", "codel", "fq_codel"):
+            raise UserError(f"queue {self.kind!r}: it must be droptail, codel or fq_codel")
         for name in ("packets", "bytes", "mark_packets"):
             limit = getattr(self, name)
             if limit is not None and limit < 1:
@@ -113,6 +114,8 @@ class Scenario:
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
     is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
     0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
+    With `ack_batch_ms`, acknowledgements arrive together on multiples of it, as an aggregating wireless link delivers
+    them. With `handshake`, the least round trip begins with that of the connection's opening, which nothing batches.
     `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
     on multiples of it, and the times that queueing delays count from are rounded down to them (0: exact). With
     `drain`, flows stop sending new data at `duration_s` and the measured time ends when the last packet has left the
@@ -129,6 +132,8 @@ class Scenario:
     link_offset_s: float = 0.0
     clock_ms: float = 0.0
     jitter_us: float = 0.0
+    ack_batch_ms: float = 0.0
+    handshake: bool = False
     drain: bool = False
 
     def __post_init__(self) -> None:
@@ -141,5 +146,5 @@ class Scenario:
             )
         if not 0 <= self.loss < 1:
             raise UserError(f"scenario: loss {self.loss}; a probability below 1 is needed")
-        if min(self.link_offset_s, self.clock_ms, self.jitter_us) < 0:
-            raise UserError("scenario: link_offset_s, clock_ms and jitter_us must be at least 0")
+        if min(self.link_offset_s, self.clock_ms, self.jitter_us, self.ack_batch_ms) < 0:
+            raise UserError("scenario: link_offset_s, clock_ms, jitter_us and ack_batch_ms must be at least 0")

@@ -14,6 +14,7 @@ from vulcan_link import engine_state as m
 from vulcan_link import flow_state
 from vulcan_link.algorithms import ALGORITHMS, Algorithm
 from vulcan_link.aqm.manager import QueueManager, decisions_of_state
+from vulcan_link.kernels import fair_queue
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
 from vulcan_link.policy_state import EVENTS, GLOBALS
@@ -51,11 +52,11 @@ def simulate(
     ring = 4 * rows
     flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND))
     addresses, handlers, shown = _policy(policy, scenario)
-    queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 1)
+    queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
     sampled = np.zeros((len(m.SERIES), samples, count))
-    link, settings = _link(scenario), _settings(scenario, interval)
+    link, settings = _link(scenario, queue_rows), _settings(scenario, interval)
     rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
     managing = manager.install(settings, rate, _packet_limit(scenario.queue)) if manager is not None else None
     events = run(
@@ -180,13 +181,15 @@ def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
     settings[m.PERIOD] = scenario.link.period
     settings[m.LIMIT_PACKETS] = _packet_limit(queue)
     settings[m.LIMIT_BYTES] = m.NEVER if queue.bytes is None else queue.bytes
-    settings[m.CODEL] = queue.kind == "codel"
+    settings[m.CODEL] = {"droptail": m.DROP_TAIL, "codel": m.ONE_CODEL, "fq_codel": m.FAIR_CODEL}[queue.kind]
     settings[m.ECN] = queue.ecn
     settings[m.MARK_PACKETS] = m.NEVER if queue.mark_packets is None else queue.mark_packets
     settings[m.TARGET] = round(queue.target_ms * MILLISECOND)
     settings[m.INTERVAL] = round(queue.interval_ms * MILLISECOND)
     settings[m.CLOCK] = round(scenario.clock_ms * MILLISECOND)
     settings[m.JITTER] = round(scenario.jitter_us * 1000)
+    settings[m.ACK_BATCH] = round(scenario.ack_batch_ms * MILLISECOND)
+    settings[m.HANDSHAKE] = scenario.handshake
     settings[m.DURATION] = round(scenario.duration_s * SECOND)
     settings[m.MEASURE_FROM] = round(scenario.measure_from_s * SECOND)
     settings[m.DRAIN] = scenario.drain
@@ -195,11 +198,12 @@ def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
     return settings
 
 
-def _link(scenario: Scenario) -> NDArray[np.int64]:
+def _link(scenario: Scenario, rows: int) -> NDArray[np.int64]:
     trace = scenario.link
     if not len(trace.times) or (trace.kind == "rates" and not (trace.rates > 0).any()):
         raise UserError(f"link {trace.name}: it carries nothing; its trace needs an opportunity, or a rate above 0")
-    link = np.zeros(m.LINK_SLOTS, np.int64)
+    fair = scenario.queue.kind == "fq_codel"
+    link = np.zeros(fair_queue.slots(len(scenario.flows), rows) if fair else m.LINK_SLOTS, np.int64)
     link[m.CYCLE] = -(round(scenario.link_offset_s * SECOND) % trace.period)
     link[m.SERVICE] = m.NEVER
     return link
@@ -219,7 +223,7 @@ def _percentile(bins: NDArray[np.int64], share: float) -> float:
     return ns / MILLISECOND
 
 
-def _jain(shares: list[float]) -> float:
+def jain(shares: list[float]) -> float:
     """Jain, Chiu and Hawe, DEC-TR-301, 1984; 1 where nobody gets anything."""
     squares = sum(x * x for x in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
@@ -275,10 +279,17 @@ def _result(
         queueing_delay_avg_ms=float(counted[:, m.DELAY_SUM].sum()) / gone / MILLISECOND if gone else 0.0,
         queueing_delay_p95_ms=_percentile(bins.sum(axis=0), 0.95),
         queueing_delay_max_ms=float(own[:, m.DELAY_MAX].max()) / MILLISECOND,
-        jain=_jain([flow.goodput_bps for flow in per_flow]),
+        jain=jain([flow.goodput_bps for flow in per_flow]),
         events=events,
         series=series,
     )
+
+
+def _completion_ms(flow: Flow, own: NDArray[np.int64]) -> float:
+    """Return the time from a flow's start until its receiver had all; infinite where it does not stop or has not."""
+    if flow.stop_s is None or not own[m.NXT] or own[m.EXPECTED] < own[m.NXT]:
+        return math.inf
+    return int(own[m.LAST_NEW]) / MILLISECOND - 1e3 * flow.start_s
 
 
 def _flow_result(
@@ -318,4 +329,5 @@ def _flow_result(
         window_avg=float(counted[m.WINDOW_SUM]) / acks if acks else 0.0,
         calls=int(counted[m.CALLS]),
         decisions=int(own[m.DECISIONS]) & (1 << 64) - 1,
+        completion_ms=_completion_ms(flow, own),
     )

@@ -28,33 +28,48 @@ class LinkWorkload:
     delay_ms: float
     buffer: str
     competing: str = "none"
+    jitter_ms: float = 0.5
+    ack_batch_ms: float = 0.0
+    loss: float = 0.0
+    competing_delay_ms: float | None = None
 
 
 WORKLOADS: Mapping[SplitName, tuple[LinkWorkload, ...]] = {
     "train": (
         LinkWorkload("wired", "constant:rate=12", 20.0, "1bdp"),
-        LinkWorkload("fast", "constant:rate=40", 8.0, "2bdp"),
+        LinkWorkload("fast", "constant:rate=40", 8.0, "2bdp", jitter_ms=0.0),
         LinkWorkload("bloated", "constant:rate=6", 30.0, "6bdp"),
-        LinkWorkload("steps", "steps:rates=24-6-16-3,every=3", 25.0, "2bdp"),
-        LinkWorkload("cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, "150"),
-        LinkWorkload("outages", "outage:rate=10,every=5,length=0.4,seed=1,seconds=60", 30.0, "2bdp"),
-        LinkWorkload("shared", "constant:rate=20", 15.0, "2bdp", "cubic"),
+        LinkWorkload("steps", "steps:rates=24-6-16-3,every=3", 25.0, "2bdp", loss=0.001),
+        LinkWorkload(
+            "cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, "150", jitter_ms=2.0
+        ),
+        LinkWorkload("outages", "outage:rate=10,every=5,length=0.4,seed=1,seconds=60", 30.0, "2bdp", ack_batch_ms=5.0),
+        LinkWorkload("shared", "constant:rate=20", 15.0, "2bdp", "cubic", competing_delay_ms=25.0),
     ),
     "validation": (
         LinkWorkload("wired", "constant:rate=18", 35.0, "0.5bdp"),
         LinkWorkload("bloated", "constant:rate=9", 15.0, "8bdp"),
-        LinkWorkload("steps", "steps:rates=8-30-12-20,every=4", 12.0, "1bdp"),
-        LinkWorkload("cellular", "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60", 25.0, "200"),
+        LinkWorkload("steps", "steps:rates=8-30-12-20,every=4", 12.0, "1bdp", loss=0.0005),
+        LinkWorkload(
+            "cellular",
+            "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60",
+            25.0,
+            "200",
+            jitter_ms=2.0,
+            ack_batch_ms=4.0,
+        ),
         LinkWorkload("outages", "outage:rate=16,every=4,length=0.25,seed=2,seconds=60", 20.0, "1bdp"),
-        LinkWorkload("shared", "constant:rate=15", 25.0, "1bdp", "cubic"),
+        LinkWorkload("shared", "constant:rate=15", 25.0, "1bdp", "cubic", competing_delay_ms=10.0),
     ),
     "test": (
-        LinkWorkload("wired", "constant:rate=30", 25.0, "1bdp"),
+        LinkWorkload("wired", "constant:rate=30", 25.0, "1bdp", jitter_ms=0.0),
         LinkWorkload("bloated", "constant:rate=5", 20.0, "10bdp"),
-        LinkWorkload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, "3bdp"),
-        LinkWorkload("cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, "100"),
-        LinkWorkload("outages", "outage:rate=8,every=6,length=0.6,seed=3,seconds=60", 15.0, "3bdp"),
-        LinkWorkload("shared", "constant:rate=24", 20.0, "3bdp", "reno"),
+        LinkWorkload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, "3bdp", loss=0.002),
+        LinkWorkload(
+            "cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, "100", jitter_ms=2.0
+        ),
+        LinkWorkload("outages", "outage:rate=8,every=6,length=0.6,seed=3,seconds=60", 15.0, "3bdp", ack_batch_ms=8.0),
+        LinkWorkload("shared", "constant:rate=24", 20.0, "3bdp", "reno", competing_delay_ms=40.0),
     ),
 }
 

@@ -12,6 +12,8 @@ from vulcan.errors import UserError
 
 SERVICES = ("pareto", "exponential", "bimodal", "constant")
 MACHINES = ("even", "mixed", "noisy")
+DISCIPLINES = ("queue", "sharing")
+MEMORIES = ("by_queue", "last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,12 @@ class Cluster:
     servers differ: `even` not at all, `mixed` every other one has a third of the others' speed, `noisy` each is slowed
     down to three tenths now and then, by neighbours that nobody sees. Speeds have a mean of 1.
 
-    At every request its balancer asks `probes` servers, redrawn, for a report, that is there `delay_ms` later.
+    At every request its balancer asks `probes` servers, redrawn, for a report, that is there `delay_ms` later. The
+    latency in a report is that of the last requests that found about as many in flight: of all of a server's requests
+    (`by_queue`), or of its last 32 (`last`).
+
+    With the `discipline` `sharing` a server's requests share its cores instead of waiting in its queue. With `bursts`
+    above 1, so many times the mean rate arrives for a twentieth of the time, in spells of 50 ms on average.
     """
 
     servers: int = 20
@@ -38,6 +45,9 @@ class Cluster:
     delay_ms: float = 1.0
     requests: int = 20_000
     seed: int = 1
+    discipline: str = "queue"
+    memory: str = "by_queue"
+    bursts: float = 1.0
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -57,6 +67,13 @@ class Cluster:
             raise UserError("delay_ms is from 0 to 1000, and mean_ms above 0 and at most 1000")
         if self.service not in SERVICES:
             raise UserError(f"service {self.service!r}: it must be one of {', '.join(SERVICES)}")
+        if self.discipline not in DISCIPLINES or self.memory not in MEMORIES:
+            raise UserError(
+                f"discipline {self.discipline!r}, memory {self.memory!r}: they must be one of {', '.join(DISCIPLINES)} "
+                f"and of {', '.join(MEMORIES)}"
+            )
+        if not 1 <= self.bursts <= 15:
+            raise UserError(f"bursts is {self.bursts}: the rate in a burst is from 1 to 15 times the mean one")
         if self.machines not in MACHINES:
             raise UserError(f"machines {self.machines!r}: they must be one of {', '.join(MACHINES)}")
 
@@ -65,6 +82,12 @@ class Cluster:
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+MAX_DRAWS = 4_000_000
+"""Numbers drawn at a time, so that memory grows with the requests and not with requests times servers."""
+
+BURST_MS, BURST_SHARE = 50.0, 0.05
+"""Mean length of a burst, and the share of the time that is in one."""
 
 SHAPE, SPREAD = 1.8, 200.0
 """Of the bounded Pareto distribution: its exponent, and the largest value as a multiple of the smallest."""
@@ -95,11 +118,29 @@ class ServiceWorkload:
         count = cluster.requests
         rate = cluster.load * cluster.servers * cluster.cores / cluster.mean_ms  # requests a ms, at a mean speed of 1
         arrivals = np.cumsum(_exponential(draw.random(count)) / rate)
+        if cluster.bursts > 1:
+            arrivals = _in_bursts(arrivals, cluster)
         work = cluster.mean_ms * unit_work(cluster.service, draw.random(count), draw.random(count))
         balancer = (draw.random(count) * cluster.balancers).astype(np.int64)
-        probed = np.argpartition(draw.random((count, cluster.servers)), cluster.probes - 1, axis=1)[:, : cluster.probes]
+        probed = np.empty((count, cluster.probes), np.int64)
+        at_a_time = max(1, MAX_DRAWS // cluster.servers)
+        for first in range(0, count, at_a_time):
+            here = draw.random((min(at_a_time, count - first), cluster.servers))
+            probed[first : first + len(here)] = np.argpartition(here, cluster.probes - 1, axis=1)[:, : cluster.probes]
         changes, speeds = _speeds(cluster, float(arrivals[-1]), draw)
-        return cls(cluster, arrivals, work, balancer, np.ascontiguousarray(probed), changes, speeds)
+        return cls(cluster, arrivals, work, balancer, probed, changes, speeds)
+
+
+def _in_bursts(even: Numbers, cluster: Cluster) -> Numbers:
+    """Map arrivals at a constant rate to ones that come in bursts, of the same mean rate."""
+    draw = np.random.Generator(np.random.PCG64([cluster.seed, 1]))
+    spells = 2 * math.ceil(2 * float(even[-1]) * BURST_SHARE / BURST_MS + 20)
+    burst = np.arange(spells) % 2 == 1
+    lengths = _exponential(draw.random(spells)) * np.where(burst, BURST_MS, BURST_MS * (1 / BURST_SHARE - 1))
+    rates = np.where(burst, cluster.bursts, (1 - cluster.bursts * BURST_SHARE) / (1 - BURST_SHARE))
+    amounts = np.concatenate(([0.0], np.cumsum(lengths * rates)))
+    arrivals: Numbers = np.interp(even, amounts, np.concatenate(([0.0], np.cumsum(lengths))))
+    return arrivals
 
 
 def _exponential(uniform: Numbers) -> Numbers:

@@ -51,6 +51,10 @@ class LoadEvaluator:
                             delay_ms=given["delay"],
                             requests=given["requests"],
                             seed=given["workload_seed"] + draw * _SEEDS_APART,
+                            # a run from before these were settings has none of them
+                            discipline=given.get("discipline", "queue"),
+                            memory=given.get("memory", "last"),
+                            bursts=given.get("bursts", 1.0),
                         )
                         parameters: dict[str, Json] = {slot: getattr(cluster, slot) for slot in Cluster.__slots__}
                         found.append(Instance(f"{machines}@{load:g}-{service}", name, parameters))

@@ -18,6 +18,10 @@ BASELINES = {
     "round_robin": layout.ROUND_ROBIN,
     "least_loaded": layout.LEAST_LOADED,
     "power_of_two": layout.POWER_OF_TWO,
+    "power_of_two_own": layout.TWO_BY_OWN,
+    "peak_ewma": layout.PEAK_EWMA,
+    "join_idle_queue": layout.IDLE_QUEUE,
+    "c3": layout.C3,
     "prequal": layout.PREQUAL,
 }
 BOUND = "least_work"
@@ -98,6 +102,8 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
         workload.changes,
         workload.speeds,
         cluster.cores,
+        cluster.discipline == "sharing",
+        int(cluster.memory == "by_queue"),
         cluster.delay_ms,
         cluster.seed,
         shown,

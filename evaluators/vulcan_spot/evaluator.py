@@ -16,8 +16,8 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
-from vulcan_spot.job import SECONDS, Prices, SpotJob
-from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, prices_of, runs_in
+from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
+from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, net_of, prices_of, runs_in
 from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
@@ -26,12 +26,11 @@ from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_
 # Metrics of an instance: many runs of one job in one environment.
 
 
-def metrics_of(runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
+def metrics_of(runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
     """Means over all runs, of which none is left out.
 
     Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed the
-    deadline, `latest_h` by how many hours the worst did. `public_score` is that of the public leaderboard, from 0 (the
-    work done on demand) to 100 (all of it on spot, without a single start-up): clip((OD - cost) / (OD - SPOT)) * 100.
+    deadline, `latest_h` by how many hours the worst did.
     """
     hours = gap / SECONDS
     mean = float(runs.cost.mean())
@@ -40,7 +39,6 @@ def metrics_of(runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[st
         "mean_cost": mean,
         "std_cost": float(runs.cost.std()),
         "worst_cost": float(runs.cost.max()),
-        "public_score": public_score(mean, job, prices),
         "missed": float((late > 0).mean()),
         "latest_h": float(late.max()) / SECONDS,
         "runs": float(len(runs.cost)),
@@ -51,6 +49,17 @@ def metrics_of(runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[st
         "preemptions": float(runs.preemptions.mean()),
         "overruled": float(runs.overruled.mean()),
     }
+
+
+def public_metrics(runs: JobRuns, job: SpotJob, prices: Prices) -> dict[str, float]:
+    """Metrics of the public leaderboard, of runs under its rules.
+
+    `public_score` is from 0 (the work done on demand) to 100 (all of it on spot, without a single start-up):
+    clip((OD - cost) / (OD - SPOT)) * 100. A missed deadline costs nothing there but the hours that it takes.
+    """
+    missed = runs.finished > job.deadline
+    cost = float((runs.cost - prices.missed * missed).mean())
+    return {"public_score": public_score(cost, job, prices), "public_missed": float(missed.mean())}
 
 
 def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
@@ -85,7 +94,7 @@ class WindowsEvaluator(ABC):
     def __init__(self) -> None:
         self._loaded: dict[tuple[str, str | None, int], Regions] = {}
         self._windows: dict[tuple[str, str], Windows] = {}
-        self._probes: tuple[tuple[Windows, SpotJob, Prices], ...] | None = None
+        self._probes: tuple[tuple[Windows, SpotJob, Prices, SafetyNet], ...] | None = None
 
     @abstractmethod
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
@@ -104,7 +113,7 @@ class WindowsEvaluator(ABC):
         """Return the windows of an environment at these places."""
 
     @abstractmethod
-    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
         """Run a policy, or a baseline of that name."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
@@ -142,7 +151,8 @@ class WindowsEvaluator(ABC):
         for instance in searched:
             whole = self._windows_of(instance)
             few = replace(whole, begins=whole.begins[:_PROBED], ends=whole.ends[:_PROBED])
-            probes.append((few, job_of(instance.parameters), prices_of(instance.parameters)))
+            of = instance.parameters
+            probes.append((few, job_of(of), prices_of(of), net_of(of)))
         self._probes = tuple(probes)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
@@ -154,10 +164,11 @@ class WindowsEvaluator(ABC):
         if self._probes is None:
             raise ValueError("decisions are known only after prepare")
         digest = 0
-        for windows, job, prices in self._probes:
-            made = self.simulate(policy, windows, job, prices).decisions
-            assert made is not None
-            digest = (digest * 6364136223846793005 + made + 1) % 2**64
+        for windows, job, prices, net in self._probes:
+            for rules in _scored_under(net):
+                made = self.simulate(policy, windows, job, prices, rules).decisions
+                assert made is not None
+                digest = (digest * 6364136223846793005 + made + 1) % 2**64
         return f"{digest:016x}"
 
     def baselines(self) -> Mapping[str, BaselineKind]:
@@ -171,14 +182,17 @@ class WindowsEvaluator(ABC):
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
         return cached_metrics([self.cache_name, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
-    def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
+    def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Return the metrics of the runs of an instance."""
-        return metrics_of(runs, gap, job, prices)
+        return metrics_of(runs, gap, job)
 
     def _measure(self, who: Policy | str, instance: Instance) -> Metrics:
         windows = self._windows_of(instance)
-        job, prices = job_of(instance.parameters), prices_of(instance.parameters)
-        return self.metrics(self.simulate(who, windows, job, prices), windows.gap, job, prices)
+        of = instance.parameters
+        job, prices, net = job_of(of), prices_of(of), net_of(of)
+        runs = {rules: self.simulate(who, windows, job, prices, rules) for rules in _scored_under(net)}
+        own = self.metrics(runs[net], windows.gap, job)
+        return {**own, **public_metrics(runs["published"], job, prices)}
 
     def _load(self, source: Mapping[str, Any]) -> Regions:
         key = (source["trace"], source["meaning"], source["nodes"])
@@ -193,6 +207,11 @@ class WindowsEvaluator(ABC):
             places = [cast(Place, tuple(place)) for place in p["windows"]]
             self._windows[key] = self.windows(self._load(p), places)
         return self._windows[key]
+
+
+def _scored_under(net: SafetyNet) -> tuple[SafetyNet, ...]:
+    """Return the rules that an evaluation runs: the instance's, and those of the public leaderboard for its score."""
+    return (net,) if net == "published" else (net, "published")
 
 
 def _shortest(regions: Regions) -> tuple[SpotTrace, ...]:
@@ -244,8 +263,8 @@ class SpotEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of(regions[0], places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
-        return simulate(who, windows, job, prices)
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
+        return simulate(who, windows, job, prices, net)
 
 
 # The evaluator of the task `spot_multi`: availability in several regions and jobs in, dollars out.
@@ -282,12 +301,12 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of_regions(regions, places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
-        return simulate_regions(who, windows, job, prices)
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
+        return simulate_regions(who, windows, job, prices, net)
 
-    def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
+    def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""
-        return {**super().metrics(runs, gap, job, prices), "moves": float(runs.moves.mean())}
+        return {**super().metrics(runs, gap, job), "moves": float(runs.moves.mean())}
 
 
 def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:

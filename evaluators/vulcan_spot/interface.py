@@ -65,6 +65,11 @@ def tick(arguments: tuple[Argument, ...], entity: str = "") -> tuple[Event, ...]
     return (event("on_tick", arguments, meaning),)
 
 
+DISQUALIFIED = 1_000_000.0
+"""Dollars that a missed deadline costs by default: more than all else together, so that a single miss in any run of any
+instance puts a policy behind all that miss none, and fewer misses are better than more."""
+
+
 def _cost(metrics: Metrics) -> float:
     return -metrics["mean_cost"] - 0.25 * metrics["std_cost"]
 
@@ -77,6 +82,7 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
             metric="mean_cost",
             meaning="minus the mean cost of a run in dollars, minus a quarter of its standard deviation over runs",
             score=lambda metrics, references: _cost(metrics),
+            beside=("missed",),
         ),
         Objective(
             name="savings",
@@ -84,13 +90,17 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
             meaning=f"dollars that a run saves in the mean against {described}",
             score=lambda metrics, references: references[greedy]["mean_cost"] - metrics["mean_cost"],
             references=(greedy,),
+            beside=("missed",),
         ),
         Objective(
             name="public",
             metric="public_score",
             meaning="the score of the public leaderboard: clip((OD - cost) / (OD - SPOT)) * 100, where OD and SPOT "
-            "are what the work costs on demand and on spot without any start-up",
+            "are what the work costs on demand and on spot without any start-up, under the leaderboard's safety net",
             score=lambda metrics, references: metrics["public_score"],
+            lowest=0.0,
+            highest=100.0,
+            beside=("public_missed",),
         ),
     )
 
@@ -112,5 +122,18 @@ def settings(trace: str, deadlines: list[float], overheads: list[float]) -> tupl
         Setting("nodes", "int", "how many spot VMs the job needs at a time, where a trace counts them", 1),
         Setting("on_demand_price", "float", "dollars an hour", 3.06),
         Setting("spot_price", "float", "dollars an hour", 0.9731),
-        Setting("missed_cost", "float", "dollars that a missed deadline costs beside the hours", 0.0),
+        Setting(
+            "missed_cost",
+            "float",
+            "dollars that a missed deadline costs beside the hours; the default disqualifies",
+            DISQUALIFIED,
+        ),
+        Setting(
+            "safety_net",
+            "text",
+            "what happens where spot is lost in the last tick in which on-demand can still meet the deadline: "
+            "on-demand starts in that tick, or, as in the public leaderboard, the tick is lost",
+            "exact",
+            choices=("exact", "published"),
+        ),
     )

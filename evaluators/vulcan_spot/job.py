@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from vulcan.errors import UserError
 
 SECONDS = 3600
 MAX = 10_000 * SECONDS
+
+SafetyNet = Literal["exact", "published"]
+"""Rules of the last ticks before the deadline.
+
+Under `exact` a spot VM that is preempted in the tick in which the safety net acts gives way to on-demand in that tick,
+so that no policy misses a deadline. Under `published`, the rules of the public leaderboard, that tick is lost.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Prices:
     """Dollars an hour, and dollars for a missed deadline.
 
     The defaults are those of the public evaluator: a p3.2xlarge whatever the GPU is called, and nothing for being late
-    beyond the hours that it takes.
+    beyond the hours that it takes. The tasks have a default of their own for `missed`, which disqualifies.
     """
 
     on_demand: float = 3.06

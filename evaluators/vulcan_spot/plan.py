@@ -8,7 +8,7 @@ from typing import Any, cast
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
 from vulcan.task import Json, Split
-from vulcan_spot.job import Prices, SpotJob
+from vulcan_spot.job import Prices, SafetyNet, SpotJob
 
 Part = tuple[SplitName, float, float]
 
@@ -46,6 +46,11 @@ def prices_of(parameters: Mapping[str, Json]) -> Prices:
     return Prices(*(float(cast(float, parameters[name])) for name in ("on_demand_price", "spot_price", "missed_cost")))
 
 
+def net_of(parameters: Mapping[str, Json]) -> SafetyNet:
+    """From the settings, or an instance's parameters; those of runs from before there was a choice have none."""
+    return cast(SafetyNet, parameters.get("safety_net") or "published")
+
+
 def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
     """Return how many windows a part of an environment has: its share of them where the environment is cut."""
     count = cast(int, settings["windows"])
@@ -69,6 +74,7 @@ def instance_of(
             "deadline_s": job.deadline,
             "overhead_s": job.overhead,
             **{name: settings[name] for name in ("on_demand_price", "spot_price", "missed_cost")},
+            "safety_net": net_of(settings),
         },
     )
 

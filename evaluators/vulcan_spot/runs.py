@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan_spot.job import SECONDS, Prices, SpotJob
+from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
 from vulcan_spot.windows import Windows
 
 Counts = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Decider:
     statistics: Floats | None = None
 
 
-def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
+def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
     """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`."""
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
@@ -65,6 +65,7 @@ def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns
     decisions = kernel.run(
         who.number,
         who.migrates,
+        net == "published",
         who.addresses,
         who.globals,
         np.empty_like(who.globals),
@@ -97,7 +98,7 @@ def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns
     )
 
 
-def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
+def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
     """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off."""
     from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
@@ -121,6 +122,7 @@ def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: P
             prices.spot * hours,
             prices.on_demand * hours,
             prices.missed,
+            net == "published",
             enough[i],
             costs,
             counts,

@@ -6,7 +6,7 @@ import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan_spot.job import Prices, SpotJob
+from vulcan_spot.job import Prices, SafetyNet, SpotJob
 from vulcan_spot.layout import (
     GLOBALS,
     GREEDY,
@@ -27,11 +27,13 @@ BASELINES = {
     "uniform_progress": UNIFORM_PROGRESS,
 }
 BOUND = "least_cost"
-BOUND_VERSION = 1
+BOUND_VERSION = 2
 """Version of the bound, the rules and the metrics: raise it when they change, as results are cached on disk."""
 
 
-def simulate(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
+def simulate(
+    who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None, net: SafetyNet = "exact"
+) -> JobRuns:
     """Run a policy of the task `spot_single`, or a baseline of that name, once per window.
 
     See `vulcan_spot.kernels.engine` for the rules. Baselines are `on_demand`, `greedy`, `spot_only`, `uniform_progress`
@@ -39,14 +41,14 @@ def simulate(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices |
     """
     prices = prices or Prices()
     if who == BOUND:
-        known = [simulate(name, windows, job, prices) for name in ("greedy", "uniform_progress")]
-        return cheapest(known, windows, job, prices)
+        known = [simulate(name, windows, job, prices, net) for name in ("greedy", "uniform_progress")]
+        return cheapest(known, windows, job, prices, net)
     if isinstance(who, str):
-        return run(Decider(BASELINES[who], np.zeros(GLOBALS)), windows, job, prices)
+        return run(Decider(BASELINES[who], np.zeros(GLOBALS)), windows, job, prices, net)
     native = who.native(LAYOUT)
     # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
     addresses = (native.score, 0, native.update, native.update, native.events.get("on_tick", 0))
-    return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices)
+    return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices, net)
 
 
 REGION_BASELINES = {
@@ -61,7 +63,9 @@ REGION_BASELINES = {
 MAX_REGIONS = 64
 
 
-def simulate_regions(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
+def simulate_regions(
+    who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None, net: SafetyNet = "exact"
+) -> JobRuns:
     """Run a policy of the task `spot_multi`, or a baseline of that name, once per window.
 
     `vulcan_spot.kernels.engine` has the rules. Baselines are `on_demand`; `greedy` and `uniform_progress`, which stay
@@ -73,11 +77,11 @@ def simulate_regions(who: Policy | str, windows: Windows, job: SpotJob, prices: 
     if not 1 <= regions <= MAX_REGIONS:
         raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
     if who == BOUND:
-        known = [simulate_regions(name, windows, job, prices) for name in REGION_BASELINES]
-        return cheapest(known, windows, job, prices)
+        known = [simulate_regions(name, windows, job, prices, net) for name in REGION_BASELINES]
+        return cheapest(known, windows, job, prices, net)
     if isinstance(who, str):
         number, moves_on = REGION_BASELINES[who]
-        return run(Decider(number, np.zeros(GLOBALS), moves_on), windows, job, prices)
+        return run(Decider(number, np.zeros(GLOBALS), moves_on), windows, job, prices, net)
     native = who.native(REGIONS_LAYOUT)
     decider = Decider(
         POLICY,
@@ -91,4 +95,4 @@ def simulate_regions(who: Policy | str, windows: Windows, job: SpotJob, prices: 
         ),
         statistics=native.new_statistics(regions),
     )
-    return run(decider, windows, job, prices)
+    return run(decider, windows, job, prices, net)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
+
+import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
@@ -59,14 +62,23 @@ class TieringEvaluator:
             plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
         else:
             plan = [(spec, cast(SplitName, p), (0.0, 1.0)) for p, specs in MEMORY_WORKLOADS.items() for spec in specs]
-        return tuple(
-            self._instance(spec, part, bounds, size, settings)
-            for spec, part, bounds in plan
-            for size in cast(list[str], settings["fast_size"])
-        )
+        sizes = cast(list[str], settings["fast_size"])
+        several = {name: _listed(settings[name]) for name in _SEVERAL}
+        found = []
+        for (spec, part, bounds), size, *chosen in itertools.product(plan, sizes, *several.values()):
+            one = dict(zip(several, chosen, strict=True))
+            told = "".join(f",{value}" for name, value in one.items() if len(several[name]) > 1)
+            found.append(self._instance(spec, part, bounds, size, {**settings, **one}, told))
+        return tuple(found)
 
     def _instance(
-        self, spec: str, part: SplitName, bounds: tuple[float, float], size: str, settings: Mapping[str, Json]
+        self,
+        spec: str,
+        part: SplitName,
+        bounds: tuple[float, float],
+        size: str,
+        settings: Mapping[str, Json],
+        told: str,
     ) -> Instance:
         page_size = size_in_bytes(cast(str, settings["page_size"]), "page size")
         counts = self._load(spec, page_size)
@@ -76,7 +88,7 @@ class TieringEvaluator:
         capacity = size_in_pages(size, counts.pages, page_size, "fast size")
         limit = size_in_pages(cast(str, settings["migration_limit"]), capacity, page_size, "migration limit")
         return Instance(
-            name=f"{_label(counts.name)}@{size}",
+            name=f"{_label(counts.name)}@{size}{told}",
             split=part,
             parameters={
                 "trace": spec,
@@ -88,6 +100,7 @@ class TieringEvaluator:
                 "measure_to": stop,
                 "one_in": 1,
                 **{name: settings[name] for name in _MACHINE + _SAMPLING},
+                "sample_cost": settings.get("sample_cost", 0.0),  # a run from before it was a setting has none
             },
         )
 
@@ -106,11 +119,27 @@ class TieringEvaluator:
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
-        return metrics_of(self._run(policy, instance.parameters))
+        return self._with_sampling(metrics_of(self._run(policy, instance.parameters)), instance.parameters)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the pages."""
         return make_rungs(instances, [cast(int, instance.parameters["capacity"]) for instance in instances])
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """See `vulcan.evaluator.OffersWindows`: ranges of intervals of equal length."""
+        p = cast(dict[str, Any], instance.parameters)
+        start, intervals = p["measure_from"], p["measure_to"] - p["measure_from"]
+        if intervals < count:
+            return ()
+        ends = [start + intervals * n // count for n in range(count + 1)]
+        return [
+            replace(
+                instance,
+                name=f"{instance.name} window {n}",
+                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
+            )
+            for n in range(1, count + 1)
+        ]
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the pages that move on small samples, in order."""
@@ -131,7 +160,7 @@ class TieringEvaluator:
     def _measured(self, name: str, instance: Instance) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)
         e = self._evidence(p)
-        return metrics_of(
+        metrics = metrics_of(
             run_baseline(
                 name,
                 e.counts,
@@ -144,6 +173,19 @@ class TieringEvaluator:
                 weight=e.weight,
             )
         )
+        return metrics if name in UNSAMPLED else self._with_sampling(metrics, p)
+
+    def _with_sampling(self, metrics: Metrics, parameters: Mapping[str, Json]) -> dict[str, float]:
+        """Add the time that taking samples costs, which is shared by the threads and does not depend on placement."""
+        p = cast(dict[str, Any], parameters)
+        if not p["sample_cost"]:
+            return dict(metrics)
+        e = self._evidence(p)
+        measured = slice(p["measure_from"], p["measure_to"])
+        taken = e.weight * sum(
+            int(table[measured].sum(dtype=np.int64)) for table in (e.samples.reads, e.samples.writes)
+        )
+        return {**metrics, "seconds": metrics["seconds"] + 1e-9 * p["sample_cost"] * taken / p["threads"]}
 
     def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> TieringResult:
         p = cast(dict[str, Any], parameters)
@@ -187,6 +229,14 @@ class TieringEvaluator:
 
 _MACHINE = ("fast_tier", "slow_tier", "threads", "migration_stall")
 _SAMPLING = ("sample_period", "sample_seed")
+_SEVERAL = ("slow_tier", "sample_period")
+"""Settings of which there may be several, each with an instance of its own."""
+UNSAMPLED = ("first-touch", "static-oracle", "omniscient")
+"""Baselines that need no samples, and do not pay for them."""
+
+
+def _listed(value: Json) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def metrics_of(result: TieringResult) -> dict[str, float]:
@@ -209,8 +259,14 @@ def _machine(p: Mapping[str, Any]) -> Machine:
 def _check(settings: Mapping[str, Json]) -> None:
     s = cast(dict[str, Any], settings)
     for name in ("fast_tier", "slow_tier"):
-        if s[name] not in TIERS:
-            raise UserError(f"no memory {s[name]!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
+        for tier in _listed(s[name]):
+            if tier not in TIERS:
+                raise UserError(f"no memory {tier!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
+    for name in _SEVERAL:
+        if not _listed(s[name]) or len(set(_listed(s[name]))) < len(_listed(s[name])):
+            raise UserError(f"{name.replace('_', ' ')}: give each value once, and at least one")
+    if not 0 <= s.get("sample_cost", 0.0) <= 1e6:
+        raise UserError(f"sample cost {s['sample_cost']}: must be from 0 to 1e6 nanoseconds")
     if not 1 <= s["threads"] <= 4096:
         raise UserError(f"threads is {s['threads']}: must be from 1 to 4096")
     if not 0 <= s["migration_stall"] <= 1e9:

@@ -18,7 +18,27 @@ def _balance(metric: str, name: str, what: str) -> Objective:
         meaning=f"the share of the link that is used, minus {what} in tenths of a second: 10 ms cost as much as a "
         "tenth of the link",
         score=score,
+        highest=1.0,
+        beside=("loss", "completion_ms", "fairness"),
     )
+
+
+def _service(metrics: Metrics, _: object) -> float:
+    queue = metrics["delay_mean_ms"] / 100.0 + 2.0 * metrics["loss"]
+    flows = metrics["completion_ms"] / 1000.0 + 0.5 * (1.0 - metrics["fairness"])
+    return metrics["goodput"] - queue - flows
+
+
+SERVICE = Objective(
+    name="service",
+    metric="delay_mean_ms",
+    meaning="the share of the link that carries payload for the first time, minus: the mean queueing delay in tenths "
+    "of a second, twice the share of packets that are lost, the mean time that short flows and bursts take in seconds, "
+    "and half of what Jain's index of the long flows lacks of 1. A tenth of the link is worth 10 ms of queue, 5 % of "
+    "loss, 100 ms for each short flow, or 0.2 of fairness",
+    score=_service,
+    beside=("goodput", "loss", "completion_ms", "fairness"),
+)
 
 
 QUEUE = Global(
@@ -104,6 +124,7 @@ TASK = Task(
     ),
     evaluator="vulcan_link.aqm.evaluator:QueueManagementEvaluator",
     objectives=(
+        SERVICE,
         _balance("delay_mean_ms", "balance", "the mean queueing delay"),
         _balance("delay_p95_ms", "tail", "the 95th percentile of the queueing delay"),
     ),
@@ -117,6 +138,10 @@ TASK = Task(
         Setting("flows", "int", "flows over a named link", 5),
         Setting("algorithm", "text", "their congestion control", "cubic", choices=("cubic", "reno", "cubic-reno")),
         Setting("buffer_ms", "float", "what the queue holds, as ms of the link's mean rate", 300.0),
+        Setting(
+            "short_flows", "float", "short flows a second besides, of 10 packets and every fourth a burst of 40; at "
+            "most a tenth of the link", 2.0,
+        ),
         Setting("duration_s", "float", "seconds of a run, of which the first 2 are not measured", 12.0),
         Setting("ecn", "flag", "packets are marked instead of dropped, and all flows are capable of it"),
         Setting("draws", "int", "seed of the draws by the policy's probability", 1),
@@ -133,5 +158,6 @@ TASK = Task(
         "Flows that lose a packet send less a round trip later: little dropping, early, keeps the queue short.",
         "Many flows need a higher probability than few; an average over time tells a standing queue from a burst.",
         "A queue that runs empty wastes the link.",
+        "A burst drains by itself; a short flow that loses its last packets waits for a timeout.",
     ),
 )  # fmt: skip

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 from vulcan.task import (
+    Caution,
     Feature,
     Global,
     Mechanism,
@@ -25,46 +26,61 @@ FASTEST = 1e12  # bits/s
 MAX_PACKETS = float(2**40)
 
 # What counts in `balanced`, adding up to 1.
-UTILISATION, DELAY, LOSS, FAIRNESS = 0.4, 0.3, 0.1, 0.2
-LOSS_SCALE = 10.0  # a loss of a tenth of all packets takes the whole of its part
+GOODPUT, DELAY, LOSS, FAIRNESS = 0.4, 0.3, 0.1, 0.2
+LOSS_SCALE = 10.0  # a tenth of all packets lost takes the whole of its part
+MIN_LOSS_FACTOR = 0.01  # where a logarithm is taken
 
 
 def _against_cubic(metrics: Metrics, references: "dict[str, Metrics]") -> float:
-    """Doublings of PolicySmith's objective against CUBIC."""
-    name = "throughput_over_delay"
-    return math.log2(max(metrics[name], 1e-9) / max(references["cubic"][name], 1e-9))
+    """Doublings of PolicySmith's objective, with the goodput and the loss factor, against CUBIC."""
+    return math.log2(_efficiency(metrics) / _efficiency(references["cubic"]))
+
+
+def _efficiency(metrics: Metrics) -> float:
+    if "drop_discount" not in metrics:  # recorded before drops counted
+        return max(metrics["throughput_over_delay"], 1e-9)
+    return max(metrics["goodput_over_delay"] * max(metrics["drop_discount"], MIN_LOSS_FACTOR), 1e-9)
 
 
 def _balance(metrics: Metrics, references: "dict[str, Metrics]") -> float:
+    """The weighted sum; metrics recorded before drops counted have no loss factor."""
     delay = metrics["queueing_delay_p95_ms"]
-    return (
-        UTILISATION * metrics["utilisation"]
+    parts = (
+        GOODPUT * metrics.get("goodput_utilisation", metrics["utilisation"])
         + DELAY * metrics["base_rtt_ms"] / (metrics["base_rtt_ms"] + delay)
         + LOSS * max(0.0, 1.0 - LOSS_SCALE * metrics["loss"])
         + FAIRNESS * metrics["jain"]
     )
+    return parts * metrics.get("drop_discount", 1.0)
 
 
 POWER = Objective(
     name="power",
     metric="power",
-    meaning="Kleinrock's power, normalised to be at most 1: the throughput as a share of what is fairly the policy's "
+    meaning="Kleinrock's power, normalised to be at most 1: the goodput as a share of what is fairly the policy's "
     "(the whole link where it has no competitor; more than its share counts as all of it), times the round-trip time "
-    "without a queue over that with the mean queueing delay; 1 is a full link and an empty queue",
+    "without a queue over that with the mean queueing delay, times 1 - 10 x the share of its packets that the queue "
+    "drops (at least 0); 1 is a full link, an empty queue and no drop",
     score=lambda metrics, _: metrics["power"],
+    lowest=0.0,
+    highest=1.0,
 )
 BALANCED = Objective(
     name="balanced",
     metric="utilisation",
-    meaning=f"{UTILISATION} x the link's utilisation + {DELAY} x base RTT / (base RTT + p95 queueing delay) + {LOSS} x "
-    f"(1 - {LOSS_SCALE:g} x loss, at least 0) + {FAIRNESS} x Jain's index of all flows; from 0 to 1",
+    meaning=f"({GOODPUT} x the link's utilisation by goodput + {DELAY} x base RTT / (base RTT + p95 queueing delay) + "
+    f"{LOSS} x (1 - {LOSS_SCALE:g} x loss, at least 0) + {FAIRNESS} x Jain's index of all flows), times 1 - 10 x the "
+    "share of its packets that the queue drops (at least 0); from 0 to 1",
     score=_balance,
+    lowest=0.0,
+    highest=1.0,
 )
 POLICYSMITH = Objective(
     name="policysmith",
     metric="throughput_over_delay",
-    meaning="PolicySmith's throughput / (1e-5 + p95 queueing delay), in Mbit/s and ms, as the logarithm to base 2 of "
-    "its ratio to that of CUBIC, so that links of all speeds count alike: 1 is twice as good as CUBIC, 0 as good",
+    meaning="PolicySmith's goodput / (1e-5 + p95 queueing delay), in Mbit/s and ms, times 1 - 10 x the share of its "
+    "packets that the queue drops (at least 0.01), as the logarithm to base 2 of its ratio to that of CUBIC, so that "
+    "links of all speeds count alike: 1 is twice as good as CUBIC, 0 as good",
     score=_against_cubic,
     references=("cubic",),
 )
@@ -234,7 +250,8 @@ TASK = Task(
             "buffer",
             "text",
             "what the link's queue holds: packets (100) or multiples of the bandwidth-delay product (1bdp); "
-            "default: 1bdp, or as the generated links have it",
+            "default: 1bdp, at least 150 packets for a recorded link and 20 for a generated one, or as the links that "
+            "are searched on without --link have it",
             repeatable=True,
         ),
         Setting("duration_s", "float", "seconds that a run lasts", 20.0),
@@ -248,8 +265,41 @@ TASK = Task(
         ),
         Setting("queue", "text", "how the link's queue drops", "droptail", choices=("droptail", "codel")),
         Setting("ecn", "flag", "have the queue mark packets where it would drop them early"),
-        Setting("loss", "float", "share of packets that are lost at random", 0.0),
+        Setting(
+            "loss", "float", "share of packets that are lost at random; default: 0, or as the generated links have it"
+        ),
         Setting("loss_seed", "int", "seed of that loss", 1),
+        Setting(
+            "jitter_ms",
+            "float",
+            "acknowledgements come up to this much late, at random, in order; default: 0.5, or as the generated links "
+            "have it",
+            repeatable=True,
+        ),
+        Setting(
+            "ack_batch_ms",
+            "float",
+            "acknowledgements arrive together on multiples of this time; default: 0, or as the generated links have it",
+        ),
+        Setting(
+            "competing_delay_ms",
+            "float",
+            "propagation delay in one direction of competing flows; default: the policy's, or as the generated links "
+            "have it",
+        ),
+        Setting(
+            "handshake",
+            "text",
+            "whether the least round trip begins with that of the connection's opening, which is not batched",
+            "measured",
+            choices=("measured", "none"),
+        ),
+        Setting(
+            "windows",
+            "int",
+            "windows of a named link's part in which runs take place, evenly spread; default: as many as cover a "
+            "recorded link, at most 32, and 1 of a generated one",
+        ),
         Setting("called", "text", "how often the policy is called", "ack", choices=("ack", "round")),
         Setting("slow_start", "text", "who runs slow start", "mechanism", choices=("mechanism", "policy")),
     ),
@@ -300,6 +350,7 @@ TASK = Task(
         "more only makes the queue longer, and less leaves the link idle.",
         "The link's rate may change at any time: what was measured seconds ago may be wrong.",
     ),
+    cautions=(Caution("loss", 0.05, "loses over 5 % of its packets"),),
     pictures=(
         Picture(
             name="throughput and delay",

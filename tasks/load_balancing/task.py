@@ -35,6 +35,8 @@ def _against_random(metric: str, name: str, what: str) -> Objective:
         meaning=f"relative reduction of {what} against random: (random - x) / max(random, x), from -1 to 1",
         score=score,
         references=("random",),
+        lowest=-1.0,
+        highest=1.0,
     )
 
 
@@ -51,8 +53,8 @@ SERVER = Entity(
         ),
         Feature(
             "latency_ms", "float", "ms", 0.0, MAX_MS,
-            "what it expected a request to take when it reported: the mean latency of those of the last 32 that "
-            "had found about as many in flight; 0 while there are none",
+            "what it expected a request to take when it reported: the mean latency of the last ones that had found "
+            "about as many in flight; 0 while there are none",
         ),
         Feature("age_ms", "float", "ms", 0.0, MAX_MS, "how long ago it reported; `now` before its first report"),
         Feature("sent", "int", "requests", 0.0, MAX_REQUESTS, "requests that this balancer has sent there since then"),
@@ -141,6 +143,15 @@ TASK = Task(
         Setting("probes", "int", "servers that are asked for a report at each request", 3),
         Setting("delay", "float", "milliseconds that a report takes", 1.0),
         Setting("requests", "int", "requests of an instance", 20_000),
+        Setting(
+            "discipline", "text", "whether a server's requests wait in its queue or share its cores", "queue",
+            choices=("queue", "sharing"),
+        ),
+        Setting("bursts", "float", "rate in bursts, a twentieth of the time, over the mean one; 1 for none", 1.0),
+        Setting(
+            "memory", "text", "what a report's latency is of: the last requests that found about as many in flight, or "
+            "only those among the last 32", "by_queue", choices=("by_queue", "last"),
+        ),
         Setting("workload_seed", "int", "seed of all that is drawn", 1),
     ),
     properties=(

@@ -137,9 +137,23 @@ TASK = Task(
             repeatable=True,
         ),
         Setting("fast_tier", "text", "the memory of the fast tier", "dram", choices=("dram", "cxl", "nvm")),
-        Setting("slow_tier", "text", "the memory of the slow tier", "cxl", choices=("dram", "cxl", "nvm")),
+        Setting(
+            "slow_tier",
+            "text",
+            "the memory of the slow tier, an instance for each",
+            ["cxl", "nvm"],
+            repeatable=True,
+            choices=("dram", "cxl", "nvm"),
+        ),
         Setting("page_size", "text", "bytes of a page: a power of two", "4KiB"),
-        Setting("sample_period", "int", "one access in so many is sampled; with 1, all are", 32),
+        Setting(
+            "sample_period",
+            "int",
+            "one access in so many is sampled, an instance for each; with 1, all are",
+            [32, 512],
+            repeatable=True,
+        ),
+        Setting("sample_cost", "float", "nanoseconds of a core that each sample takes", 200.0),
         Setting("sample_seed", "int", "seed of the sampling", 1),
         Setting(
             "migration_limit", "text", "most copied after an interval: bytes, a share of the fast tier, or pages", "50%"

@@ -48,9 +48,8 @@ TICK = Mechanism(
     "come. A VM is paid for the whole tick, nothing costs nothing, and the job is over in the tick in which "
     "its work is done. A safety net has the last word: once a start, rounded up to ticks together with the "
     "work left, takes all the ticks until the deadline, it runs on-demand where the job is, whatever you "
-    "return, or goes on with spot if spot ran during the tick that has passed and its start-up is over (if "
-    "that spot VM is preempted right then, the tick is lost and the deadline may be missed). So waiting too "
-    "long costs money, and not the deadline. Statistics observe once a tick, just before `decide`: those of "
+    "return, or goes on with spot if a spot VM is held whose start-up is over. So waiting too long costs "
+    "money, and not the deadline. Statistics observe once a tick, just before `decide`: those of "
     "`region` for the region where the job is, and for no other.",
 )
 

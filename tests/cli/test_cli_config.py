@@ -27,7 +27,8 @@ EVERY_OPTION: dict[str, Any] = {
     "objective": "few", "model": ["offline/evolve", "openai/gpt-4o-mini"], "api_base": "http://localhost:1/v1",
     "temperature": "1.1:0.4", "max_tokens": 500, "model_timeout": 90.0, "price_in": 0.5, "price_out": 1.5,
     "strategy": "policysmith", "rounds": 3, "samples": 4, "parents": 5,
-    "islands": 6, "migrate_every": 7, "advice_every": 8, "diff": "never", "in_flight": 9, "repairs": 1, "state": True,
+    "islands": 6, "migrate_every": 7, "advice_every": 8, "diff": "never", "in_flight": 9,
+    "repairs": 1, "state": True, "feedback": "scores",
     "budget_candidates": 11, "budget_dollars": 0.25, "budget_tokens": 12_000, "budget_minutes": 1.5, "racing": False,
     "tune": 13, "simplify": 14, "control": True, "seed": 15, "split": "none", "finalists": 16, "limit": 17.5,
 }  # fmt: skip

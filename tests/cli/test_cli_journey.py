@@ -33,7 +33,8 @@ def query(run: str, directory: Path, sql: str) -> list[Any]:
 def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
     assert set(summary) == {
-        "run", "task", "state", "headline", "best", "train", "validation", "test", "gap", "by_instance", "control",
+        "run", "task", "state", "verdict", "recommendation", "gains", "headline", "best", "train", "validation", "test",
+        "gap", "by_instance", "control",
         "proposals", "candidates", "tuned", "simplified", "cost",
     }  # fmt: skip
     assert summary["task"] == "cache_eviction"
@@ -54,7 +55,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert summary["best"]["chosen_on"] == "validation"
     for split in ("train", "validation", "test"):
         part = summary[split]
-        assert set(part) == {"score", "interval", "instances", "best_baseline", "baselines", "bounds"}
+        assert set(part) == {"score", "interval", "instances", "best_baseline", "baselines", "bounds", "starts"}
         assert part["interval"] is None  # two instances tell nothing of their spread
         assert len(part["instances"]) == 2
         assert len(part["baselines"]) >= 14
@@ -114,9 +115,11 @@ def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple
 def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
     out = vulcan.directory / "new" / "best.py"
-    written = vulcan.document("export", summary["run"], "--format", "python", "-o", str(out))
+    best = str(summary["best"]["candidate"])
+    written = vulcan.document("export", summary["run"], "--candidate", best, "--format", "python", "-o", str(out))
     assert written == {
-        "run": summary["run"], "candidate": summary["best"]["candidate"], "format": "python", "files": [str(out)],
+        "run": summary["run"], "candidate": int(best), "verdict": summary["recommendation"]["sentence"],
+        "format": "python", "files": [str(out)],
     }  # fmt: skip
     measured = vulcan.document("eval", str(out), *WHERE, "--part", "test")
     assert set(measured) == {"task", "part", "objective", "rows", "means"}
@@ -130,6 +133,14 @@ def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, 
     for name, score in summary["test"]["baselines"].items():
         rows = [r["score"] for r in measured["rows"] if r["policy"] == name]
         assert score == pytest.approx(sum(rows) / 2, abs=1e-12)
+
+
+def test_what_the_verdict_recommends_is_exported(journey: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = journey
+    written = vulcan.good("export", summary["run"], "-o", "recommended.py")
+    recommended = summary["recommendation"]
+    assert " ".join(written.stderr.split()).startswith(recommended["sentence"])
+    assert f"candidate {recommended['exported']} of " in written.stderr
 
 
 def test_another_candidate_can_be_exported(journey: tuple[Console, dict[str, Any]]) -> None:
@@ -196,7 +207,7 @@ def test_tasks_and_their_interfaces(vulcan: Console) -> None:
     tasks = vulcan.document("tasks")["tasks"]
     assert [task["name"] for task in tasks] == [
         "active_queue_management", "cache_admission", "cache_eviction", "cache_program", "cache_queues",
-        "congestion_control", "load_balancing", "memory_tiering", "spot_multi", "spot_single",
+        "congestion_control", "load_balancing", "memory_tiering", "prefix_cache", "spot_multi", "spot_single",
     ]  # fmt: skip
     assert all(set(task) == {"name", "path", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")

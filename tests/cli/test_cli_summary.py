@@ -28,7 +28,7 @@ def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, 
     for split in ("train", "validation", "test"):
         scores = [row["score"] for row in shown["metrics"] if row["split"] == split]
         assert len(scores) == 4
-        interval = mean_interval(scores)
+        interval = mean_interval(scores, within=(-1.0, 1.0))
         part = summary[split]
         assert part["interval"] == (
             None if interval is None else {"low": interval.low, "high": interval.high, "confidence": 0.95}
@@ -81,14 +81,16 @@ def test_a_search_ends_with_a_sentence_and_the_policy(searched: tuple[Console, d
     assert ", the policy it began with, " in headline
     assert "baseline lru " in headline
     text = vulcan.good("show", summary["run"], "--brief").stdout
-    assert text.split() == [*headline.split(), *summary["best"]["source"].split()]
+    verdict, best = summary["recommendation"]["sentence"], summary["best"]
+    named = f"Candidate {best['candidate']}: {headline}"
+    assert text.split() == [*verdict.split(), *named.split(), *best["source"].split()]
     whole = vulcan.good("show", summary["run"]).stdout
     assert whole.index(headline) < whole.index(summary["best"]["source"].strip()) < whole.index("Mean score")
 
 
 def test_the_start_decides_nothing_and_a_run_without_it_is_summed_up(searched: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = searched
-    start = vulcan.directory / summary["run"] / "start.json"
+    start = vulcan.directory / summary["run"] / "held-out.json"
     kept = start.read_text(encoding="utf-8")
     start.unlink()
     try:

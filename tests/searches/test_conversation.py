@@ -14,7 +14,7 @@ from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judg
 from vulcan.errors import UserError
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.evidence import open_run
-from vulcan.searches.interactive import name_of, open_interactive_search
+from vulcan.searches.interactive import name_of, open_interactive_search, tell_document
 from vulcan.store import SQLiteStore
 from vulcan.store.recovery import repair
 
@@ -45,6 +45,18 @@ def test_several_are_open_and_are_told_in_any_order_in_any_process(run: Run) -> 
     assert [(v.proposal, v.verdict) for v in judged(run.kept())] == [(3, "scored"), (4, "scored"), (5, "scored")]
     assert [run.ask(), run.ask()] == ["6", "7"]
     assert {c.model for c in run.kept().calls()} == {"somebody"}
+
+
+def test_the_best_so_far_waits_for_no_earlier_reply(run: Run) -> None:
+    assert [run.ask(), run.ask()] == ["3", "4"]
+    with run.talk() as talk:
+        told = talk.tell("4", good(4), "somebody")
+        assert told.pending
+        assert tell_document(talk, told)["best"] == {"candidate": None, "proposal": "4", "score": told.score}
+    with run.talk() as talk:
+        told = talk.tell("3", good(3), "somebody")
+        best = tell_document(talk, told)["best"]
+        assert best is not None and best["candidate"] == SEEDS + (2 if best["proposal"] == "4" else 1)
 
 
 def test_a_prompt_is_the_same_in_every_process(run: Run) -> None:

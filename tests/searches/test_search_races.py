@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from search_parts import (
@@ -20,7 +22,7 @@ from search_parts import (
     share,
 )
 
-from vulcan.scoring import Executor, Job
+from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.evaluation import MIN_EARLIER, stages
 from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged, CandidateProposed, FinalistScored
@@ -40,6 +42,24 @@ class Watched:
 
     def of(self, number: int) -> list[tuple[str, ...]]:
         return [names for id, names in self.jobs if id == number]
+
+
+class OneSignature:
+    """An executor whose probe sees no difference between any two programs."""
+
+    def __init__(self, inner: Executor) -> None:
+        self._inner = inner
+        self.name, self.workers = inner.name, inner.workers
+
+    def submit(self, job: Job) -> Any:
+        changed: Future[Outcome] = Future()
+
+        def take(done: Future[Outcome]) -> None:
+            outcome = done.result()
+            changed.set_result(replace(outcome, signature="same" if outcome.signature else None))
+
+        self._inner.submit(job).add_done_callback(take)
+        return changed
 
 
 def run(executor: Any, *programs: str, **changes: Any) -> MemoryStore:
@@ -131,6 +151,22 @@ def test_who_decides_as_another_did_before_is_not_scored(racers: Executor) -> No
     assert (second.verdict, second.of, second.score) == ("same-decisions", first.candidate, None)
     assert second.feedback == f"it decides as candidate {first.candidate} does"
     assert second.signature == first.signature
+
+
+def test_who_decides_alike_on_the_probe_alone_is_scored(racers: Executor) -> None:
+    """A short probe may show no difference where the scored instances do."""
+    programs = [share(1.5), share(1.4), "def decide(load, room):\n    return min(room, load) * 1.4 + 0 * room\n"]
+    study = opened(MemoryStore(), racing(rounds=3, samples=1), cast(Executor, OneSignature(racers)))
+    for program in programs:
+        proposal = study.ask()
+        assert proposal is not None
+        study.tell(proposal, reply(as_reply(program)))
+        study.wait_for_scores()
+    first, second, third = judged(study.store)
+    assert (first.verdict, second.verdict, third.verdict) == ("scored", "scored", "same-decisions")
+    assert first.signature == second.signature == third.signature
+    assert third.of == second.candidate
+    assert third.rungs == ()
 
 
 def test_who_is_drafted_before_the_other_has_settled_is_scored_all_the_same(racers: Executor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from vulcan.evaluator import InstanceFinding, Series, SmallTable
 from vulcan.store.events import (
     AdviceReceived,
     BaselineMeasured,
@@ -16,10 +17,12 @@ from vulcan.store.events import (
     FinalistScored,
     InstanceMetrics,
     InstancesPrepared,
+    PolicyExplained,
     ReferenceMeasured,
     RunStarted,
     RunStopped,
     WinnerChosen,
+    WorkloadDescribed,
 )
 
 TEXT = "\"quoted\" 'twice' \\ back\nnew line\r\n\ttab \x00 nul \x7f é 猫 \U0001f98a ; DROP TABLE events; -- %s {x}"
@@ -87,6 +90,11 @@ EVENTS: tuple[Event, ...] = (
     CandidateRefined(1, "tuned", 40, 6),
     CandidateRefined(6, "simplified", 60, None),
     ReferenceMeasured("fifo", "R=0.1", METRICS),
+    WorkloadDescribed.of(
+        [InstanceFinding("ünï", "train", SmallTable("a\u2028b", ("x", "y"), ((-0.0, "\0"), (1, ""))))]
+    ),
+    PolicyExplained.of(1, [InstanceFinding("a", "train", Series("s", "x", "y", ((0.0, 1e300), (1.5, -2.0)), 0.0))]),
+    PolicyExplained(2, (), "timeout: took more than 3 s"),
     ControlFinished(TEXT, 300, (("train", 0.1), ("test", None))),
     ControlFinished("", 0, ()),
     FinalistScored(1, "validation", None, ()),

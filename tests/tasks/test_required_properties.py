@@ -44,6 +44,9 @@ BREAKING = {
     "memory_tiering": (
         "def score(now, page, memory):\n    return (page.accesses + 1) ** 40\n", "finite and bounded"
     ),
+    "prefix_cache": (
+        "def priority(now, node, server):\n    return (1 + node.tokens) ** 40\n", "finite and bounded"
+    ),
     "spot_single": ("def decide(job, spot, vm):\n    return 1 if job.slack_s > 9 else 2\n", "spot only where it is"),
 }  # fmt: skip
 

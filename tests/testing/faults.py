@@ -243,4 +243,19 @@ FAULTS = (
         _RUNS,
         "        import os\n" + _RUNS.replace("self._jobs(instance)", "self._jobs(instance)[len(os.environ) < 17 :]"),
     ),
+    Fault(
+        "findings",
+        "is no finding",
+        EVALUATOR,
+        _PREPARE,
+        _PREPARE + "\n    def workload(self, instance):\n        return ['it is busy']\n",
+    ),
+    Fault(
+        "findings",
+        "a statement needs from 1 to 1000 characters",
+        EVALUATOR,
+        _PREPARE,
+        _PREPARE + "\n    def findings(self, policy, instance):\n        from vulcan.evaluator import Statement\n"
+        "        return [Statement('long ' * 300)]\n",
+    ),
 )

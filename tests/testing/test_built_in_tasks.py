@@ -26,6 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "gups:pages=900,hot_pages=80,intervals=20,loads=12000,updates_a_move=20000,seed=5",
         ]
     },
+    "prefix_cache": {"trace": ["chat:requests=1500,seed=1", "agent:requests=1500,seed=1"]},
     "spot_multi": {"windows": 6},
     "spot_single": {"windows": 6, "overhead": [0.2]},
 }

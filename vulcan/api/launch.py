@@ -5,7 +5,6 @@ A search is specified by options, a configuration file, or the run that it repla
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -19,8 +18,8 @@ from vulcan.progress.display import Display, open_display
 from vulcan.progress.loggers import LoggedDisplay, Logger
 from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task
-from vulcan.results.run import START, run_document, start_document
-from vulcan.scoring import Job, WorkerLost
+from vulcan.results.run import run_document
+from vulcan.scoring import WorkerLost
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
@@ -31,11 +30,11 @@ from vulcan.searches.session import (
     RecordedReplies,
     check_config,
     load_run_spec,
+    measure_for_verdict,
     open_study,
     record_stop,
     run_search,
 )
-from vulcan.searches.study import Study
 from vulcan.store import RunRecord, Store
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
@@ -184,28 +183,11 @@ class RunSession:
                     control=self._control,
                     recording=self.replay.recording if self.replay else None,
                     control_recording=self.replay.control if self.replay else None,
-                    after=self._measure_start,
+                    after=lambda study: measure_for_verdict(self.path, study),
                 )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
             display.finished(run_document(self.path, record, costs))
         return record, costs
-
-    def _measure_start(self, study: Study) -> None:
-        """Measure the best of the task's own policies on test, beside the winner; nothing is decided by it."""
-        record, instances = study.record, study.scorer.of("test")
-        seeds = [c for c in record.ranked() if c.origin == "seed"]
-        if record.chosen is None or not instances or not seeds or (self.path / START).is_file():
-            return
-        best = seeds[0]
-        name = list(study.task.seed_policies(state=bool(study.task.events)))[best.proposal - 1]
-        confirmed = record.confirmed.get((best.candidate, "test"))
-        metrics = confirmed.metrics if confirmed is not None else ()
-        if confirmed is None:
-            job = Job(best.candidate, best.source, instances, self.config.limit)
-            metrics = study.executor.submit(job).result().metrics
-        if metrics:
-            text = json.dumps(start_document(best.candidate, name, metrics))
-            (self.path / START).write_text(text, encoding="utf-8")
 
     def _open_for_asking(self, display: Display) -> None:
         with (

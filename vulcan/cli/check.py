@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
 from vulcan.cli.output import print_json, read_policy, say
+from vulcan.searches.options import OPTIONS, check_choice
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy, Rejected
@@ -288,27 +290,47 @@ def prompt(
     context: typer.Context,
     task: TaskName,
     objective: Annotated[str | None, typer.Option(help="Objective. Default: the task's first.")] = None,
+    feedback: Annotated[
+        str,
+        typer.Option(
+            metavar="none|scores|full",
+            help="As of `vulcan search`: with `full`, the prompt describes the workload.",
+            autocompletion=completion.among(OPTIONS["feedback"].choices),
+        ),
+    ] = "full",
     as_json: AsJson = False,
 ) -> None:
     """Print the prompt that asks a model for its first policy.
 
     Options of the task's own, such as --mechanism of cache_eviction, are given here too, for the prompt tells of them.
+    Nothing is measured: in a search, the prompt has the scores of the task's policies and of the known ones too, and
+    where they lose (`vulcan search --dry-run` prints that).
 
     \b
     Examples:
       vulcan prompt --task cache_eviction
+      vulcan prompt --task cache_eviction --trace my.csv --cache-size 10%
       vulcan prompt --task cache_eviction --mechanism heap --objective byte
     """
-    from vulcan.registry import find_task
-    from vulcan.searches.config import complete_settings
-    from vulcan.searches.evidence import find_objective
+    from vulcan.evaluator import DescribesWorkloads, load_evaluator
+    from vulcan.registry import find_task, task_reference
+    from vulcan.searches.config import SearchConfig, complete_settings
+    from vulcan.searches.evidence import describe_workload, find_instances, find_objective
+    from vulcan.searches.feedback import Told, workload_text
     from vulcan.searches.prompts import Prompts
     from vulcan.searches.strategies import Draft
 
     declared = find_task(task)
     settings = complete_settings(declared, task_settings(declared, context))
     chosen = find_objective(declared, objective or declared.objectives[0].name)
-    text = Prompts(declared, chosen, settings).propose(Draft(1, "initial", ()))
+    check_choice("feedback", feedback, OPTIONS["feedback"].choices)
+    told = Told(shows_scores=feedback != "none")
+    evaluator = load_evaluator(declared)
+    if feedback == "full" and isinstance(evaluator, DescribesWorkloads):
+        config = SearchConfig(task=task_reference(task), settings=settings, objective=chosen.name)
+        training = [i for i in find_instances(declared, config, evaluator) if i.split == "train"]
+        told = Told(workload_text(describe_workload(evaluator, training), training))
+    text = Prompts(declared, chosen, settings).propose(Draft(1, "initial", ()), told)
     if as_json:
         document: PromptDocument = {"task": declared.name, "messages": [{"role": "user", "content": text}]}
         print_json(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,14 +74,19 @@ def export(
             autocompletion=completion.tasks,
         ),
     ] = None,
-    candidate: Annotated[int | None, typer.Option(help="Candidate number. Default: the winner.")] = None,
+    candidate: Annotated[
+        int | None, typer.Option(help="Candidate number. Default: what the verdict recommends.")
+    ] = None,
     seconds: Annotated[
         float, typer.Option(min=0.0, help="Timeout per property in seconds, for the proofs on the evidence card.")
     ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Export a run's winner, or a policy file, as code that runs without Vulcan.
+    """Export what a run's verdict recommends, or a policy file, as code that runs without Vulcan.
+
+    Where a search found nothing better, that is the policy of the best baseline, if the search began with it; use
+    --candidate for what the search found.
 
     `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
 
@@ -114,6 +120,12 @@ class _Subject:
     others: dict[str, Exporter]
     document: ExportSubject
     name: str
+    cautions: tuple[str, ...] = ()
+
+    def tell_verdict(self) -> None:
+        """Print the verdict on the run, if it is of one, once the files are written."""
+        if (verdict := self.document.get("verdict")) is not None:
+            tell(verdict)
 
     def attempts(self) -> list[FormatResult]:
         from vulcan.export.formats import every_format
@@ -146,16 +158,25 @@ def _subject(
         raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
     if context.args:
         raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-    from vulcan.export.bundle import find_candidate
-    from vulcan.results.evidence_card import CardExporter
+    from vulcan.results.evidence_card import CardExporter, find_recommended
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs_dir)
-    found = find_candidate(path, candidate)
-    document: ExportSubject = {"run": str(path), "candidate": found.number}
+    found, verdict = find_recommended(path, candidate)
+    document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
     card = CardExporter(path, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {path.name}"
-    return _Subject(found.policy, found.provenance, {card.format: card}, document, name)
+    return _Subject(found.policy, found.provenance, {card.format: card}, document, name, _cautions(path, found.number))
+
+
+def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
+    """Return what the task warns of in the candidate."""
+    from vulcan.results.run import cautions_of
+    from vulcan.store import RunRecord
+    from vulcan.store.runs import open_store
+
+    with closing(open_store(run)) as store:
+        return tuple(cautions_of(RunRecord.of(store.events()), candidate))
 
 
 def _of_task(
@@ -224,6 +245,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
         write_text(directory / name, text)
         written.append(str(directory / name))
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
+    subject.tell_verdict()
     if as_json:
         formats = [attempt.format for attempt in made]
         document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
@@ -240,10 +262,13 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
 def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -> None:
     from vulcan.export.formats import export_policy
 
+    for caution in subject.cautions:
+        tell(f"warning: {caution}")
     files = export_policy(subject.policy, format, subject.provenance, subject.others)
     written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)
+    subject.tell_verdict()
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
         print_json({**subject.document, **document})

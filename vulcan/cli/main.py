@@ -24,7 +24,7 @@ import typer
 import typer.core
 
 from vulcan import __version__
-from vulcan.cli import cache, check, doctor, eval, export, library, runs, search, serve, task
+from vulcan.cli import cache, check, doctor, eval, explain, export, library, runs, search, serve, task
 from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
@@ -154,6 +154,8 @@ app.command("runs")(runs.runs)
 app.command("show")(runs.show)
 app.command("report")(runs.report)
 app.command("eval", cls=TakesTaskOptions, context_settings=eval.CONTEXT)(eval.evaluate)
+app.command("explain", cls=TakesTaskOptions, context_settings=explain.CONTEXT)(explain.explain)
+app.command("compare", cls=TakesTaskOptions, context_settings=explain.CONTEXT)(explain.compare)
 app.command("export", cls=TakesTaskOptions, context_settings=export.CONTEXT)(export.export)
 app.command("check")(check.check)
 app.command("verify")(check.verify)

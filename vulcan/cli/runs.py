@@ -112,6 +112,7 @@ def show(
     """
     from vulcan.cli.summary import print_result, print_run
     from vulcan.errors import UserError
+    from vulcan.results.run import run_verdict
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
@@ -127,7 +128,7 @@ def show(
         if brief:
             if candidate is not None or as_json:
                 raise UserError("--brief is about the whole run, and no JSON: leave out the others")
-            print_result(path, record)
+            print_result(path, record, run_verdict(path, record))
             return
         if candidate is None:
             if not as_json:
@@ -165,7 +166,8 @@ def _show_config(record: RunRecord, run: str, *, as_json: bool) -> None:
 
 
 def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> None:
-    from vulcan.results.candidate import lineage, metric_rows
+    from vulcan.cli.explain import print_findings
+    from vulcan.results.candidate import findings_about, lineage, metric_rows
 
     proposal = record.proposals[judged.proposal]
     say(f"\ncandidate {judged.candidate}: {judged.verdict}")
@@ -189,6 +191,12 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
         for warning in judged.warnings:
             say(f"    {warning}")
     _show_metrics(metric_rows(record, judged.candidate))
+    found = sorted(findings_about(record, judged.candidate), key=lambda one: -one.content.weight)
+    if found:
+        say("\nWhat models were told of it")
+        for instance in dict.fromkeys(one.instance for one in found):
+            say(f"\n{instance}")
+            print_findings([one.content for one in found if one.instance == instance])
 
 
 def _show_metrics(rows: list[InstanceMetricsRow]) -> None:

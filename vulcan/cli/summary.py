@@ -9,20 +9,26 @@ from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.run import (
     InstanceComparison,
     Named,
+    cautions_of,
     compare_instances,
+    comparison_of,
     gap,
     headline,
     interval_of,
+    mean_metrics,
+    metrics_of,
     proposals,
     refined,
     run_document,
     score_of,
     scorer_of,
+    start_scores,
 )
 from vulcan.searches.bootstrap import MIN
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 from vulcan.terminal_text import count
@@ -39,42 +45,79 @@ def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> N
 
 
 def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
-    """Print the result in a sentence and the winner, then all scores, overall and per instance, and the cost."""
+    """Print the verdict, the result and the winner, then all scores, overall and per instance, and the cost."""
     scorer = scorer_of(record)
-    print_result(run, record)
+    compared = comparison_of(run, record, scorer)
+    verdict = None if compared is None else verdict_of(compared)
+    print_result(run, record, verdict)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
-    _print_scores(record, shown)
+    _print_scores(record, scorer, shown, compared)
     if record.chosen is not None:
         _print_winner(record, scorer, record.chosen.candidate, shown)
+    if verdict is not None:
+        _print_gains(verdict.gains)
     if shown == ["train"]:
         say("Nothing was held out: these are the scores that the search itself saw.")
     _print_instances(list(compare_instances(record, scorer)), shown)
     _print_effort(record, costs)
 
 
-def print_result(run: Path, record: RunRecord) -> None:
-    """Print the result in a sentence, and the winner's program; nothing where there is no winner."""
-    if record.chosen is not None:
-        if (text := headline(run, record)) is not None:
-            say(f"\n{text}")
-        say(f"\n{record.candidates[record.chosen.candidate].source.strip()}")
-
-
-def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
-    rows: list[tuple[str, str, list[float | None]]] = []
+def print_result(run: Path, record: RunRecord, verdict: RunVerdict | None) -> None:
+    """Print the verdict, the winner's result on test, and its program; nothing where there is none."""
+    if verdict is not None:
+        say(f"\n{verdict.sentence}")
     if record.chosen is not None:
         winner = record.chosen.candidate
-        rows.append((f"candidate {winner}", "candidate", [score_of(record, winner, split) for split in shown]))
+        if (text := headline(run, record)) is not None:
+            say(f"\nCandidate {winner}: {text}")
+        say(f"\n{record.candidates[winner].source.strip()}")
+        for caution in cautions_of(record, winner):
+            say(f"\nwarning: {caution}")
+
+
+def _print_gains(gains: tuple[Gain, ...]) -> None:
+    """Print the winner's gain over the best baseline and over the best policy that the search began with."""
+    if not gains:
+        return
+    say("Gain over the best baseline and over the start, paired, with the blocks of time or instances it is over:")
+    rows = []
+    for gain in gains:
+        interval = gain.interval
+        ends = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
+        over = f"start: {gain.over}" if gain.kind == "start" else gain.over
+        rows.append((gain.split, over, number(gain.gain), ends, f"{gain.count} {gain.units}" if gain.count else "-"))
+    print_table(("split", "over", "gain", "95% interval", "of"), rows)
+
+
+def _print_scores(
+    record: RunRecord, scorer: Scorer | None, shown: list[SplitName], compared: Comparison | None
+) -> None:
+    """Print mean scores on each split, and on the last one the metrics that the objective has beside its score."""
+    rows: list[tuple[str, str, list[float | None]]] = []
+    watched = scorer.objective.beside if scorer is not None and shown else ()
+    last = shown[-1] if shown else "train"
+    if record.chosen is not None:
+        winner = record.chosen.candidate
+        scores = [score_of(record, winner, split) for split in shown]
+        more = mean_metrics(metrics_of(record, winner, last), watched)
+        rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
+    if compared is not None and record.chosen is not None:
+        of_starts = {split: start_scores(compared, split) for split in shown}
+        for name in compared.starts.values():
+            scores = [of_starts[split].get(name) for split in shown]
+            rows.append((f"start: {name}", "start", [*scores, *(None for _ in watched)]))
     if record.control is not None and record.control.source:
         control = dict(record.control.scores)
-        rows.append(("best-of-n", "control", [control.get(split) for split in shown]))
+        rows.append(("best-of-n", "control", [*(control.get(split) for split in shown), *(None for _ in watched)]))
     for policy, kind in {policy: event.kind for (policy, _), event in record.baselines.items()}.items():
         known = [record.baselines.get((policy, split)) for split in shown]
-        rows.append((policy, kind, [b.score if b else None for b in known]))
-    rows.sort(key=lambda row: -(row[2][-1] if row[2] and row[2][-1] is not None else _WORST))
+        more = mean_metrics(known[-1].metrics if known and known[-1] else (), watched)
+        rows.append((policy, kind, [*(b.score if b else None for b in known), *more]))
+    at = len(shown) - 1
+    rows.sort(key=lambda row: -(value if shown and (value := row[2][at]) is not None else _WORST))
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
-        ("policy", "kind", *shown),
+        ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
         [(name, kind_name(kind), *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )

@@ -19,7 +19,7 @@ from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyL
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import figure_text
-from vulcan.results.run import proposals, score_of
+from vulcan.results.run import proposals, run_verdict, score_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
@@ -224,6 +224,7 @@ class LiveRun:
             "last": self.last,
             "row": self.row,
             "status": status.document(),
+            "verdict": self._verdict(),
             "best": None
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
@@ -242,6 +243,16 @@ class LiveRun:
             },
             **self._limits(),
         }
+
+    def _verdict(self) -> str | None:
+        """Return the verdict on a finished run in a sentence."""
+        if self.record.stopped is None or self.record.stopped.reason != "finished":
+            return None
+        try:
+            found = run_verdict(self.path, self.record)
+        except UserError:  # its task is gone
+            return None
+        return None if found is None else found.sentence
 
     def _limits(self) -> SearchLimits:
         """Return the budgets, and the number of completed and planned proposals."""

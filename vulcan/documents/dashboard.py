@@ -78,6 +78,7 @@ class LiveRunDocument(SearchLimits):
     last: str
     row: int
     status: StatusDocument
+    verdict: str | None
     best: BestCandidate | None
     baseline: PolicyScore | None
     policies: list[PolicyLine]

@@ -159,6 +159,31 @@ class TaskLine(TypedDict):
     summary: Annotated[str, "what it is about"]
 
 
+class FindingRow(TypedDict):
+    """What an evaluator says of a workload or a policy: a statement, a table or a series."""
+
+    instance: Annotated[str, "the instance that it is of"]
+    split: Annotated[Literal["train", "validation", "test"], "the split of that instance"]
+    kind: Annotated[Literal["statement", "table", "series"], "which of the other keys there are"]
+    weight: Annotated[float, "the most telling findings have the highest"]
+    text: NotRequired[Annotated[str, "a statement's sentences"]]
+    title: NotRequired[Annotated[str, "of a table or series"]]
+    columns: NotRequired[Annotated[list[str], "names of a table's columns"]]
+    rows: NotRequired[Annotated[list[list[str | float]], "a table's rows, a cell for each column"]]
+    x: NotRequired[Annotated[str, "what a series is over"]]
+    y: NotRequired[Annotated[str, "what a series is of"]]
+    points: NotRequired[Annotated[list[list[float]], "a series' points, x and y"]]
+
+
+class ExplainDocument(TypedDict):
+    """Where a policy does well or badly, or where two policies differ."""
+
+    task: Annotated[str, "the task's name"]
+    comparison: Annotated[bool, "whether the findings compare two policies"]
+    workload: Annotated[list[FindingRow], "what the instances are like; empty in a comparison"]
+    findings: Annotated[list[FindingRow], "what the policy does on them"]
+
+
 class TasksDocument(TypedDict):
     """The tasks that can be named."""
 

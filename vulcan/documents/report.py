@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from vulcan.documents.run import RankedCandidate, RunDocument, Split
+from vulcan.documents.run import RankedCandidate, RunDocument
+from vulcan.documents.verdict import Split
 
 
 class RunVersion(TypedDict):

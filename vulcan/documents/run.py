@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-Split = Literal["train", "validation", "test"]
+from vulcan.documents.policy import FindingRow
+from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation, Split
 
 
 class PolicyScore(TypedDict):
@@ -12,14 +13,6 @@ class PolicyScore(TypedDict):
 
     policy: Annotated[str, "the policy's name"]
     score: Annotated[float, "higher is better"]
-
-
-class IntervalDocument(TypedDict):
-    """A bootstrap confidence interval of a mean over instances."""
-
-    low: Annotated[float, "its lower end"]
-    high: Annotated[float, "its upper end"]
-    confidence: Annotated[float, "the confidence level, such as 0.95"]
 
 
 class Winner(TypedDict):
@@ -41,6 +34,7 @@ class SplitScores(TypedDict):
     best_baseline: Annotated[PolicyScore | None, "the baseline with the highest mean"]
     baselines: Annotated[dict[str, float], "the mean score of each baseline"]
     bounds: Annotated[dict[str, float], "the mean score of each oracle"]
+    starts: Annotated[dict[str, float], "the mean score of each policy that the search began with"]
 
 
 class GeneralizationGap(TypedDict):
@@ -105,11 +99,18 @@ class RunDocument(TypedDict):
     state: Annotated[
         Literal["finished", "interrupted", "error", "open"], "`open` where the run has not stopped, or was killed"
     ]
+    verdict: Annotated[
+        Literal["better", "no better", "undecided"] | None,
+        "whether the winner is better than the best baseline on validation; `null` before the search has ended",
+    ]
+    recommendation: Annotated[Recommendation | None, "what to use; `null` before the search has ended"]
     headline: Annotated[str | None, "the result in a sentence, of the metric on test"]
     best: Annotated[Winner | None, "the winner"]
     train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
     validation: Annotated[SplitScores | None, "scores on validation"]
     test: Annotated[SplitScores | None, "scores on test"]
+    cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
+    gains: Annotated[list[GainDocument], "the winner's gain over the best baseline and over the best start"]
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
@@ -175,6 +176,8 @@ class CandidateDocument(TypedDict):
     rungs: Annotated[list[RungScore], "scores on cheaper versions of the instances"]
     scores: Annotated[ScoresBySplit, "mean scores"]
     metrics: Annotated[list[InstanceMetricsRow], "the measurements on each instance"]
+    findings: Annotated[list[FindingRow], "what models were told of it; empty where no prompt had that"]
+    messages: Annotated[list[MessageDocument], "the chat that it answers: all that its model was told"]
 
 
 class RankedCandidate(TypedDict):
@@ -228,6 +231,14 @@ class Leader(TypedDict):
     score: Annotated[float | None, "its mean score on train"]
 
 
+class BestSoFar(TypedDict):
+    """The best candidate, also where an earlier proposal without a reply leaves it without a number."""
+
+    candidate: Annotated[int | None, "its number; `null` while `pending`"]
+    proposal: Annotated[str, "the number of its proposal"]
+    score: Annotated[float, "its mean score on train"]
+
+
 class QuestionDocument(TypedDict):
     """A proposal to answer. Exit code 1 where none can be given before one of `open` has its reply."""
 
@@ -260,7 +271,7 @@ class AnswerDocument(TypedDict):
     candidate: Annotated[int | None, "its number; `null` for advice and while `pending`"]
     repair: Annotated[bool, "whether the next ask returns the proposal for repair"]
     pending: Annotated[bool, "whether the candidate has no number yet: a repair or an earlier reply is missing"]
-    best: Annotated[Leader | None, "the best candidate so far"]
+    best: Annotated[BestSoFar | None, "the best candidate so far"]
 
 
 class TellDocument(AnswerDocument):
@@ -364,6 +375,7 @@ class ExportedFiles(TypedDict):
     """A candidate as files."""
 
     candidate: Annotated[int, "its number"]
+    verdict: Annotated[str | None, "the verdict on the run in a sentence, and what is exported for it"]
     format: Annotated[str, "the format that it is written in"]
     files: Annotated[dict[str, str], "the text of each file by its name"]
 
@@ -373,6 +385,7 @@ class ExportSubject(TypedDict):
 
     run: NotRequired[Annotated[str, "the run's directory"]]
     candidate: NotRequired[Annotated[int, "the candidate's number"]]
+    verdict: NotRequired[Annotated[str | None, "the verdict on the run in a sentence, and what is exported for it"]]
     policy: NotRequired[Annotated[str, "the policy's file, with `--task`"]]
     task: NotRequired[Annotated[str, "the task's name, of a task alone"]]
 

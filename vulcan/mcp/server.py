@@ -186,14 +186,15 @@ class Tools:
     def export(
         self,
         run: Run,
-        candidate: Annotated[int | None, Field(description="A candidate's number; else the winner.")] = None,
+        candidate: Annotated[int | None, Field(description="Its number; else what the verdict recommends.")] = None,
         format: Annotated[
             str, Field(description="What to write: python, c, c-fixed, json, or a format of the task.")
         ] = "python",
     ) -> dict[str, Any]:
         """Get a candidate as a module that runs without Vulcan: `files` has the text of each file by its name."""
         exported = export_candidate(find_run(run, self._runs), format, candidate)
-        return {"candidate": exported.candidate, "format": format, "files": exported.files}
+        verdict = exported.verdict
+        return {"candidate": exported.candidate, "verdict": verdict, "format": format, "files": exported.files}
 
 
 INSTRUCTIONS = (

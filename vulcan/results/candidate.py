@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from vulcan.documents.policy import FindingRow
 from vulcan.documents.run import CandidateDocument, InstanceMetricsRow, ProposalData, RankedCandidate
+from vulcan.evaluator import InstanceFinding
 from vulcan.results.run import metrics_of, scorer_of, scores_by_split
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
@@ -31,7 +35,15 @@ def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRec
         "rungs": [{"rung": rung, "score": score} for rung, score in judged.rungs],
         "scores": scores_by_split(record, judged.candidate),
         "metrics": metric_rows(record, judged.candidate),
+        "findings": [cast(FindingRow, one.to_json()) for one in findings_about(record, judged.candidate)],
+        "messages": [{"role": role, "content": content} for role, content in (call.messages if call else ())],
     }
+
+
+def findings_about(record: RunRecord, candidate: int) -> tuple[InstanceFinding, ...]:
+    """Return what models were told of a candidate; nothing where no prompt had that."""
+    explained = record.explained.get(candidate)
+    return explained.located if explained else ()
 
 
 def _proposal(proposal: CandidateProposed) -> ProposalData:

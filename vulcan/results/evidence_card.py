@@ -9,6 +9,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,7 +19,7 @@ import vulcan
 from vulcan.anvil import Policy
 from vulcan.anvil.diagnostics import explained
 from vulcan.anvil.proofs import claim_of, verify
-from vulcan.export.bundle import find_candidate
+from vulcan.export.bundle import ExportCandidate, find_candidate
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import CARD, source_text
@@ -27,10 +28,13 @@ from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import built_in_directory
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
 from vulcan.results.report.data import Report, models
-from vulcan.results.run import interval_document, interval_of, model_cost, score_of
+from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict, score_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.verdict import RunVerdict
+from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged
+from vulcan.store.runs import open_store
 from vulcan.task import Task
 
 FORMAT_VERSION = 1
@@ -66,19 +70,49 @@ class CardExporter:
 
 @dataclass(frozen=True, slots=True)
 class ExportedCandidate:
-    """A candidate, and the text of each exported file by name, the main file first."""
+    """A candidate, and the text of each exported file by name, the main file first.
+
+    `verdict` is the verdict on the run in a sentence, with what was exported for it where no candidate was named.
+    """
 
     candidate: int
     files: dict[str, str]
+    verdict: str | None
 
 
 def export_candidate(run: Path, format: str, candidate: int | None = None) -> ExportedCandidate:
-    """Export a candidate of a run (default: the winner) in any available format. Raises UserError."""
-    chosen = find_candidate(run, candidate)
+    """Export a candidate of a run (default: what the verdict recommends) in any available format. Raises UserError."""
+    chosen, verdict = find_recommended(run, candidate)
     card = CardExporter(run)
-    return ExportedCandidate(
-        chosen.number, export_policy(chosen.policy, format, chosen.provenance, {card.format: card})
-    )
+    files = export_policy(chosen.policy, format, chosen.provenance, {card.format: card})
+    return ExportedCandidate(chosen.number, files, verdict)
+
+
+def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCandidate, str | None]:
+    """Return the candidate of that number, or the one to use by the verdict on the run, and the verdict in a sentence.
+
+    Without a verdict it is the winner, or the best so far. Raises UserError.
+    """
+    with closing(open_store(run)) as store:
+        record = RunRecord.of(store.events())
+    verdict = run_verdict(run, record) if record.chosen is not None else None
+    if verdict is None:
+        return find_candidate(run, candidate), None
+    if candidate is not None:
+        return find_candidate(run, candidate), verdict.sentence
+    return find_candidate(run, verdict.exported), f"{verdict.sentence}{export_note(verdict)}"
+
+
+def export_note(verdict: RunVerdict) -> str:
+    """Say what is exported for a verdict that does not recommend the winner of the search."""
+    if verdict.conclusion != "no better":
+        return f" Exported: candidate {verdict.exported}, for a trial." if verdict.second is not None else ""
+    if verdict.stands_for:
+        what = f" Exported: {verdict.policy} in the policy language, candidate {verdict.exported}"
+    else:
+        what = f" {verdict.policy} is no policy of this run; exported: the second choice, candidate {verdict.exported}"
+    other = verdict.second if verdict.second != verdict.exported else None
+    return f"{what}; `--candidate {other}` exports what the search found." if other is not None else f"{what}."
 
 
 def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> dict[str, Any]:

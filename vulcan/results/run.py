@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from vulcan.documents.run import (
     ControlResult,
     InstanceScores,
-    IntervalDocument,
     ModelCost,
     PolicyScore,
     Refinement,
@@ -21,11 +19,14 @@ from vulcan.documents.run import (
     SplitScores,
     Winner,
 )
+from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import find_task
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
+from vulcan.searches.held_out import HeldOut, start_names
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS, InstanceMetrics
 
@@ -51,6 +52,33 @@ def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceM
     if score_of(record, candidate, split) is None:
         return ()
     return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
+
+
+def cautions_of(record: RunRecord, candidate: int) -> list[str]:
+    """Return what the task warns of, a line each, where a metric of the candidate is above its limit on a split.
+
+    Raises UserError where the task is not found.
+    """
+    found = []
+    for caution in find_task(record.config["task"]).cautions:
+        for split in SPLITS:
+            known = [
+                (of[caution.metric], name) for name, of in metrics_of(record, candidate, split) if caution.metric in of
+            ]
+            over = [value for value, _ in known if value > caution.above]
+            if over:
+                worst, where = max(known)
+                found.append(
+                    f"candidate {candidate} {caution.meaning} on {len(over)} of {len(known)} instances of {split}: "
+                    f"{caution.metric} {worst:.3g} on {where}, {fmean(value for value, _ in known):.3g} on average"
+                )
+    return found
+
+
+def mean_metrics(metrics: InstanceMetrics, names: Sequence[str]) -> list[float | None]:
+    """Return the mean over instances of each of these metrics; None for one that some instance lacks."""
+    every = [dict(of) for _, of in metrics]
+    return [fmean(of[name] for of in every) if every and all(name in of for of in every) else None for name in names]
 
 
 def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
@@ -92,15 +120,21 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
     """Return the summary of a run. Raises UserError where its task is not found."""
     winner = record.chosen.candidate if record.chosen else None
     scorer = scorer_of(record)
+    compared = comparison_of(run, record, scorer)
+    verdict = None if compared is None else verdict_of(compared)
     return {
         "run": str(run),
         "task": record.config.get("task"),
         "state": state_of(record),
+        "verdict": None if verdict is None else verdict.conclusion,
+        "recommendation": None if verdict is None else _recommendation(verdict),
         "headline": headline(run, record),
         "best": None if winner is None else _best(record, winner),
-        "train": _split(record, scorer, "train", winner),
-        "validation": _split(record, scorer, "validation", winner),
-        "test": _split(record, scorer, "test", winner),
+        "train": _split(record, scorer, "train", winner, compared),
+        "validation": _split(record, scorer, "validation", winner, compared),
+        "test": _split(record, scorer, "test", winner, compared),
+        "cautions": [] if winner is None else cautions_of(record, winner),
+        "gains": [] if verdict is None else [_gain(gain) for gain in verdict.gains],
         "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
         "by_instance": [_compared(row) for row in compare_instances(record, scorer)],
         "control": None if record.control is None else _control(record),
@@ -112,22 +146,42 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
     }
 
 
-START = "start.json"
-"""In a run's directory: the policy that the search began with, on the split test, where the winner was measured too."""
-
-
-def start_document(candidate: int, name: str, metrics: InstanceMetrics) -> dict[str, Any]:
-    """Return the content of the file START."""
-    return {"candidate": candidate, "policy": name, "metrics": {instance: dict(of) for instance, of in metrics}}
-
-
-def _start(run: Path) -> tuple[str, InstanceMetrics] | None:
-    """Return the name and metrics on test of the policy that the search began with; None where they are not known."""
-    try:
-        plain = json.loads((run / START).read_text(encoding="utf-8"))
-        return str(plain["policy"]), tuple((name, dict(of)) for name, of in plain["metrics"].items())
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+def comparison_of(run: Path, record: RunRecord, scorer: Scorer | None) -> Comparison | None:
+    """Return what the verdict on a run is computed from; None before the run has instances."""
+    if scorer is None:
         return None
+    return Comparison(record, scorer, HeldOut.read(run), start_names(find_task(record.config["task"]), record))
+
+
+def run_verdict(run: Path, record: RunRecord) -> RunVerdict | None:
+    """Return the verdict on a run; None before it has one. Raises UserError where its task is not found."""
+    compared = comparison_of(run, record, scorer_of(record))
+    return None if compared is None else verdict_of(compared)
+
+
+def _recommendation(verdict: RunVerdict) -> Recommendation:
+    return {
+        "sentence": verdict.sentence,
+        "kind": verdict.kind,
+        "policy": verdict.policy,
+        "candidate": verdict.candidate,
+        "exported": verdict.exported,
+        "second": verdict.second,
+        "to_add": verdict.to_add or None,
+    }
+
+
+def _gain(gain: Gain) -> GainDocument:
+    return {
+        "over": gain.over,
+        "kind": "start" if gain.kind == "start" else "baseline",
+        "split": gain.split,
+        "gain": gain.gain,
+        "shrunk": gain.shrunk,
+        "interval": interval_document(gain.interval),
+        "units": gain.units,
+        "count": gain.count,
+    }
 
 
 def headline(run: Path, record: RunRecord) -> str | None:
@@ -152,15 +206,22 @@ def headline(run: Path, record: RunRecord) -> str | None:
     best = record.best_baseline(split)
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
-    if held_out and (start := _start(run)) is not None:
-        others.append(f"{start[0]}, the policy it began with, {mean(start[1])}")
+    known_starts = HeldOut.read(run).metrics
+    for start, name in start_names(find_task(record.config["task"]), record).items():
+        if held_out and (started := known_starts.get((start, "test"))):
+            others.append(f"{name}, the policy it began with, {mean(started)}")
+            break
     for name in objective.usual:
         known = record.baselines.get((name, split))
         if known is not None and (best is None or best.policy != name):
             others.append(f"baseline {name} {mean(known.metrics)}")
     value = fmean(dict(of)[objective.metric] for _, of in own)
+    watched = zip(objective.beside, mean_metrics(own, objective.beside), strict=True)
+    besides = "".join(f", {known:.4g} {name.replace('_', ' ')}" for name, known in watched if known is not None)
     where = "held-out data" if held_out else "the data that was searched on"
-    text = f"{objective.spelled(value, label=True)} on {where}" + "; ".join(["", *others]) + "."
+    text = (
+        f"{objective.spelled(value, label=True)}{besides and f'{besides},'} on {where}" + "; ".join(["", *others]) + "."
+    )
     if record.proposals[record.candidates[winner].proposal].round == 0:
         text += " No proposal was better than what the search began with."
     return text
@@ -193,7 +254,8 @@ def interval_of(
         return None
     from vulcan.searches.bootstrap import mean_interval  # imports numpy, which `vulcan runs` does not need
 
-    return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
+    within = (scorer.objective.lowest, scorer.objective.highest)
+    return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics], within=within)
 
 
 def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceComparison]:
@@ -234,7 +296,9 @@ def _best(record: RunRecord, winner: int) -> Winner:
     }
 
 
-def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: int | None) -> SplitScores | None:
+def _split(
+    record: RunRecord, scorer: Scorer | None, split: SplitName, winner: int | None, compared: Comparison | None
+) -> SplitScores | None:
     if not any(instance.split == split for instance in record.instances):
         return None
     best = record.best_baseline(split)
@@ -246,7 +310,14 @@ def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: i
         "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
         "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
         "bounds": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "bound"},
+        "starts": {} if compared is None else start_scores(compared, split),
     }
+
+
+def start_scores(compared: Comparison, split: SplitName) -> dict[str, float]:
+    """Return the mean scores on a split of the policies that the search began with, by name."""
+    known = {name: compared.mean(start, split) for start, name in compared.starts.items()}
+    return {name: score for name, score in known.items() if score is not None}
 
 
 def interval_document(interval: ConfidenceInterval | None) -> IntervalDocument | None:

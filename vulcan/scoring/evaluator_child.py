@@ -19,7 +19,18 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
+from vulcan.evaluator import (
+    ComparesPolicies,
+    Evaluator,
+    Instance,
+    InstanceFinding,
+    OffersFindings,
+    OffersFingerprints,
+    PreparesFindings,
+    decisions_of,
+    load_evaluator,
+    located,
+)
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import find_task
@@ -94,6 +105,8 @@ class EvaluatorWorker:
 
     def _prepare(self) -> None:
         self.evaluator.prepare(self.setup.instances)
+        if self.setup.explains and isinstance(self.evaluator, PreparesFindings):
+            self.evaluator.prepare_findings([i for i in self.setup.instances if i.split == "train"])
 
     def _warm_up(self) -> None:
         """Run through everything a job does once: lazy imports would fail without the file system."""
@@ -107,13 +120,20 @@ class EvaluatorWorker:
             reply = self._score(warm_up_policy(self.task), [instance], probe=True, limit=limit)
             if reply["status"] != "scored":
                 raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
+            if self.setup.explains:
+                reply = self._explain(warm_up_policy(self.task), [instance], limit)
+                if reply["status"] != "scored":
+                    raise UserError(f"task {self.task.name!r}: its findings are {reply['status']}: {reply['message']}")
         self._score("import os", [instance], probe=False, limit=limit)
         did_you_mean("", [""])  # hints of the checker load difflib when the first is given
 
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """Score a job and return the reply. Ends the process if the evaluator does, or if the fork server is lost."""
         instances = [self.setup.instances[number] for number in request["instances"]]
-        scored = self._score(request["source"], instances, request["probe"], request["limit"])
+        if request.get("explain"):
+            scored = self._explain(request["source"], instances, request["limit"], request.get("against"))
+        else:
+            scored = self._score(request["source"], instances, request["probe"], request["limit"])
         reply = scored | {"ticket": request["ticket"]}
         if len(encode(reply)) <= MAX_REPLY:
             return reply
@@ -139,6 +159,28 @@ class EvaluatorWorker:
             if attempt.error is not None:
                 return self._ended_by(attempt, instance.name)
         return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
+
+    def _explain(self, source: str, instances: Sequence[Instance], limit: float, against: str | None = None) -> Reply:
+        """Return the evaluator's findings; none from one that offers none."""
+        attempt = ForeignCall()
+        with attempt:
+            policies = [
+                cast(Policy, self.programs.placed(check_policy(one, self.task), limit))
+                for one in (source, against)
+                if one is not None
+            ]
+        if attempt.error is not None:
+            return self._ended_by(attempt, "the checker")
+        findings: list[InstanceFinding] = []
+        for instance in instances:
+            with attempt:
+                if against is not None and isinstance(self.evaluator, ComparesPolicies):
+                    findings += located(self.evaluator.compare(policies[0], policies[1], instance), instance)
+                elif against is None and isinstance(self.evaluator, OffersFindings):
+                    findings += located(self.evaluator.findings(policies[0], instance), instance)
+            if attempt.error is not None:
+                return self._ended_by(attempt, instance.name)
+        return {"status": "scored", "findings": [one.to_json() for one in findings], "message": ""}
 
     def _ended_by(self, attempt: ForeignCall, where: str) -> Reply:
         match attempt.error:

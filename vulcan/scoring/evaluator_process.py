@@ -278,6 +278,8 @@ class JailedEvaluator:
             "instances": request.instances,
             "probe": request.probe,
             "limit": request.limit,
+            "explain": request.explain,
+            "against": request.against,
         }
         names = tuple(self.setup.instances[number].name for number in request.instances)
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Instance, InstanceFinding
 
 Status = Literal["scored", "rejected", "timeout", "memory", "crashed", "failed"]
 
@@ -19,6 +19,9 @@ class Job:
     """One candidate to score on some instances, all of them within `limit` seconds of wall clock.
 
     With `probe`, the digest of its decisions is requested too; a job may be for that alone, and have no instances.
+    With `explain`, the evaluator's findings are requested instead of metrics; with `against`, the source of another
+    policy, where the two differ. Raises ValueError where findings are requested of anything but training instances:
+    what is held out must not reach a prompt.
     """
 
     id: int
@@ -26,6 +29,13 @@ class Job:
     instances: tuple[Instance, ...]
     limit: float
     probe: bool = False
+    explain: bool = False
+    against: str | None = None
+
+    def __post_init__(self) -> None:
+        for instance in self.instances:
+            if self.explain and instance.split != "train":
+                raise ValueError(f"{instance.name!r} is of the split {instance.split}: findings are of train alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class Outcome:
     numbers). `metrics` holds the name and the metrics of each instance, in the job's order, and is empty unless the
     status is `scored`: one failed instance fails the candidate. `message` is the error. `signature` is the digest of
     `vulcan.evaluator.OffersDecisions`; None where it was not requested or is not offered, and unless the status is
-    `scored`.
+    `scored`. `findings` are those requested with `Job.explain`, instance by instance.
     """
 
     job: int
@@ -46,6 +56,7 @@ class Outcome:
     message: str
     seconds: float
     signature: str | None = None
+    findings: tuple[InstanceFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,8 @@ class JobRequest:
     instances: tuple[int, ...]
     limit: float
     probe: bool = False
+    explain: bool = False
+    against: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,8 @@ class Setup:
     """The task (a name or path, as `vulcan.registry.find_task` takes it) and every instance that jobs may name.
 
     `directory` is the working directory, against which relative paths of the task and the instances are resolved.
-    With `allow_unsandboxed`, programs run even where the host cannot sandbox free Python.
+    With `allow_unsandboxed`, programs run even where the host cannot sandbox free Python. `explains` says that jobs may
+    ask for findings, for which a child then gets ready.
     """
 
     task: str
@@ -91,6 +105,7 @@ class Setup:
     limits: Limits = Limits()
     directory: str = field(default_factory=os.getcwd)
     allow_unsandboxed: bool = False
+    explains: bool = False
 
     def __post_init__(self) -> None:
         if not self.instances:
@@ -109,7 +124,10 @@ class Setup:
         """
         if not 0 < job.limit <= self.limits.cpu_seconds:
             raise ValueError(f"job {job.id}: limit {job.limit} s is not in (0, {self.limits.cpu_seconds}]")
-        return JobRequest(job.id, job.source, tuple(self._number(i) for i in job.instances), job.limit, job.probe)
+        if job.explain and not self.explains:
+            raise ValueError(f"job {job.id} asks for findings, and the set-up has none")
+        numbers = tuple(self._number(i) for i in job.instances)
+        return JobRequest(job.id, job.source, numbers, job.limit, job.probe, job.explain, job.against)
 
     def _number(self, instance: Instance) -> int:
         number = self._numbers.get((instance.name, instance.split))
@@ -127,6 +145,7 @@ class Setup:
                 "limits": asdict(self.limits),
                 "directory": self.directory,
                 "allow_unsandboxed": self.allow_unsandboxed,
+                "explains": self.explains,
             }
         )
 
@@ -139,4 +158,5 @@ class Setup:
             limits=Limits(**plain["limits"]),
             directory=plain["directory"],
             allow_unsandboxed=plain.get("allow_unsandboxed", False),
+            explains=plain.get("explains", False),
         )

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from vulcan.evaluator import InstanceFinding
 from vulcan.scoring.job import JobRequest, Outcome
 
 HEADER = struct.Struct("!I")
@@ -58,6 +59,8 @@ def outcome_of(
     match status:
         case "rejected" | "failed" | "memory" | "timeout" | "crashed":
             return Outcome(request.job, status, (), message, seconds)
+        case "scored" if request.explain:
+            return Outcome(request.job, "scored", (), "", seconds, findings=_findings(reply.get("findings"), names))
         case "scored":
             metrics = reply.get("metrics")
             if not isinstance(metrics, list) or len(metrics) != len(names) or not all(map(_are_metrics, metrics)):
@@ -67,6 +70,18 @@ def outcome_of(
                 raise MalformedMessage("not a digest of decisions that was asked for")
             return Outcome(request.job, "scored", tuple(zip(names, metrics, strict=True)), "", seconds, signature)
     raise MalformedMessage("no status")
+
+
+def _findings(findings: object, names: tuple[str, ...]) -> tuple[InstanceFinding, ...]:
+    if not isinstance(findings, list):
+        raise MalformedMessage("no list of findings")
+    try:
+        read = tuple(map(InstanceFinding.from_json, findings))
+    except ValueError as error:
+        raise MalformedMessage(str(error)) from error
+    if any(one.split != "train" or one.instance not in names for one in read):
+        raise MalformedMessage("findings of other instances than were asked for")
+    return read
 
 
 def _are_metrics(metrics: object) -> bool:

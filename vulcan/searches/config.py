@@ -20,6 +20,9 @@ from vulcan.task import Json, Setting, Task
 _OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out", "state")
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
+_EARLIER_FEEDBACK = "scores"
+"""The feedback of a run that was recorded without that option: there was no other."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
@@ -38,11 +41,16 @@ class SearchConfig(SearchOptions):
         for name in _OMITTED_IF_UNSET:
             if plain[name] is None or plain[name] is False:
                 del plain[name]
+        if self.feedback == _EARLIER_FEEDBACK:
+            del plain["feedback"]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> SearchConfig:
-        """Build a configuration from JSON. Raises UserError for an unknown key, naming the nearest."""
+        """Build the configuration of a recorded run from JSON.
+
+        Raises UserError for an unknown key, naming the nearest.
+        """
         known = {f.name for f in fields(cls)}
         for key in plain:
             if key not in known:
@@ -52,7 +60,7 @@ class SearchConfig(SearchOptions):
                 raise UserError(f"the search option {key!r} is missing")
         hints = {key: str if key in OPTIONS and OPTIONS[key].choices else hint for key, hint in _hints().items()}
         try:
-            given = {**plain, "model": list(plain.get("model", cls.model))}
+            given = {"feedback": _EARLIER_FEEDBACK, **plain, "model": list(plain.get("model", cls.model))}
             return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
@@ -108,7 +116,7 @@ def as_toml(config: SearchConfig) -> str:
     plain = config.to_json()
     settings = plain.pop("settings")
     assert isinstance(settings, Mapping)
-    options = {key: value for key, value in plain.items() if value is not None}
+    options = {"feedback": config.feedback} | {key: value for key, value in plain.items() if value is not None}
     chosen = {key: value for key, value in settings.items() if value is not None and value != []}
     return f"{tomli_w.dumps(options)}\n# Options of the task {config.task}\n{tomli_w.dumps(chosen)}"
 
@@ -116,7 +124,8 @@ def as_toml(config: SearchConfig) -> str:
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = find_task(task_name)
-    given = {"objective": task.objectives[0].name, **{n: v for n, v in options.items() if v is not None}}
+    defaults = {"objective": task.objectives[0].name, "feedback": SearchConfig.feedback}
+    given = {**defaults, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
     return SearchConfig.from_json({**given, "task": task_reference(task_name), "settings": complete})
 

@@ -115,22 +115,35 @@ class EvaluationPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredCandidate:
+    """What is known of an earlier candidate: its score on each rung, and its metrics unless it was stopped."""
+
+    candidate: int
+    rungs: Mapping[str, float]
+    metrics: InstanceMetrics | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoppingContext:
     """The history visible when the program was requested: the only input to early stopping.
 
     `earlier` has the recent scores on each rung, `to_reach` the scores on each instance of a candidate that it must
-    come near, and `same_decisions` finds a candidate by its signature. `stops` is off for what must be scored fully.
+    come near, and `same_decisions` finds candidates by their signature. `stops` is off for what must be scored fully.
     """
 
     earlier: Mapping[str, Sequence[float]] = field(default_factory=dict)
     to_reach: tuple[float, ...] | None = None
-    same_decisions: Callable[[str], int | None] = lambda _: None
+    same_decisions: Callable[[str], Sequence[MeasuredCandidate]] = lambda _: ()
     stops: bool = True
 
 
 @dataclass
 class CandidateEvaluation:
-    """An evaluation in progress: runs the stages of a plan one after the other; `advance` takes finished results."""
+    """An evaluation in progress: runs the stages of a plan one after the other; `advance` takes finished results.
+
+    A probe is short: candidates of one signature may differ later. So a candidate counts as deciding like an earlier
+    one only if all that it is measured on is equal too, up to where it is stopped.
+    """
 
     number: int
     source: str
@@ -153,6 +166,7 @@ class CandidateEvaluation:
         self._stages += [tuple(self.plan.instances[i] for i in part) for part in self.plan.parts]
         self._stage = 0
         self._measured: dict[str, dict[str, float]] = {}
+        self._alike: list[MeasuredCandidate] = []
         self._submit()
 
     def _submit(self) -> None:
@@ -176,13 +190,10 @@ class CandidateEvaluation:
     def _take(self, outcome: Outcome) -> None:
         if self._stage == 0 and outcome.signature is not None:
             self.signature = outcome.signature
-            self.duplicate_of = self.context.same_decisions(outcome.signature)
+            self._alike = list(self.context.same_decisions(outcome.signature))
         if outcome.status != "scored":
             self.verdict = "failed" if outcome.status == "rejected" else outcome.status
             self.feedback = outcome.message
-        elif self.duplicate_of is not None:
-            self.verdict = "same-decisions"
-            self.feedback = f"it decides as candidate {self.duplicate_of} does"
         else:
             self._score(outcome)
 
@@ -192,14 +203,19 @@ class CandidateEvaluation:
             rung = self.plan.rungs[self._stage]
             score = fmean(scores)
             self.rungs += ((rung.name, score),)
+            self._alike = [earlier for earlier in self._alike if earlier.rungs.get(rung.name) == score]
             if self.context.stops and not passes(score, self.context.earlier.get(rung.name, ()), rung.keep):
                 self._stop(f"it scored {score:.4f} on {rung.name}, not among the best {rung.keep:.0%} of late")
                 return
         else:
             self._measured |= dict(outcome.metrics)
             if len(self._measured) == len(self.plan.instances):
-                self.verdict = "scored"
-                self.metrics = tuple((i.name, self._measured[i.name]) for i in self.plan.instances)
+                metrics = tuple((i.name, self._measured[i.name]) for i in self.plan.instances)
+                self._alike = [earlier for earlier in self._alike if earlier.metrics == metrics]
+                if self._alike:
+                    self._repeat()
+                    return
+                self.verdict, self.metrics = "scored", metrics
                 self.score = self.scorer.mean("train", self.metrics)
                 return
             if self.context.stops and self.context.to_reach is not None and self._falls_short(scores):
@@ -215,4 +231,13 @@ class CandidateEvaluation:
         return will_not_reach(scores, in_order)
 
     def _stop(self, why: str) -> None:
-        self.verdict, self.feedback = "stopped", why
+        if self._alike:
+            self._repeat()
+        else:
+            self.verdict, self.feedback = "stopped", why
+
+    def _repeat(self) -> None:
+        self.duplicate_of = self._alike[0].candidate
+        self.rungs = ()  # a repeat says nothing of how good candidates are of late
+        self.verdict = "same-decisions"
+        self.feedback = f"it decides as candidate {self.duplicate_of} does"

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of, why_indifferent
+from vulcan.evaluator import (
+    DescribesWorkloads,
+    Evaluator,
+    Instance,
+    Rung,
+    SplitName,
+    baselines_on,
+    load_evaluator,
+    located,
+    rungs_of,
+    why_indifferent,
+    windows_of,
+)
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import BaselineMeasured, Event, InstancesPrepared, ReferenceMeasured, RunStarted
+from vulcan.store.events import (
+    BaselineMeasured,
+    Event,
+    InstancesPrepared,
+    ReferenceMeasured,
+    RunStarted,
+    WorkloadDescribed,
+)
 from vulcan.task import Json, Objective, Task
 
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
+
+WINDOWS = 8
+"""Number of blocks of time that a held-out instance is cut into."""
+
+MIN_INSTANCES = 4
+"""Minimum number of instances for an interval over instances; fewer are cut into blocks of time."""
 
 
 def find_objective(task: Task, name: str) -> Objective:
@@ -46,12 +71,15 @@ def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tu
 
 
 def measure_baselines(
-    evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+    evaluator: Evaluator,
+    instances: Sequence[Instance],
+    report: Callable[[str], None] = lambda _: None,
+    names: Iterable[str] | None = None,
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
-    """Return the metrics of every known policy on every instance, by policy, split and instance."""
+    """Return the metrics of every known policy, or of those named, on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        for policy in evaluator.baselines():
+        for policy in evaluator.baselines() if names is None else names:
             report(policy)
             results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
             measured[policy] = {
@@ -65,7 +93,8 @@ def baseline_events(
     objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None]
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
-    measured = measure_baselines(evaluator, instances, report)
+    kinds = baselines_on(evaluator, instances)
+    measured = measure_baselines(evaluator, instances, report, kinds)
     missing = [name for name in objective.references if name not in measured]
     if missing:
         raise UserError(f"objective {objective.name!r} compares with {missing[0]!r}, which is no baseline")
@@ -73,7 +102,7 @@ def baseline_events(
     for policy, results in measured.items():
         for (split, name), metrics in results.items():
             scorer.add_reference(policy, split, ((name, metrics),))
-    for policy, kind in evaluator.baselines().items():
+    for policy, kind in kinds.items():
         for split in SPLITS:
             metrics_of = tuple((i.name, measured[policy][split, i.name]) for i in scorer.of(split))
             if metrics_of:
@@ -83,16 +112,17 @@ def baseline_events(
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """The instances of a search, and cheaper versions of those of the split `train`."""
+    """The instances of a search, cheaper versions of those of the split `train`, and blocks of time of the others."""
 
     instances: tuple[Instance, ...]
     rungs: tuple[Rung, ...] = ()
+    windows: tuple[Instance, ...] = ()
 
     @property
     def everything(self) -> tuple[Instance, ...]:
         """Each instance once: those that an executor must prepare for."""
         cheaper = [instance for rung in self.rungs for instance in rung.instances]
-        return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper)}.values())
+        return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper, *self.windows)}.values())
 
 
 def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) -> EvaluationSet:
@@ -105,7 +135,21 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     for instance in training:
         if (reason := why_indifferent(evaluator, instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
-    return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
+    windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
+    return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)
+
+
+def held_out_windows(
+    evaluator: Evaluator, instances: Sequence[Instance]
+) -> dict[tuple[SplitName, str], tuple[Instance, ...]]:
+    """Return the blocks of time of held-out instances, by split and name, where instances are too few to compare on."""
+    found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
+    for split in SPLITS[1:]:
+        own = [instance for instance in instances if instance.split == split]
+        blocks = {(split, i.name): windows_of(evaluator, i, WINDOWS) for i in own} if len(own) < MIN_INSTANCES else {}
+        if all(blocks.values()):
+            found |= blocks
+    return found
 
 
 def reference_events(
@@ -142,7 +186,35 @@ def open_run(
         )
         store.append(*measured)
         added.extend(measured)
+    if tells_findings(config) and record.workload is None:
+        training = [instance for instance in evidence.instances if instance.split == "train"]
+        described = describe_workload(load_evaluator(task), training, report)
+        if described is not None:
+            store.append(described)
+            added.append(described)
     return tuple(added)
+
+
+def tells_findings(config: SearchConfig) -> bool:
+    """Check whether any prompt of the search has findings: the offline generator reads none."""
+    return config.feedback == "full" and not config.offline
+
+
+def describe_workload(
+    evaluator: Evaluator, training: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+) -> WorkloadDescribed | None:
+    """Return the evaluator's description of training instances; None from one that offers none.
+
+    Raises UserError for a description that breaks the contract, ValueError for an instance of another split.
+    """
+    if not isinstance(evaluator, DescribesWorkloads):
+        return None
+    report("the workload")
+    try:
+        findings = [one for i in training for one in located(evaluator.workload(i), i)]
+    except ValueError as error:
+        raise UserError(f"{type(evaluator).__name__}.workload: {error}") from error
+    return WorkloadDescribed.of(findings)
 
 
 def _plain(instance: Instance) -> dict[str, Json]:

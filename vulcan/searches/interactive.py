@@ -11,14 +11,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.documents.run import AnswerDocument, MessageDocument, QuestionDocument
+from vulcan.documents.run import AnswerDocument, BestSoFar, MessageDocument, QuestionDocument
 from vulcan.errors import UserError
 from vulcan.models import Message, Reply
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
 from vulcan.searches.reply import ParsedReply
-from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
+from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, measure_for_verdict, open_study
 from vulcan.searches.study import Study
 from vulcan.store.events import CandidateJudged, Verdict
 from vulcan.store.runs import lock_run, open_store
@@ -127,7 +127,7 @@ class InteractiveSearch:
             repair = proposal.turn < self.study.config.repairs
             return TellResult(name, "rejected", None, reading.feedback, (), None, repair, True)
         warnings = tuple(map(str, reading.policy.warnings))
-        trial = self.study.evaluation_of(proposal.number)
+        trial = self.study.evaluations.get(proposal.number)
         if trial is None:
             return TellResult(name, "duplicate", None, "", warnings, None, False, True)
         return TellResult(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, True)
@@ -142,6 +142,7 @@ class InteractiveSearch:
         if not self.finished:
             self.study.give_up()
             self.study.finish()
+            measure_for_verdict(self._path, self.study)
             self.study.close("finished")
 
 
@@ -203,7 +204,6 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Que
 
 def tell_document(conversation: InteractiveSearch, result: TellResult) -> AnswerDocument:
     """Return the verdict on a reply, and the best candidate so far, as JSON."""
-    best = conversation.study.record.ranked()[:1]
     return {
         "proposal": result.proposal,
         "verdict": result.verdict,
@@ -213,8 +213,21 @@ def tell_document(conversation: InteractiveSearch, result: TellResult) -> Answer
         "candidate": result.candidate,
         "repair": result.repair,
         "pending": result.pending,
-        "best": {"candidate": best[0].candidate, "score": best[0].score} if best else None,
+        "best": _best_so_far(conversation.study),
     }
+
+
+def _best_so_far(study: Study) -> BestSoFar | None:
+    """Return the best program with a score, including those without a number behind an open proposal."""
+    found: list[BestSoFar] = [
+        {"candidate": judged.candidate, "proposal": str(judged.proposal), "score": judged.score}
+        for judged in study.record.ranked()[:1]
+        if judged.score is not None
+    ]
+    for number, evaluation in study.evaluations.items():
+        if evaluation.score is not None:
+            found.append({"candidate": None, "proposal": str(number), "score": evaluation.score})
+    return max(found, key=lambda each: each["score"], default=None)
 
 
 def messages_document(messages: Iterable[Message]) -> list[MessageDocument]:

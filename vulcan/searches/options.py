@@ -18,6 +18,7 @@ from vulcan.errors import UserError, did_you_mean
 StrategyName = Literal["evolve", "policysmith", "best-of-n"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]
+FeedbackLevel = Literal["none", "scores", "full"]
 ExecutorName = Literal["auto", "ray", "local"]
 
 PROGRESS = ("auto", "rich", "plain", "json", "none")
@@ -195,6 +196,13 @@ class SearchOptions:
         Option("Ask for diffs instead of full programs: auto (if the model handles them), never or always."),
     ] = "auto"
     in_flight: Annotated[int, Option("Maximum proposals in flight, pending evaluation (evolve).", minimum=1)] = 8
+    feedback: Annotated[
+        FeedbackLevel,
+        Option(
+            "What prompts say of policies: none (their programs alone), scores (by instance), or full (also the "
+            "workload, the known policies, and the evaluator's findings about the policies shown, within 3,000 tokens)."
+        ),
+    ] = "full"
     repairs: Annotated[
         int,
         Option("Maximum attempts to repair a rejected program, each a further turn of the same chat.", minimum=0),

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vulcan.models.ensemble import ArmOutcome, gain_of
-from vulcan.searches.evaluation import WINDOW, StoppingContext
+from vulcan.searches.evaluation import WINDOW, MeasuredCandidate, StoppingContext
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import AdviceReceived, CandidateJudged, CandidateProposed, Event, Origin, Verdict
@@ -134,7 +134,7 @@ class VisibleHistory:
         self._waiting: deque[tuple[int, Event]] = deque()
         self._population = Population()
         self._rungs: dict[str, deque[float]] = {}
-        self._signatures: dict[str, int] = {}
+        self._signatures: dict[str, tuple[MeasuredCandidate, ...]] = {}
         self.history: list[ArmOutcome] = []
         """Outcome of each reply to a proposal completed before the latest barrier."""
         for event in store.events():
@@ -164,7 +164,7 @@ class VisibleHistory:
         known = StoppingContext(
             earlier={rung: tuple(scores) for rung, scores in self._rungs.items()},
             to_reach=best[-1].scores if len(best) == self._reach else None,
-            same_decisions=signatures.get,
+            same_decisions=lambda signature: signatures.get(signature, ()),
         )
         return self._population, known
 
@@ -173,7 +173,9 @@ class VisibleHistory:
         for rung, score in judged.rungs:
             self._rungs.setdefault(rung, deque(maxlen=WINDOW)).append(score)
         if judged.signature is not None and judged.verdict in ("scored", "stopped"):
-            self._signatures.setdefault(judged.signature, judged.candidate)
+            metrics = judged.metrics if judged.verdict == "scored" else None
+            known = MeasuredCandidate(judged.candidate, dict(judged.rungs), metrics)
+            self._signatures[judged.signature] = (*self._signatures.get(judged.signature, ()), known)
         parents = self._record.parents_of(judged.candidate)
         if judged.origin == "model":
             self._population.add_attempt(

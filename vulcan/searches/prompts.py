@@ -15,6 +15,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
 from vulcan.python_policy.check import describe_policy
+from vulcan.searches.feedback import Told
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
@@ -24,6 +25,9 @@ ADVICE_LINES = 10
 
 _MAX_INSTANCES = 12
 """Most instances to list individually; of more, the best and the worst half of this number."""
+
+
+NOTHING = Told()
 
 
 def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
@@ -77,11 +81,14 @@ class Prompts:
             "advice_lines": ADVICE_LINES,
         }
 
-    def propose(self, draft: Draft) -> str:
+    def propose(self, draft: Draft, told: Told = NOTHING) -> str:
         """Return the first message of a proposal. Raises UserError where the task's template fails."""
         with self._faults():
             return self._template(draft).render(
-                self._fixed,
+                self._fixed | {"instances": self._fixed["instances"] if told.shows_scores else ()},
+                background=told.background,
+                findings=told.policies,
+                shows_scores=told.shows_scores,
                 round=draft.round,
                 operator=draft.operator,
                 parents=draft.parents,
@@ -93,9 +100,9 @@ class Prompts:
                 heading=_heading(draft),
             )
 
-    def chat(self, draft: Draft) -> tuple[Message, ...]:
+    def chat(self, draft: Draft, told: Told = NOTHING) -> tuple[Message, ...]:
         """Return the initial chat of a proposal."""
-        return (Message("user", self.propose(draft)),)
+        return (Message("user", self.propose(draft, told)),)
 
     def repair(self, feedback: str) -> str:
         """Return the answer to a rejected reply; `feedback` has the errors, from `ParsedReply`."""

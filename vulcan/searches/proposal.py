@@ -9,7 +9,15 @@ from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.reply import ParsedReply
 from vulcan.searches.strategies import Draft
 from vulcan.store import RunRecord
-from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed, Event, Verdict
+from vulcan.store.events import (
+    AdviceReceived,
+    CallRecord,
+    CandidateJudged,
+    CandidateProposed,
+    Event,
+    PolicyExplained,
+    Verdict,
+)
 
 ADVICE = "advice"
 """Operator of a proposal that asks for lessons from the search so far instead of a program."""
@@ -61,11 +69,13 @@ class Proposal:
 class PendingProposal:
     """The state of a proposal that has no verdict yet.
 
-    `answered` is true once the open turn has its reply, `unpaid` if it has none because the budget was spent.
+    `explained` are the findings that its prompt was the first to need. `answered` is true once the open turn has its
+    reply, `unpaid` if it has none because the budget was spent.
     """
 
     proposal: Proposal
     context: StoppingContext
+    explained: tuple[PolicyExplained, ...] = ()
     replies: list[ParsedReply] = field(default_factory=list)
     evaluation: CandidateEvaluation | None = None
     repair: Proposal | None = None
@@ -83,6 +93,7 @@ class PendingProposal:
         proposal, draft = self.proposal, self.proposal.draft
         parents = tuple(m.candidate for m in draft.parents)
         events: list[Event] = [
+            *self.explained,
             CandidateProposed(
                 proposal.number,
                 draft.round,
@@ -92,7 +103,7 @@ class PendingProposal:
                 proposal.model,
                 draft.island,
                 draft.form,
-            )
+            ),
         ]
         if self.advice is not None:
             events.append(AdviceReceived(proposal.number, self.advice))

@@ -18,7 +18,15 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
+from vulcan.searches.evidence import (
+    EvaluationSet,
+    find_objective,
+    load_evaluation_set,
+    make_scorer,
+    open_run,
+    tells_findings,
+)
+from vulcan.searches.held_out import measure_held_out
 from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_model_pool
 from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
@@ -35,6 +43,7 @@ from vulcan.store.events import (
     ReferenceMeasured,
     RunStarted,
     RunStopped,
+    WorkloadDescribed,
 )
 from vulcan.store.runs import RunNotStarted
 from vulcan.task import Task
@@ -45,7 +54,7 @@ MIN_ADDRESS_SPACE = 1_200_000 << 10
 """Bytes of address space that a search needs (`ulimit -v`): with less, threads and numerical libraries do not start."""
 
 CONTROL: StrategyName = "best-of-n"
-_MEASURED = (BaselineMeasured, ReferenceMeasured)
+_MEASURED = (BaselineMeasured, ReferenceMeasured, WorkloadDescribed)
 
 
 @dataclass(frozen=True)
@@ -168,6 +177,11 @@ def run_search(
         study.close("finished")
 
 
+def measure_for_verdict(run: Path, study: Study) -> None:
+    """Measure what the verdict on a run needs, once its winner is chosen, and store it in the run's directory."""
+    measure_held_out(run, study.task, study.record, study.scorer, study.executor, study.config.limit)
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedReplies:
     """The replies of models in another run, and the reason for each missing one, by `(proposal, turn)`.
@@ -253,7 +267,12 @@ def executor_for(
 ) -> Iterator[Executor]:
     """Open an executor. Ray, where it is asked for, starts while `meanwhile` runs; a warning is logged if it fails."""
     check_address_space()
-    setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
+    setup = Setup(
+        config.task,
+        evidence.everything,
+        allow_unsandboxed=machines.allow_unsandboxed,
+        explains=tells_findings(config),
+    )
     if machines.executor == "local":
         meanwhile()
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:

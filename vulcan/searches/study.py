@@ -24,6 +24,7 @@ from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
+from vulcan.searches.feedback import Feedback
 from vulcan.searches.finalize import Finalizer, Refiner
 from vulcan.searches.model_pool import ModelPool, check_replies, choose, reply_of
 from vulcan.searches.population import VisibleHistory
@@ -87,6 +88,7 @@ class Study:
         self._listeners = tuple(listeners)
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
+        self._feedback = Feedback(task, config, self.record, scorer, executor)
         self._strategy = make_strategy(config, config.offline)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._history = VisibleHistory(self.record, store, scorer, config.finalists)
@@ -143,17 +145,19 @@ class Study:
         population, known = self._history.before(first + barrier)
         rng = random.Random(derived_seed(self.config.seed, number))
         draft = self._strategy.draft(self._drafted, population, rng)
+        model = choose(self._models_for(draft.operator), self._history.history, rng)
+        told, explained = self._feedback.about(draft, model)
         proposal = Proposal(
             number=number,
             turn=0,
             draft=draft,
-            model=choose(self._models_for(draft.operator), self._history.history, rng),
-            messages=self._prompts.chat(draft),
+            model=model,
+            messages=self._prompts.chat(draft, told),
             seed=derived_seed(self.config.seed, number),
             progress=self._drafted / max(1, self.total),
         )
         self._drafted += 1
-        self._pending[number] = PendingProposal(proposal, known)
+        self._pending[number] = PendingProposal(proposal, known, explained)
         return proposal
 
     def _models_for(self, operator: str) -> tuple[str, ...]:
@@ -220,10 +224,10 @@ class Study:
                 pending.unanswered = "nobody answered"
         self.wait_for_scores()
 
-    def evaluation_of(self, proposal: int) -> CandidateEvaluation | None:
-        """Return the evaluation of a proposal that is incomplete because an earlier one has no reply yet."""
-        pending = self._pending.get(proposal)
-        return pending.evaluation if pending else None
+    @property
+    def evaluations(self) -> dict[int, CandidateEvaluation]:
+        """The evaluation of each proposal that is incomplete, some because an earlier one has no reply yet."""
+        return {number: p.evaluation for number, p in self._pending.items() if p.evaluation is not None}
 
     def restore(self) -> None:
         """Restore the questions and replies from before this process began."""
@@ -374,6 +378,7 @@ class Study:
                 if all(pending.answered for pending in self._pending.values()):
                     self._drafted -= len(self._pending)
                     self._pending.clear()
+                    self._feedback.forget_pending()
                 break
             _, pending = self._pending.popitem(last=False)
             self.completed += 1

@@ -44,6 +44,8 @@ def decode_event(kind: str, data: str, text_of: Callable[[str], str]) -> Event:
         event = declared(**read)
     except TypeError as error:
         raise MalformedRow(f"an event {kind} without all of its fields") from error
+    except ValueError as error:
+        raise MalformedRow(f"an event {kind} with {error}") from error
     if isinstance(event, InstancesPrepared):
         _check_instances(event.instances)
         for rung in event.rungs:

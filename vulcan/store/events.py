@@ -5,11 +5,11 @@ They are appended in the order of proposals, whatever order work finished in, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
-from vulcan.evaluator import BaselineKind, SplitName
+from vulcan.evaluator import BaselineKind, InstanceFinding, SplitName
 from vulcan.task import Json
 
 Verdict = Literal[
@@ -67,6 +67,56 @@ class ReferenceMeasured:
     policy: str
     rung: str
     metrics: InstanceMetrics
+
+
+def _training_findings(findings: Iterable[Mapping[str, Json]]) -> tuple[InstanceFinding, ...]:
+    """Read findings as stored. Raises ValueError for malformed ones, and for any of held-out data."""
+    read = tuple(map(InstanceFinding.from_json, findings))
+    for one in read:
+        if one.split != "train":
+            raise ValueError(f"a finding of {one.instance} ({one.split}), which no prompt may show")
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadDescribed:
+    """The evaluator's findings about the training instances, for prompts (`InstanceFinding.to_json`)."""
+
+    findings: tuple[dict[str, Json], ...]
+
+    def __post_init__(self) -> None:
+        _training_findings(self.findings)
+
+    @classmethod
+    def of(cls, findings: Iterable[InstanceFinding]) -> Self:
+        return cls(tuple(one.to_json() for one in findings))
+
+    @property
+    def located(self) -> tuple[InstanceFinding, ...]:
+        return _training_findings(self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyExplained:
+    """The evaluator's findings about a candidate on the training instances, for the prompts that show it.
+
+    `problem` says why there are none. The event precedes that of the first proposal whose prompt has them.
+    """
+
+    candidate: int
+    findings: tuple[dict[str, Json], ...]
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        _training_findings(self.findings)
+
+    @classmethod
+    def of(cls, candidate: int, findings: Iterable[InstanceFinding], problem: str = "") -> Self:
+        return cls(candidate, tuple(one.to_json() for one in findings), problem)
+
+    @property
+    def located(self) -> tuple[InstanceFinding, ...]:
+        return _training_findings(self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +230,8 @@ Event = (
     | InstancesPrepared
     | BaselineMeasured
     | ReferenceMeasured
+    | WorkloadDescribed
+    | PolicyExplained
     | CandidateProposed
     | AdviceReceived
     | CandidateJudged
@@ -195,6 +247,8 @@ EVENTS: Mapping[str, type[Event]] = {
     "Prepared": InstancesPrepared,
     "BaselineMeasured": BaselineMeasured,
     "ReferenceMeasured": ReferenceMeasured,
+    "Described": WorkloadDescribed,
+    "Explained": PolicyExplained,
     "Proposed": CandidateProposed,
     "Advised": AdviceReceived,
     "Judged": CandidateJudged,

@@ -18,10 +18,12 @@ from vulcan.store.events import (
     Event,
     FinalistScored,
     InstancesPrepared,
+    PolicyExplained,
     ReferenceMeasured,
     RunStarted,
     RunStopped,
     WinnerChosen,
+    WorkloadDescribed,
 )
 
 _WITHOUT_SCORING = ("duplicate", "rejected", "no-reply")
@@ -37,6 +39,8 @@ class RunRecord:
     rungs: tuple[Rung, ...] = ()
     references: dict[tuple[str, str], ReferenceMeasured] = field(default_factory=dict)
     baselines: dict[tuple[str, SplitName], BaselineMeasured] = field(default_factory=dict)
+    workload: WorkloadDescribed | None = None
+    explained: dict[int, PolicyExplained] = field(default_factory=dict)
     proposals: dict[int, CandidateProposed] = field(default_factory=dict)
     candidates: dict[int, CandidateJudged] = field(default_factory=dict)
     advice: dict[int, str] = field(default_factory=dict)
@@ -66,6 +70,10 @@ class RunRecord:
                 self.references[policy, rung] = event
             case BaselineMeasured(policy, _, split):
                 self.baselines[policy, split] = event
+            case WorkloadDescribed():
+                self.workload = event
+            case PolicyExplained(candidate):
+                self.explained[candidate] = event
             case CandidateProposed(proposal):
                 self.proposals[proposal] = event
             case CandidateJudged(candidate):

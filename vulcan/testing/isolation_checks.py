@@ -16,7 +16,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vulcan.anvil import check
-from vulcan.evaluator import Instance, load_evaluator
+from vulcan.evaluator import (
+    DescribesWorkloads,
+    EvaluatorFinding,
+    Instance,
+    InstanceFinding,
+    OffersFindings,
+    load_evaluator,
+    located,
+)
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
@@ -67,6 +75,46 @@ def main(answer: Path) -> None:
         for name, source in wanted["sources"].items()
     }
     answer.write_text(json.dumps(found), encoding="utf-8")
+
+
+def findings(subject: Subject) -> str:
+    """Check that findings, if offered, are within bounds, come out of the sandbox, and are the same again."""
+    evaluator, instances = subject.evaluator, subject.searched[:1]
+    if isinstance(evaluator, DescribesWorkloads):
+        for instance in instances:
+            described = [
+                _located(subject, "workload", subject.calling("workload", evaluator.workload, instance), instance)
+                for _ in range(2)
+            ]
+            _check_same("workload", *described)
+    if not isinstance(evaluator, OffersFindings):
+        return "described workloads" if isinstance(evaluator, DescribesWorkloads) else "not offered"
+    source = next(iter(subject.sources.values()))
+    outcomes = subject.jailed([source, source], instances, explain=True)
+    for outcome in outcomes:
+        if outcome.status != "scored":
+            raise CheckFailed(
+                f"`findings` in the sandbox: {outcome.status}: {outcome.message}",
+                "return Statement, SmallTable or Series within their bounds, and load files in `prepare`",
+            )
+    _check_same("findings", outcomes[0].findings, outcomes[1].findings)
+    return f"{len(outcomes[0].findings)} findings"
+
+
+def _located(
+    subject: Subject, method: str, found: Sequence[EvaluatorFinding], instance: Instance
+) -> tuple[InstanceFinding, ...]:
+    try:
+        return located(found, instance)
+    except ValueError as error:
+        raise CheckFailed(
+            f"{subject.task.evaluator}: {method}: {error}", "return Statement, SmallTable or Series within their bounds"
+        ) from None
+
+
+def _check_same(method: str, first: tuple[InstanceFinding, ...], second: tuple[InstanceFinding, ...]) -> None:
+    if first != second:
+        raise CheckFailed(f"`{method}` gives two results of the same", "seed whatever is drawn, and keep no state")
 
 
 if __name__ == "__main__":

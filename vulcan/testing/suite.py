@@ -38,6 +38,7 @@ _COMMANDS_OWN = {
     "help",
     "output",
     "policy",
+    "other",
     "property",
 }
 """Options of the commands that also take a task's options."""
@@ -201,6 +202,7 @@ CHECKS: tuple[Check, ...] = (
         (*_MEASURED, "deterministic"),
     ),
     Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),
+    Check("findings", "what its evaluator says of a policy is within bounds", isolation_checks.findings, _MEASURED),
 )
 """All conformance checks, in the order in which they run."""
 

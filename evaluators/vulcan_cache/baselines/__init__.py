@@ -22,7 +22,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from vulcan.evaluator import BaselineKind
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 class Kernel(Protocol):
-    """A simulation of one policy on one trace: returns (misses, missed bytes, bypassed requests)."""
+    """A simulation of one policy on one trace: returns (misses, missed bytes, bypassed requests).
+
+    `missed`, of shape (requests,), is set to 1 at every miss.
+    """
 
     def __call__(
         self,
@@ -42,6 +45,7 @@ class Kernel(Protocol):
         object_count: int,
         capacity: int,
         measure_from: int,
+        missed: NDArray[np.uint8] | None = None,
     ) -> tuple[int, int, int]: ...
 
 
@@ -63,7 +67,27 @@ class CacheBaseline:
 
     def kernel(self) -> Kernel:
         """Return the policy's native kernel; the first call in a process compiles it or loads it from disk."""
-        return cast(Kernel, importlib.import_module(f"{__name__}.{self.module}").simulate)
+        import numpy as np
+
+        simulate = importlib.import_module(f"{__name__}.{self.module}").simulate
+        unrecorded = np.empty(0, np.uint8)
+
+        def run(
+            objects: NDArray[np.uint32],
+            sizes: NDArray[np.uint32],
+            next_access: NDArray[np.int64],
+            object_count: int,
+            capacity: int,
+            measure_from: int,
+            missed: NDArray[np.uint8] | None = None,
+        ) -> tuple[int, int, int]:
+            record = unrecorded if missed is None else missed
+            counts: tuple[int, int, int] = simulate(
+                objects, sizes, next_access, object_count, capacity, measure_from, record
+            )
+            return counts
+
+        return run
 
 
 _ALL = (
@@ -81,6 +105,21 @@ _ALL = (
     CacheBaseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
     CacheBaseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
     CacheBaseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
+    CacheBaseline(
+        "s3-fifo-refusing",
+        "baseline",
+        "S3-FIFO in libCacheSim: refuses more than its small queue holds",
+        "s3_fifo_refusing",
+    ),
+    CacheBaseline(
+        "lirs-refusing",
+        "baseline",
+        "LIRS in libCacheSim: refuses more than its share of HIR objects holds",
+        "lirs_refusing",
+    ),
+    CacheBaseline(
+        "w-tinylfu-refusing", "baseline", "W-TinyLFU that refuses more than its window holds", "w_tinylfu_refusing"
+    ),
     CacheBaseline("belady", "bound", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
     CacheBaseline(
         "belady-size-sampled",
@@ -89,6 +128,9 @@ _ALL = (
         "belady_size_sampled",
     ),
 )
+
+REFUSING = tuple(baseline.name for baseline in _ALL if baseline.name.endswith("-refusing"))
+"""Published variants that differ from the policy of the same name where sizes do, and are mostly stronger there."""
 
 BASELINES: Mapping[str, CacheBaseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
 """Every known policy by name, in the order in which they are shown."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, T1, T2, B1, B2 = 0, 1, 2, 3, 4
 
@@ -31,7 +31,7 @@ def _move(links, queue, obj, source, target, place, used, kept_size):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 5)
     queue = object_count  # list k has the sentinel queue + k; number 0 stays empty
@@ -47,6 +47,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             _move(links, queue, obj, found, T2, place, used, kept_size)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size

@@ -8,7 +8,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 ABSENT = -1
 
@@ -20,7 +20,7 @@ def _key(upcoming):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     entries, places = empty_heap(object_count)
     residents = 0
@@ -33,6 +33,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             change(entries, places, residents, obj, _key(next_access[now]), now)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size

@@ -3,13 +3,13 @@
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 ABSENT = -1
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 1)
     queue = object_count
@@ -21,6 +21,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
         if resident_size[obj] != ABSENT:
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size

@@ -14,7 +14,7 @@ import numpy as np
 from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
 from vulcan_cache.baselines._random_numbers import random_share
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, RESIDENT, LRU_GHOST, LFU_GHOST = 0, 1, 2, 3
 LEARNING_RATE = 0.45
@@ -23,7 +23,7 @@ MIN_WEIGHT = 0.01
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 4)  # list RESIDENT, LRU_GHOST or LFU_GHOST has the sentinel queue + its number
     queue = object_count
@@ -46,6 +46,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             change(entries, places, residents, obj, np.float64(frequency[obj]), now)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size

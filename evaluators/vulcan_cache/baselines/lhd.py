@@ -13,7 +13,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._random_numbers import random_below
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 ABSENT = -1
 NOT_CHOSEN = -1
@@ -55,7 +55,7 @@ def _learn(hits, evictions, densities):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     residents = np.empty(object_count, np.uint32)
     slots = np.empty(object_count, np.uint32)
@@ -88,6 +88,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
                 explorer_budget += size
         else:
             size = np.int64(sizes[now])
+            note_missed(missed, now)
             if now >= measure_from:
                 misses += 1
                 missed_bytes += size

@@ -14,7 +14,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 RESIDENT, LIR, STACKED = 1, 2, 4
 IN_CACHE, IN_LIR_SET, IN_STACK = 0, 1, 2
@@ -64,9 +64,9 @@ def _evict(stack, queues, bottom, ghosts, state, kept_size, totals):
         push_newest(queues, ghosts, obj)
 
 
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
-    """See `vulcan_cache.baselines.Kernel`."""
+@allocating_helper
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
+    """Run the policy; an object larger than `largest` is never admitted."""
     stack = empty_lists(object_count, 1)
     queues = empty_lists(object_count, 2)
     bottom, ghosts = (
@@ -90,11 +90,12 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             unlink(queues, obj)
         else:
             size = np.int64(sizes[now])
+            note_missed(missed, now)
             if now >= measure_from:
                 misses += 1
                 missed_bytes += size
-            if size > capacity:
-                bypassed += now >= measure_from
+            if size > largest:
+                bypassed += now >= measure_from and size > capacity
                 continue
             while totals[IN_CACHE] + size > capacity:
                 _evict(stack, queues, bottom, ghosts, state, kept_size, totals)
@@ -118,3 +119,9 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
         while totals[IN_STACK] > 2 * capacity and oldest(queues, ghosts) != ghosts:
             _leave_stack(stack, queues, state, kept_size, totals, oldest(queues, ghosts))
     return misses, missed_bytes, bypassed
+
+
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
+    """See `vulcan_cache.baselines.Kernel`."""
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

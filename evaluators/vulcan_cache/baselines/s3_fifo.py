@@ -9,17 +9,18 @@ An object larger than the small queue is admitted like any other, as in the pape
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, SMALL, MAIN, GHOST = 0, 1, 2, 3
 PROMOTED_FROM = 2
 MAX_COUNTED = 3
 
 
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
-    """See `vulcan_cache.baselines.Kernel`."""
+@allocating_helper
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
+    """Run the policy; an object larger than `largest` is never admitted."""
     links = empty_lists(object_count, 3)
     small, main, ghosts = object_count, object_count + 1, object_count + 2
     place = np.zeros(object_count, np.uint8)
@@ -37,6 +38,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             frequency[obj] = min(frequency[obj] + 1, MAX_COUNTED)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size
@@ -45,8 +47,8 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             unlink(links, obj)
             ghost_used -= kept_size[obj]
             place[obj] = NOWHERE
-        if size > capacity:
-            bypassed += now >= measure_from
+        if size > largest:
+            bypassed += now >= measure_from and size > capacity
             continue
         while small_used + main_used + size > capacity:
             filling = False
@@ -96,3 +98,9 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             place[obj] = SMALL
             small_used += size
     return misses, missed_bytes, bypassed
+
+
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
+    """See `vulcan_cache.baselines.Kernel`."""
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

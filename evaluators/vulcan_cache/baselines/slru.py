@@ -9,14 +9,14 @@ leave of the capacity. An object larger than a segment stays in the lowest one.
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 ABSENT = -1
 SEGMENTS = 4
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, SEGMENTS)
     segment_of = np.zeros(object_count, np.uint8)
@@ -46,6 +46,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
                 segment -= 1
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size

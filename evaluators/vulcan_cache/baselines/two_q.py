@@ -7,13 +7,13 @@ paper's sizes: A1in a quarter of the capacity, A1out half of it. Am holds at mos
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, IN, MAIN, OUT = 0, 1, 2, 3
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 3)
     a1in, am, a1out = object_count, object_count + 1, object_count + 2
@@ -32,6 +32,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             move_to_newest(links, am, obj)
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size

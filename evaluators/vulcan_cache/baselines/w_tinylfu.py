@@ -13,7 +13,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel, note_missed
 
 NOWHERE, WINDOW, PROBATION, PROTECTED = 0, 1, 2, 3
 MAX_COUNTED = 15
@@ -26,9 +26,9 @@ def _frequency(counts, halved_at, halvings, obj):
     return np.int64(counts[obj]) >> min(halvings - halved_at[obj], 8)
 
 
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
-    """See `vulcan_cache.baselines.Kernel`."""
+@allocating_helper
+def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
+    """Run the policy; an object larger than `largest` is never admitted."""
     links = empty_lists(object_count, 4)  # list WINDOW, PROBATION or PROTECTED has the sentinel queue + its number
     queue = object_count
     place = np.zeros(object_count, np.uint8)
@@ -64,11 +64,12 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
                 used[PROBATION] += resident_size[demoted]
             continue
         size = np.int64(sizes[now])
+        note_missed(missed, now)
         if now >= measure_from:
             misses += 1
             missed_bytes += size
-        if size > capacity:
-            bypassed += now >= measure_from
+        if size > largest:
+            bypassed += now >= measure_from and size > capacity
             continue
         push_newest(links, queue + WINDOW, obj)
         place[obj] = WINDOW
@@ -101,3 +102,9 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
                 residents -= 1
         most_residents = max(most_residents, residents)
     return misses, missed_bytes, bypassed
+
+
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
+    """See `vulcan_cache.baselines.Kernel`."""
+    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event
-from vulcan.kernel_support import allocating_kernel, helper, kernel, types
+from vulcan.kernel_support import allocating_helper, allocating_kernel, helper, kernel, types
 from vulcan_cache.kernels.intrinsics import prefetch
 
 U = np.uint64
@@ -48,7 +48,14 @@ _RUN = (
     types.uint64,  # statistics an object
     types.int64,  # capacity, bytes
     types.int64,  # measure from
+    HALF_WORDS,  # history: empty, or of shape (requests,) and zeroed (`note_miss`, `note_eviction`)
 )
+
+HIT, ADMITTED, REFUSED = 0, 1, 2
+"""Outcomes of a request in a history: refused objects are those larger than the cache too."""
+
+OUTCOME_BITS = 2
+"""Low bits of a history that hold the outcome of a request; the others hold the request at which the object left."""
 
 
 def policy_kernel(addresses, *own):
@@ -64,6 +71,7 @@ baseline_kernel = allocating_kernel(
         types.int64,
         types.int64,
         types.int64,
+        types.Array(types.uint8, 1, "C"),
     )
 )
 """Decorator of a baseline's `simulate`."""
@@ -73,6 +81,27 @@ baseline_kernel = allocating_kernel(
 def with_one_more(evicted, victim):
     """Return the hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
     return evicted * U(6364136223846793005) + victim + U(1)
+
+
+@helper
+def note_miss(history, request, is_admitted):
+    """Record a miss in the history, if one is kept."""
+    if request < U(history.shape[0]):
+        history[request] = np.uint32(ADMITTED) if is_admitted else np.uint32(REFUSED)
+
+
+@helper
+def note_eviction(history, last_access, request):
+    """Record at an object's last request that it left at a later one; only where times are indices of requests."""
+    if history.shape[0]:
+        history[U(np.int64(last_access))] |= np.uint32(request << U(OUTCOME_BITS))
+
+
+@allocating_helper
+def note_missed(missed, request):
+    """Record a miss of a baseline, if they are recorded."""
+    if request < missed.shape[0]:
+        missed[request] = 1
 
 
 @helper

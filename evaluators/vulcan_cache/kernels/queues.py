@@ -20,6 +20,8 @@ from vulcan_cache.kernels.common import (
     HALF_WORDS,
     U,
     fetch_object,
+    note_eviction,
+    note_miss,
     policy_kernel,
     tell,
     time_of,
@@ -227,6 +229,7 @@ def queues(
     width,
     capacity,
     measure_from,
+    history,
     is_fixed,
     tails,
     shows_at_hits,
@@ -329,6 +332,7 @@ def queues(
                             globals_, records, statistics, width, links, lists, count, key, U(_FIRST_LIST),
                             known + 1.0, now, shares[0], weight, on_forget,
                         )  # fmt: skip
+            note_miss(history, r, needed > 0.0)
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
@@ -358,6 +362,7 @@ def queues(
                             known + 1.0, now, shares[0], weight, on_forget,
                         )  # fmt: skip
                     bypassed += r >= U(measure_from)
+                    note_miss(history, r, False)
                     needed = 0.0
                     break
                 if chosen > QUEUES and globals_[U(GHOSTS_IN - QUEUES) + U(chosen)] > 0.0:
@@ -406,6 +411,7 @@ def queues(
                 globals_[EVICTIONS] += weight
                 residents -= 1
                 evicted = with_one_more(evicted, victim)
+                note_eviction(history, records[place | U(LAST_ACCESS)], r)
                 records[place | U(QUEUE)] = 0.0
                 if goes != _FORGET and number != _NO_LIST:
                     _remember(

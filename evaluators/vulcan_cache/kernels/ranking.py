@@ -19,6 +19,8 @@ from vulcan_cache.kernels.common import (
     WORDS,
     U,
     fetch_object,
+    note_eviction,
+    note_miss,
     policy_kernel,
     tell,
     time_of,
@@ -204,6 +206,7 @@ def heap(
     width,
     capacity,
     measure_from,
+    history,
     positions,
     draws,
     seed,
@@ -260,6 +263,7 @@ def heap(
                 else:
                     _show_no_victim(globals_)
                 is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+            note_miss(history, r, is_let_in)
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
@@ -272,6 +276,7 @@ def heap(
                     victim = object_in(nodes[ROOT_ENTRY])
                     evictions += weight
                     evicted = with_one_more(evicted, victim)
+                    note_eviction(history, records[(victim << U(3)) | U(LAST_ACCESS)], r)
                     if handles:
                         tell(on_evict, globals_, records, statistics, width, victim)
                     priority = records[(victim << U(3)) | U(OWN)]
@@ -315,6 +320,7 @@ def sample(
     width,
     capacity,
     measure_from,
+    history,
     positions,
     draws,
     seed,
@@ -398,6 +404,7 @@ def sample(
                 if is_let_in:
                     evictions += weight
                     evicted = with_one_more(evicted, victim)
+                    note_eviction(history, records[(victim << U(3)) | U(LAST_ACCESS)], r)
                     if handles:
                         tell(on_evict, globals_, records, statistics, width, victim)
                     _left(leave, globals_, records, statistics, width, victim, evictions, now, least, weight)
@@ -405,6 +412,7 @@ def sample(
                     moved = places[n]
                     places[chosen] = moved
                     positions[(U(moved) << U(3)) | U(OWN)] = np.int64(chosen)
+            note_miss(history, r, is_let_in)
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]

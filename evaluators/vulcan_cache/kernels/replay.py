@@ -8,7 +8,7 @@ Hits, misses and what is in the cache are known here alone; a decision that cann
 import numpy as np
 
 from vulcan.kernel_support import allocating_kernel, types
-from vulcan_cache.kernels.common import COLUMN_U32
+from vulcan_cache.kernels.common import ADMITTED, COLUMN_U32, HALF_WORDS, OUTCOME_BITS, REFUSED
 
 ABSENT = -1
 
@@ -29,14 +29,18 @@ _PRIME = 1099511628211  # of the hash FNV-1a
 _I64 = types.int64
 
 
-@allocating_kernel(_I64(COLUMN_U32, COLUMN_U32, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS))
-def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, state, rows, answers):
+@allocating_kernel(
+    _I64(COLUMN_U32, COLUMN_U32, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS, HALF_WORDS)
+)
+def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, state, rows, answers, history):
     """Go on to request `stop`, taking the answers as decisions are due, or to the first decision beyond the answers.
 
     Returns how many rows are filled, a decision that is due being the last. `hooks` is the sum of `1 << kind` of the
     kinds of rows that are wanted; with that of ADMIT admission is decided too. `resident_size` is per object, ABSENT
-    where it is not in the cache.
+    where it is not in the cache. `history` is empty, or zeros of shape (requests + objects,): the outcome of each
+    request and the departure of its object, as in `kernels.common`, then the last request of each resident.
     """
+    keeps, last = history.shape[0] > 0, objects.shape[0]
     position, due, used = state[POSITION], state[DUE], state[USED]
     filled = taken = 0
     while position < stop:
@@ -45,6 +49,8 @@ def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, 
             if filled == rows.shape[0]:
                 break
             if resident_size[obj] != ABSENT:
+                if keeps:
+                    history[last + obj] = position
                 if hooks & (1 << ON_HIT):
                     rows[filled, 0], rows[filled, 1], rows[filled, 2], rows[filled, 3] = ON_HIT, obj, size, position
                     filled += 1
@@ -53,6 +59,8 @@ def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, 
             if position >= measure_from:
                 state[MISSES] += 1
                 state[MISSED_BYTES] += size
+            if keeps:
+                history[position] = REFUSED
             if size > capacity:
                 state[BYPASSED] += position >= measure_from
                 position += 1
@@ -79,6 +87,8 @@ def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, 
             taken += 1
             used -= resident_size[victim]
             resident_size[victim] = ABSENT
+            if keeps:
+                history[history[last + victim]] |= np.uint32(position << OUTCOME_BITS)
             state[RESIDENTS] -= 1
             state[DIGEST] = (state[DIGEST] ^ (victim + 2)) * _PRIME
         if due == NOT_THERE:
@@ -89,6 +99,9 @@ def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, 
             break
         resident_size[obj] = size
         used += size
+        if keeps:
+            history[position] = ADMITTED
+            history[last + obj] = position
         state[RESIDENTS] += 1
         if hooks & (1 << ON_MISS):
             rows[filled, 0], rows[filled, 1], rows[filled, 2], rows[filled, 3] = ON_MISS, obj, size, position

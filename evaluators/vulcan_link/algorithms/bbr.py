@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from vulcan.kernel_support import function
+from vulcan_link import flow_state
 from vulcan_link.flow_state import (
     ACKED,
     CWND,
@@ -205,6 +206,7 @@ def begin(flow):
     for slot in range(OWN, STATE_SEEN + 1):
         flow[slot] = 0.0
     flow[MODE] = STARTUP
+    flow[MIN_RTT] = flow[flow_state.MIN_RTT]  # the handshake's, where there is one
     flow[MIN_RTT_TIME] = flow[NOW]
     flow[EXTRA_EPOCH] = flow[NOW]
     flow[PACING_GAIN] = flow[WINDOW_GAIN] = HIGH_GAIN

@@ -1,7 +1,8 @@
 """BDP oracle: the window is what the link can carry in the round trip that begins as a packet reaches it.
 
-A bound rather than an algorithm: it sees the future of the link's rate and the path's delay, so that it keeps the link
-busy with an almost empty queue. It knows nothing of other flows. Packets are not paced; its queue is that of bursts.
+An oracle rather than an algorithm, and not a proven bound: it sees the future of the link's rate and the path's delay,
+so that it keeps the link busy with a short queue where nothing is shared and nothing stops. It knows nothing of other
+flows, pays for outages as others do, and does not pace: its queue is that of bursts. Policies may beat it.
 """
 
 # mypy: ignore-errors

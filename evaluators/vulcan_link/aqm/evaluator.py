@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, cast
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.registry import find_task
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
-from vulcan_link.simulate import simulate
+from vulcan_link.simulate import jain, simulate
 from vulcan_traces.links import LinkTrace, cut_link, load_link
 
 # Default workloads, used where no link is named: generated, so that no file is needed.
@@ -57,12 +61,24 @@ QUEUE_WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
 }
 
 
-BASELINES = ("drop_tail", "red", "codel", "pie")
+BASELINES = ("drop_tail", "short_buffer", "red", "codel", "pie", "cobalt", "fq_codel")
+SHORT_BUFFER_MS = 10.0
+"""Of the baseline that only has a smaller queue."""
+SHORT_PACKETS, BURST_PACKETS, BURST_EVERY = 10, 40, 4
+"""A short flow is an initial window; every so many is a burst."""
+MAX_SHORT_SHARE = 0.1
+"""Share of the link that short flows offer at most."""
+MAX_SHORT_FLOWS = 50
 ALGORITHMS = ("cubic", "reno", "cubic-reno")
 WARM_UP_S = 2.0
 """Not measured, while flows begin."""
 
-_MIN_PACKETS = 50
+_OLD_MIN_PACKETS = 50
+"""Least queue of runs that were started before `short_flows` was a setting."""
+_AT_ONCE_S = 1e-6
+"""A short flow sends its initial window and nothing but what is lost of it."""
+_TO_END_S = 1.5
+"""Time that a short flow is given to end."""
 _SHORT, _PROBED = 0.3, 3.0
 """The share of the time on the first rung, and the seconds that tell policies apart."""
 
@@ -77,6 +93,7 @@ class QueueManagementEvaluator:
         self._links: dict[str, LinkTrace] = {}
         self._parts: dict[tuple[str, float, float], LinkTrace] = {}
         self._probes: tuple[Instance, ...] | None = None
+        self._known: Policy | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -89,6 +106,10 @@ class QueueManagementEvaluator:
             raise UserError(f"buffer {s['buffer_ms']} ms: must be from 1 to 10000")
         rest: dict[str, Json] = {name: s[name] for name in ("duration_s", "buffer_ms", "ecn", "draws")}
         rest["ecn"] = bool(rest["ecn"])
+        if "short_flows" in s:
+            if not 0 <= s["short_flows"] <= MAX_SHORT_FLOWS:
+                raise UserError(f"short flows {s['short_flows']} a second: must be from 0 to {MAX_SHORT_FLOWS}")
+            rest["short_flows"] = s["short_flows"]
         if not s["link"]:
             return [
                 Instance(
@@ -140,7 +161,7 @@ class QueueManagementEvaluator:
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
-        return metrics_of(self._run(instance, policy))
+        return metrics_of(self._run(instance, policy), cast(int, instance.parameters["flows"]))
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: what the policy asks for in the first seconds."""
@@ -165,18 +186,28 @@ class QueueManagementEvaluator:
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`."""
-        return metrics_of(self._run(instance, name))
+        return metrics_of(self._run(instance, name), cast(int, instance.parameters["flows"]))
 
     def _run(self, instance: Instance, who: Policy | str) -> LinkResult:
         p = cast(dict[str, Any], instance.parameters)
         manager = None
+        if who == "cobalt":
+            who = self._cobalt()
         if not isinstance(who, str):
             manager = QueueManager("policy", who, seed=p["draws"])
         elif who == "red":
             manager = QueueManager("red", seed=p["draws"], target_ms=5.0)
         elif who == "pie":
             manager = QueueManager("pie", seed=p["draws"])
-        return simulate(scenario_of(p, self._part(instance), codel=who == "codel"), manager=manager)
+        return simulate(
+            scenario_of(p, self._part(instance), who if isinstance(who, str) else "policy"), manager=manager
+        )
+
+    def _cobalt(self) -> Policy:
+        if self._known is None:
+            task = find_task("active_queue_management")
+            self._known = check(task.seed_policies(state=True)["cobalt"], task)
+        return self._known
 
     def _link(self, spec: str) -> LinkTrace:
         if spec not in self._links:
@@ -193,23 +224,34 @@ class QueueManagementEvaluator:
         return self._parts[key]
 
 
-def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenario:
-    """Return the instance's scenario: flows begin in the first second; every other one rests in the third quarter."""
-    duration = p["duration_s"]
+def scenario_of(p: Mapping[str, Any], link: LinkTrace, who: str) -> Scenario:
+    """Return the instance's scenario: flows begin in the first second; every other one rests in the third quarter.
+
+    The first flows are the long ones, two entries for each that rests, and the others the short ones.
+    """
+    duration, packets = p["duration_s"], _packets(link, p["buffer_ms"])
     kinds = p["algorithm"].split("-")
+    how: dict[str, Any] = {"delay_ms": p["delay_ms"], "ecn": p["ecn"]}
     flows = []
     for i in range(p["flows"]):
-        how: dict[str, Any] = {"delay_ms": p["delay_ms"], "ecn": p["ecn"]}
         start, kind = i / p["flows"], kinds[i % len(kinds)]
         if i % 2 == 0:
             flows.append(Flow(kind, start_s=start, **how))
         else:
             flows.append(Flow(kind, start_s=start, stop_s=max(0.5 * duration, start + 0.1), **how))
             flows.append(Flow(kind, start_s=max(0.75 * duration, start + 0.2), **how))
-    packets = max(_MIN_PACKETS, round(link.mean_rate * p["buffer_ms"] / 1e3 / 8 / 1500))
+    if "short_flows" in p:
+        for start, size in short_flows(p["short_flows"], link, duration):
+            how["initial_window"] = size
+            flows.append(Flow(kinds[0], start_s=start, stop_s=start + _AT_ONCE_S, **how))
+    else:
+        packets = max(_OLD_MIN_PACKETS, packets)
+    if who == "short_buffer":
+        packets = min(packets, _packets(link, SHORT_BUFFER_MS))
+    kind = who if who in ("codel", "fq_codel") else "droptail"
     return Scenario(
         link=link,
-        queue=Queue(kind="codel" if codel else "droptail", packets=packets, ecn=p["ecn"]),
+        queue=Queue(kind=cast(Any, kind), packets=packets, ecn=p["ecn"]),
         flows=tuple(flows),
         duration_s=duration,
         measure_from_s=min(WARM_UP_S, duration / 2),
@@ -217,17 +259,53 @@ def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenar
     )
 
 
-def metrics_of(result: LinkResult) -> Metrics:
-    """Return the metrics of the measured time: `loss` and `marked` are shares of the arrivals at the queue."""
+def _packets(link: LinkTrace, ms: float) -> int:
+    """Return how many packets the link carries in that time on average, at least one."""
+    return max(1, round(link.mean_rate * ms / 1e3 / 8 / 1500))
+
+
+def short_flows(rate: float, link: LinkTrace, duration: float) -> list[tuple[float, int]]:
+    """Return the start and the packets of each: a Poisson process of so many a second, the same for every policy.
+
+    They start in the measured time, not too late to end in it. A slow link has fewer, see `MAX_SHORT_SHARE`.
+    """
+    mean_bits = 12e3 * (SHORT_PACKETS * (BURST_EVERY - 1) + BURST_PACKETS) / BURST_EVERY
+    rate = min(rate, MAX_SHORT_SHARE * link.mean_rate / mean_bits)
+    found: list[tuple[float, int]] = []
+    if rate <= 0:
+        return found
+    draws = random.Random(1)
+    at = min(WARM_UP_S, duration / 2) + draws.expovariate(rate)
+    while at < duration - min(_TO_END_S, 0.15 * duration):
+        found.append((at, BURST_PACKETS if len(found) % BURST_EVERY == BURST_EVERY - 1 else SHORT_PACKETS))
+        at += draws.expovariate(rate)
+    return found
+
+
+def metrics_of(result: LinkResult, flows: int) -> Metrics:
+    """Return the metrics of the measured time, `flows` of whose flows are long.
+
+    `loss` and `marked` are shares of the arrivals at the queue, `goodput` is the share of the link that carried payload
+    for the first time, `fairness` Jain's index of the long flows. `completion_ms` and `completion_p95_ms` are of the
+    short flows, from start to last packet; one that is not complete counts as if it were at the end. `short_loss` is
+    the share of their packets that was dropped.
+    """
     arrived = max(result.sent - result.lost, 1)
+    long, short = result.flows[: flows + flows // 2], result.flows[flows + flows // 2 :]
+    took = sorted(min(flow.completion_ms, _TO_END_S * 1e3) for flow in short)
+    sent = sum(flow.sent for flow in short)
     return {
         "utilisation": result.utilisation,
         "delay_mean_ms": result.queueing_delay_avg_ms,
         "delay_p95_ms": result.queueing_delay_p95_ms,
         "loss": result.drop_share,
         "marked": result.marked / arrived,
-        "fairness": result.jain,
+        "fairness": jain([flow.goodput_bps for flow in long]),
         "goodput_mbps": result.goodput_bps / 1e6,
+        "goodput": result.goodput_bps / result.capacity_bps if result.capacity_bps else 0.0,
+        "completion_ms": fmean(took) if took else 0.0,
+        "completion_p95_ms": took[math.ceil(0.95 * len(took)) - 1] if took else 0.0,
+        "short_loss": sum(flow.dropped for flow in short) / sent if sent else 0.0,
     }
 
 

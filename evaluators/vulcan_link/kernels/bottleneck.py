@@ -41,6 +41,7 @@ from vulcan_link.engine_state import (
     TARGET,
     WAITING_BYTES,
 )
+from vulcan_link.kernels import fair_queue
 
 # Call of the bottleneck's queue manager by its address, so that the kernel is compiled once for all of them.
 
@@ -129,11 +130,47 @@ def transmitted_at(link, times, rates, period, now, size):
 
 
 @helper
+def fill(link, row, now, flow, sequence, sent_at, mark, size):
+    row[Q_FLOW] = flow
+    row[m.Q_SEQUENCE] = sequence
+    row[Q_TIME] = now
+    row[m.Q_SENT_AT] = sent_at
+    row[Q_MARK] = mark
+    row[Q_BYTES] = size
+    link[TAIL] += 1
+    link[WAITING_BYTES] += size
+
+
+@helper
+def admit_fairly(link, queue, settings, own, now, flow, sequence, sent_at, size, idle):
+    """Queue a packet with its flow's, and drop the first of the flow that holds most while the queue is too full."""
+    flows = own.shape[0]
+    if link[m.SERIAL] == 0 and link[TAIL] == 0:
+        fair_queue.begin(link, flows)
+    at = fair_queue.push(link, flow, flows, size)
+    fill(link, queue[at], now, flow, sequence, sent_at, 0, size)
+    leaving = 1 if idle else 0  # all that waits at an idle link has come with this packet, and one is about to leave
+    while link[TAIL] - link[HEAD] > settings[LIMIT_PACKETS] + leaving or (
+        link[WAITING_BYTES] - leaving * size > settings[LIMIT_BYTES] and link[TAIL] - link[HEAD] > leaving
+    ):
+        fat = fair_queue.fattest(link, flows)
+        first = queue[fair_queue.first(link, fat)]
+        fair_queue.pop(link, fat, flows, first[Q_BYTES])
+        link[HEAD] += 1
+        link[WAITING_BYTES] -= first[Q_BYTES]
+        own[fat, DROPPED] += 1
+        own[fat, OUTSTANDING] -= 1
+    return True
+
+
+@helper
 def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
     """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
     waiting = count = link[TAIL] - link[HEAD]
     kept = link[WAITING_BYTES]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
+    if settings[m.CODEL] == m.FAIR_CODEL:
+        return admit_fairly(link, queue, settings, own, now, flow, sequence, sent_at, size, idle)
     if idle and waiting > 0:  # the first of them is about to leave
         count -= 1
         kept -= queue[link[HEAD] & (queue.shape[0] - 1), Q_BYTES]
@@ -158,30 +195,28 @@ def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
             own[flow, DROPPED] += 1
             own[flow, OUTSTANDING] -= 1
             return False
-    row = queue[link[TAIL] & (queue.shape[0] - 1)]
-    row[Q_FLOW] = flow
-    row[m.Q_SEQUENCE] = sequence
-    row[Q_TIME] = now
-    row[m.Q_SENT_AT] = sent_at
-    row[Q_MARK] = mark
-    row[Q_BYTES] = size
-    link[TAIL] += 1
-    link[WAITING_BYTES] += size
+    fill(link, queue[link[TAIL] & (queue.shape[0] - 1)], now, flow, sequence, sent_at, mark, size)
     return True
 
 
 @helper
-def take(link, queue, settings, now):
+def take(link, queue, settings, own, now):
     """Move the head of the queue to CURRENT. Returns 0 where there is none, 2 where CoDel may drop it, else 1."""
-    if link[HEAD] == link[TAIL]:
+    fair = settings[m.CODEL] == m.FAIR_CODEL
+    at = link[HEAD] & (queue.shape[0] - 1) if link[HEAD] < link[TAIL] else -1
+    if fair:
+        at = fair_queue.first(link, link[fair_queue.TURN])
+    if at < 0:
         link[FIRST_ABOVE] = 0
         return 0
-    row = queue[link[HEAD] & (queue.shape[0] - 1)]
+    row = queue[at]
     for k in range(QUEUE_SLOTS):
         link[CURRENT + k] = row[k]
     link[HEAD] += 1
     link[WAITING_BYTES] -= row[Q_BYTES]
-    if settings[m.CODEL] == 0:
+    if fair:
+        fair_queue.pop(link, row[Q_FLOW], own.shape[0], row[Q_BYTES])
+    if settings[m.CODEL] == m.DROP_TAIL:
         return 1
     if now - link[CURRENT + Q_TIME] < settings[TARGET] or link[WAITING_BYTES] <= OPPORTUNITY:
         link[FIRST_ABOVE] = 0
@@ -210,10 +245,10 @@ def control_law(settings, at, drops):
 
 
 @helper
-def dequeue(link, queue, settings, own, now):
-    """The next packet to be carried becomes CURRENT; returns False where there is none. CoDel as in RFC 8289, 5."""
-    found = take(link, queue, settings, now)
-    if settings[m.CODEL] == 0:
+def dequeue_of_one(link, queue, settings, own, now):
+    """The same, of a single queue or that of the flow in turn. CoDel as in RFC 8289, 5."""
+    found = take(link, queue, settings, own, now)
+    if settings[m.CODEL] == m.DROP_TAIL:
         while settings[m.MANAGER] != 0 and found > 0:
             waited, capable = now - link[CURRENT + Q_TIME], int(can_mark(link, settings, own))
             verdict = call_manager(
@@ -224,7 +259,7 @@ def dequeue(link, queue, settings, own, now):
             if verdict != DROP:
                 break
             drop_current(link, own)
-            found = take(link, queue, settings, now)
+            found = take(link, queue, settings, own, now)
         return found > 0
     entering = link[DROPPING] == 0 and found == 2
     if found < 2:
@@ -236,7 +271,7 @@ def dequeue(link, queue, settings, own, now):
             link[DROP_NEXT] = control_law(settings, link[DROP_NEXT], link[DROPS])
             return True
         drop_current(link, own)
-        found = take(link, queue, settings, now)
+        found = take(link, queue, settings, own, now)
         if found < 2:
             link[DROPPING] = 0
         else:
@@ -246,13 +281,28 @@ def dequeue(link, queue, settings, own, now):
             link[CURRENT + Q_MARK] = 1
         else:
             drop_current(link, own)
-            found = take(link, queue, settings, now)
+            found = take(link, queue, settings, own, now)
         link[DROPPING] = 1
         more = link[DROPS] - link[LAST_DROPS]
         link[DROPS] = more if more > 1 and now - link[DROP_NEXT] < 16 * settings[INTERVAL] else 1
         link[DROP_NEXT] = control_law(settings, now, link[DROPS])
         link[LAST_DROPS] = link[DROPS]
     return found > 0
+
+
+@helper
+def dequeue(link, queue, settings, own, now):
+    """The next packet to be carried becomes CURRENT; returns False where there is none."""
+    if settings[m.CODEL] != m.FAIR_CODEL:
+        return dequeue_of_one(link, queue, settings, own, now)
+    while True:
+        f = fair_queue.next_flow(link) if link[TAIL] > 0 else -1
+        if f < 0:
+            return False
+        found = dequeue_of_one(link, queue, settings, own, now)
+        fair_queue.served(link, f, link[CURRENT + Q_BYTES] if found else 0)
+        if found:
+            return True
 
 
 @helper

@@ -35,6 +35,8 @@ from vulcan_link.flow_state import (
     CONTROLS,
     CWND,
     INITIAL_WINDOW,
+    LINK_RATE,
+    MIN_RTT,
     NO_THRESHOLD,
     NOW,
     PACED,
@@ -55,7 +57,8 @@ from vulcan_link.kernels.bottleneck import (
 )
 from vulcan_link.kernels.policy_hooks import ask
 from vulcan_link.kernels.policy_hooks import begin as begin_policy
-from vulcan_link.kernels.receiver import DELAY, acknowledge, receive
+from vulcan_link.kernels.random_numbers import noise
+from vulcan_link.kernels.receiver import DELAY, MILLISECOND, acknowledge, receive
 from vulcan_link.kernels.scoreboard import in_flight
 from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
 from vulcan_link.kernels.timers import estimate
@@ -134,14 +137,18 @@ def serve(link, queue, settings, times, rates, own, dues, flows, all_received, a
         his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
         his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]
         link[m.LAST_DEPARTURE] = now
-        if receive(
+        known = his[m.RECEIVED]
+        at_once = receive(
             his,
             all_received[g],
             all_arrivals[g],
             link[CURRENT + m.Q_SEQUENCE],
             link[CURRENT + m.Q_SENT_AT],
             link[CURRENT + m.Q_MARK],
-        ):
+        )
+        if his[m.RECEIVED] > known:
+            his[m.LAST_NEW] = now
+        if at_once:
             acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, now)
         elif dues[g, DELAYED_ACK] == NEVER:
             dues[g, DELAYED_ACK] = now + DELAY
@@ -302,6 +309,11 @@ def run(
             mine[m.DELIVERED_TIME] = mine[m.FIRST_SENT] = now
             estimate(mine, max(int(flow[PROPAGATION]), 1))  # the handshake's round trip
             flow[SMOOTHED_RTT] = mine[m.SRTT] / 8.0
+            if settings[m.HANDSHAKE] == 1:  # it waited behind what is in the queue, if the flow is not the first
+                waited = link[m.WAITING_BYTES] * 8e9 / flow[LINK_RATE]
+                late = settings[m.JITTER] * noise(settings[m.NOISE], now // MILLISECOND)
+                mine[m.MIN_RTT] = max(int(flow[PROPAGATION] + waited + late), 1)
+                flow[MIN_RTT] = mine[m.MIN_RTT]
             if int(flow[ALGORITHM]) == POLICY:
                 begin_policy(mine, flow, shown[f], settings[m.ECN] * mine[m.CAPABLE_OF_ECN])
             else:

@@ -36,6 +36,8 @@ def acknowledge(mine, due, flow, acks, settings, link, now):
     at = now + int(flow[PROPAGATION])
     if settings[m.JITTER] > 0:
         at += int(settings[m.JITTER] * noise(settings[m.NOISE], now // max(settings[m.CLOCK], MILLISECOND)))
+    if settings[m.ACK_BATCH] > 0:  # held, and delivered with others
+        at += -at % settings[m.ACK_BATCH]
     if settings[m.CLOCK] > 1:  # handed over at a tick of the emulator's clock
         at += -at % settings[m.CLOCK]
     at = max(at, mine[m.LAST_ACK_ARRIVAL])

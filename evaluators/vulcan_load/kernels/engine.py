@@ -3,7 +3,8 @@
 At a request's arrival, in this order: what was finished leaves its server; the request's balancer asks for reports,
 which say how it is at this moment; reports that are there by now reach their balancers; the balancer decides; the
 request joins the queue of the server. A queue is first come first served, so that when a request will be done is
-known as it joins, and leaving is a heap of such times. A report that takes no time is there before the decision.
+known as it joins, and leaving is a heap of such times; or requests share the server's cores (`sharer`). A report that
+takes no time is there before the decision.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import allocating_kernel, helper, types
+from vulcan_load.kernels import balancing, sharer
+from vulcan_load.kernels.sharer import done_at
 from vulcan_load.layout import (
     AGE,
+    C3,
     CHANCE,
     ID,
+    IDLE_QUEUE,
     IN_FLIGHT,
     LATENCY,
     LEAST_LOADED,
     MIN_WORK,
     MINE,
     NOW,
+    PEAK_EWMA,
     POLICY,
     POWER_OF_TWO,
+    PREQUAL,
     RANDOM,
     RECORD,
     REPORTED,
@@ -32,13 +39,18 @@ from vulcan_load.layout import (
     SENT,
     SERVERS,
     SHORTEST_QUEUE,
+    TWO_BY_OWN,
 )
 
 RECENT = 32
-"""Of this many requests that a server finished last, it reports the mean latency of those that found as many there."""
+"""Latencies that a server remembers: of its last requests, or of the last that found as many there (`BY_QUEUE`)."""
 
-POOL, QUANTILE = 16, 0.84
-"""Prequal's pool of reports, and the share of them by requests in flight that is not hot (NSDI 2024, section 4)."""
+BY_QUEUE, QUEUES, PER_QUEUE = 1, 64, 8
+"""What a report's latency is of: the last requests that found as many in flight as there are now, or about as many.
+
+Of the last requests whatever they found (0, in runs from before there was a choice), a server that got none for a while
+has latencies from when its queue was long: nobody who goes by latency comes back, and it stands idle.
+"""
 
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
@@ -55,6 +67,8 @@ _SIGNATURE = types.uint64(
     _F2,  # when speeds change, by server
     _F2,  # speeds
     types.int64,  # cores
+    types.boolean,  # whether a server's requests share its cores, instead of waiting in a queue
+    types.int64,  # what a report's latency is of
     types.float64,  # delay of a report, ms
     types.uint64,  # seed of `chance`
     _F2,  # globals, a row a balancer
@@ -74,29 +88,6 @@ def mixed(seed, number):
     z = (z ^ (z >> types.uint64(30))) * types.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> types.uint64(27))) * types.uint64(0x94D049BB133111EB)
     return z ^ (z >> types.uint64(31))
-
-
-@helper
-def done_at(changes, speeds, s, begin, work):
-    """When work that begins then is done, as the server's speed changes."""
-    k = 0
-    last = changes.shape[1] - 1
-    high = last
-    while k < high:  # the change at or before the beginning
-        middle = (k + high + 1) // 2
-        if changes[s, middle] <= begin:
-            k = middle
-        else:
-            high = middle - 1
-    at = begin
-    while k < last:
-        room = (changes[s, k + 1] - at) * speeds[s, k]
-        if room >= work:
-            break
-        work -= room
-        at = changes[s, k + 1]
-        k += 1
-    return at + work / speeds[s, k]
 
 
 @helper
@@ -153,6 +144,34 @@ def usual_latency(recent, samples, s, known, flying):
 
 
 @helper
+def latency_at(by_queue, kept, s, flying):
+    """The mean of the last latencies at the number in flight, or at the nearest one at which there are any."""
+    at = min(int(flying), QUEUES - 1)
+    for apart in range(QUEUES):
+        for level in (at - apart, at + apart):
+            if 0 <= level < QUEUES and kept[s, level] > 0:
+                known = min(kept[s, level], PER_QUEUE)
+                total = 0.0
+                for j in range(known):
+                    total += by_queue[s, level, j]
+                return total / known
+    return 0.0
+
+
+@helper
+def most_under_way(arrivals, delay):
+    """Return for how many requests at most reports are under way at a time."""
+    most, first = 0, 0
+    for i in range(arrivals.shape[0]):
+        while arrivals[first] + delay <= arrivals[i]:
+            first += 1
+            if first == i:
+                break
+        most = max(most, i - first + 1)
+    return most + 1
+
+
+@helper
 def least(values, start, servers):
     """Return the first of the least from a start on, around."""
     best = start
@@ -162,42 +181,6 @@ def least(values, start, servers):
             s -= servers
         if values[s] < values[best]:
             best = s
-    return best
-
-
-@helper
-def prequal(records, base, order, newest, ranked, servers, start):
-    """Cold before hot, by requests in flight; of the cold the quickest, of the hot the shortest queue.
-
-    Of the reports that were not used yet, the newest are the pool; below two of them the choice is random.
-    """
-    count = 0
-    for s in range(servers):
-        if order[s] > 0 and order[s] > newest - POOL:
-            value = records[base + s * RECORD + REPORTED] + records[base + s * RECORD + SENT]
-            at = count
-            while at > 0 and ranked[at - 1] > value:
-                ranked[at] = ranked[at - 1]
-                at -= 1
-            ranked[at] = value
-            count += 1
-    if count < 2:
-        return start
-    limit = ranked[int(QUANTILE * (count - 1))]
-    best = -1
-    best_cold = False
-    best_value = 0.0
-    for j in range(servers):
-        s = start + j
-        if s >= servers:
-            s -= servers
-        if order[s] == 0 or order[s] <= newest - POOL:
-            continue
-        flying = records[base + s * RECORD + REPORTED] + records[base + s * RECORD + SENT]
-        cold = flying <= limit
-        value = records[base + s * RECORD + LATENCY] if cold else flying
-        if best < 0 or (cold and not best_cold) or (cold == best_cold and value < best_value):
-            best, best_cold, best_value = s, cold, value
     return best
 
 
@@ -220,6 +203,8 @@ def run(
     changes,
     speeds,
     cores,
+    sharing,
+    memory,
     delay,
     seed,
     shown,
@@ -239,21 +224,33 @@ def run(
     free = np.zeros((servers, cores))
     in_flight = np.zeros(servers)
     recent, found = np.zeros((servers, RECENT)), np.zeros((servers, RECENT))
+    levels = QUEUES if memory == BY_QUEUE else 1
+    by_queue, kept = np.zeros((servers, levels, PER_QUEUE)), np.zeros((servers, levels), np.int64)
+    listed = requests if sharing else 1
+    no_one, after = np.zeros(servers, np.int64) - 1, np.zeros(listed, np.int64) - 1
+    shared = (np.zeros(servers), np.zeros(servers), np.zeros(servers) + np.inf, no_one, np.zeros(listed), after)
+    known = (
+        np.zeros((count, balancing.POOL, balancing.S_FIELDS)),
+        np.zeros((count, 3), np.int64),
+        np.zeros((count, balancing.RECENT_REPORTS)),
+        np.zeros(balancing.RECENT_REPORTS),
+        np.zeros((count, servers if who in (PEAK_EWMA, C3) else 1, 3)),
+        np.zeros((count, 4 * servers if who == IDLE_QUEUE else 1, 2)),
+        np.zeros((count, 2), np.int64),
+    )
     at_arrival = np.zeros(requests)
     finished = np.zeros(servers, np.int64)
     mine = np.zeros((count, servers))
     turn = np.zeros(count, np.int64)
-    order = np.zeros((count, servers), np.int64)  # the number of the report that is known, 0 for none
-    newest = np.zeros(count, np.int64)
     taken = np.zeros((count, servers))
     counted = np.zeros((count, servers), np.int64)  # requests sent there in all, and when the known report was taken
     sent = np.zeros((count, servers), np.int64)
     leaving, number = np.zeros(requests), np.zeros(requests, np.int64)
     leaves = 0
     # reports under way, in the order in which they were taken
-    said = np.zeros((requests * probes, 4))
+    room = most_under_way(arrivals, delay) * probes
+    said = np.zeros((room, 4))
     first_said = last_said = 0
-    ranked = np.zeros(servers)
     value = np.zeros(servers)
     digest = types.uint64(0)
     horizon = arrivals[requests - 1]
@@ -266,17 +263,45 @@ def run(
                 call_event(enter, shown[b], records, at * RECORD, statistics, at * slots, s)
     for i in range(requests):
         now = arrivals[i]
-        while leaves > 0 and leaving[0] <= now:
-            r, answered = number[0], leaving[0]
-            s = chosen[r]
+        while True:
+            if sharing:
+                answered, r = sharer.next_departure(shared, now)
+                if r < 0:
+                    break
+                s = chosen[r]
+                latencies[r] = answered - arrivals[r]
+                sharer.depart(shared, changes, speeds, cores, in_flight, busy, s, answered, horizon)
+            else:
+                if leaves == 0 or leaving[0] > now:
+                    break
+                r, answered = number[0], leaving[0]
+                s = chosen[r]
+                drop_first(leaving, number, leaves)
+                leaves -= 1
             in_flight[s] -= 1.0
             mine[balancers[r], s] -= 1.0
             shown[balancers[r], IN_FLIGHT] -= 1.0
             recent[s, finished[s] % RECENT] = latencies[r]
             found[s, finished[s] % RECENT] = at_arrival[r]
             finished[s] += 1
-            drop_first(leaving, number, leaves)
-            leaves -= 1
+            if memory == BY_QUEUE:
+                level = min(int(at_arrival[r]), QUEUES - 1)
+                by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
+                kept[s, level] += 1
+            if who >= TWO_BY_OWN:
+                alone = done_at(changes, speeds, s, answered, work[r]) - answered
+                balancing.answered(
+                    who,
+                    known,
+                    balancers[r],
+                    s,
+                    answered,
+                    latencies[r],
+                    alone,
+                    in_flight[s],
+                    cores,
+                    mixed(seed, types.uint64(r)),
+                )
             if completes != 0:
                 to = balancers[r]
                 at = to * servers + s
@@ -290,18 +315,21 @@ def run(
         b = balancers[i]
         for k in range(probes):
             s = probed[i, k]
-            row = said[last_said]
+            row = said[last_said % room]
             row[0], row[1], row[3] = now, in_flight[s], counted[b, s]
-            row[2] = usual_latency(recent, found, s, min(finished[s], RECENT), in_flight[s])
+            if memory == BY_QUEUE:
+                row[2] = latency_at(by_queue, kept, s, in_flight[s])
+            else:
+                row[2] = usual_latency(recent, found, s, min(finished[s], RECENT), in_flight[s])
             last_said += 1
-        while first_said < last_said and said[first_said, 0] + delay <= now:
-            row = said[first_said]
+        while first_said < last_said and said[first_said % room, 0] + delay <= now:
+            row = said[first_said % room]
             asked = first_said // probes
             to, s = balancers[asked], probed[asked, first_said % probes]
             first_said += 1
             at = to * servers + s
-            newest[to] += 1
-            order[to, s] = newest[to]
+            if who == PREQUAL:
+                balancing.pool_report(known, to, s, now, row[1], row[2])
             taken[to, s] = row[0]
             sent[to, s] = int(row[3])
             records[at * RECORD + REPORTED] = row[1]
@@ -351,29 +379,43 @@ def run(
                 value[one] = done_at(changes, speeds, one, begin, work[i])
             s = least(value, start, servers)
         else:
-            for one in range(servers):
-                records[base + one * RECORD + SENT] = counted[b, one] - sent[b, one]
+            s, other = start, probed[i, 1]
             if who == POWER_OF_TWO:
-                s, other = start, probed[i, 1]
+                for one in (s, other):
+                    records[base + one * RECORD + SENT] = counted[b, one] - sent[b, one]
                 here, there = base + s * RECORD, base + other * RECORD
                 if records[there + REPORTED] + records[there + SENT] < records[here + REPORTED] + records[here + SENT]:
                     s = other
+            elif who == TWO_BY_OWN:
+                s = other if mine[b, other] < mine[b, s] else s
+            elif who == PREQUAL:
+                drawn = mixed(seed, types.uint64(i))
+                s = balancing.prequal(known, b, now, servers, probes, start, drawn)
             else:
-                s = prequal(records, base, order[b], newest[b], ranked, servers, start)
-                order[b, s] = 0  # a report is used once
-        core = first_free(free, s)
-        begin = max(now, free[s, core])
-        end = done_at(changes, speeds, s, begin, work[i])
-        free[s, core] = end
-        busy[s] += min(end, horizon) - min(begin, horizon)
-        latencies[i] = end - now
+                s = balancing.choose(who, known, b, now, delay, mine[b], count, start, other)
         chosen[i] = s
         at_arrival[i] = in_flight[s]
+        if sharing:
+            sharer.join(shared, changes, speeds, cores, in_flight, busy, s, i, now, work[i], horizon)
+        else:
+            core = first_free(free, s)
+            begin = max(now, free[s, core])
+            end = done_at(changes, speeds, s, begin, work[i])
+            free[s, core] = end
+            busy[s] += min(end, horizon) - min(begin, horizon)
+            latencies[i] = end - now
+            push(leaving, number, leaves, end, i)
+            leaves += 1
         in_flight[s] += 1.0
         mine[b, s] += 1.0
         shown[b, IN_FLIGHT] += 1.0
         counted[b, s] += 1
-        push(leaving, number, leaves, end, i)
-        leaves += 1
         digest = digest * types.uint64(6364136223846793005) + types.uint64(s + 1)
+    while sharing:  # those that are there at the end
+        answered, r = sharer.next_departure(shared, np.inf)
+        if r < 0:
+            break
+        latencies[r] = answered - arrivals[r]
+        sharer.depart(shared, changes, speeds, cores, in_flight, busy, chosen[r], answered, horizon)
+        in_flight[chosen[r]] -= 1.0
     return digest

@@ -111,6 +111,7 @@ _FRESH = types.Array(types.float64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
     types.int64,  # who decides: see `baselines.numbers`
     types.boolean,  # whether a baseline moves, to the next region in turn
+    types.boolean,  # whether the safety net is the published one
     types.UniTuple(
         types.int64, 5
     ),  # addresses of the policy's functions: who decides, who ranks, enter, update, on_tick; 0 for none
@@ -154,6 +155,7 @@ def _preferred(prefer, globals_, records, statistics, width, region, regions, no
 def run(
     who,
     moves_on,
+    published,
     policy,
     fresh,
     globals_,
@@ -259,7 +261,7 @@ def run(
                 asked = uniform_progress(
                     now, progress, duration, deadline, work_left, time_left, overhead, gap, held, here, overhead_left
                 )
-            request = guaranteed(asked, work_left, time_left, overhead, gap, last, overhead_left)
+            request = guaranteed(asked, work_left, time_left, overhead, gap, last if published else held, overhead_left)
             overruled += request != asked
             moving = request == NONE and (who == POLICY or moves_on) and regions > 1
             if moving:

@@ -1,7 +1,9 @@
 """The least that any policy can pay: exact dynamic programming over availability that is known in advance.
 
-It obeys the same rules, the safety net among them, so it is the cost of the best sequence of decisions there is, also
-where that misses the deadline. A state is the region, what runs, how much of its overhead has passed, and the progress;
+It obeys the same rules, the safety net among them, so it is the cost of the best sequence of decisions there is; under
+the published safety net also where that misses the deadline.
+
+A state is the region, what runs, how much of its overhead has passed, and the progress;
 progress is always a multiple of the greatest common divisor of overhead and tick, so the states can be counted. Of two
 states that differ in progress alone, the one with more of it is never worse: what runs from the other on may run from
 it too, for the safety net forces no more on it. So the ones that are behind and no cheaper are dropped. Who moves may
@@ -30,6 +32,7 @@ _SIGNATURE = types.void(
     types.float64,  # price of a tick on spot
     types.float64,  # price of a tick on demand
     types.float64,  # price of a missed deadline
+    types.boolean,  # whether the safety net is the published one
     types.float64,  # what some policy pays: more than this is not followed
     types.Array(types.float64, 4, "C"),  # room for costs: (2, regions, states, units of the duration)
     types.Array(types.int32, 5, "C"),  # room for counts: (2, regions, states, units of the duration, COUNTS)
@@ -50,6 +53,7 @@ def least_cost(
     spot_price,
     on_demand_price,
     missed_price,
+    published,
     enough,
     costs,
     counts,
@@ -88,7 +92,7 @@ def least_cost(
                     least_ahead = cost
                     work_left = duration - at * unit
                     hurry = must_hurry(work_left, deadline - now, overhead, gap)
-                    working_spot = last == SPOT and level * gap >= overhead
+                    working_spot = (last if published else held) == SPOT and level * gap >= overhead
                     # NONE, SPOT and ON_DEMAND here, and then to nothing in each other region
                     for choice in range(3 + regions):
                         to_region = region if choice < 3 else choice - 3

@@ -35,13 +35,14 @@ def must_hurry(work_left, time_left, overhead, gap):
 
 
 @helper
-def guaranteed(request, work_left, time_left, overhead, gap, last, overhead_left):
+def guaranteed(request, work_left, time_left, overhead, gap, working, overhead_left):
     """Return the request, or what the safety net makes of it.
 
-    A spot VM that worked until now may continue, even if this is the tick in which it is preempted.
+    A spot VM that has started up may continue. `working` is the VM held in the coming tick, so that one preempted in
+    this very tick gives way to on-demand; under the published rules it is that of the past tick, and the tick is lost.
     """
     if must_hurry(work_left, time_left, overhead, gap):
-        return SPOT if last == SPOT and overhead_left == 0 else ON_DEMAND
+        return SPOT if working == SPOT and overhead_left == 0 else ON_DEMAND
     return request
 
 

@@ -31,8 +31,16 @@ _ALL = (
     TieringBaseline("first-touch", "baseline", "where a page was first put it stays; the fast tier fills up first"),
     TieringBaseline("tpp", "baseline", "Maruf et al., TPP, ASPLOS 2023: recency, with a second chance"),
     TieringBaseline("hemem", "baseline", "Raybuck et al., HeMem, SOSP 2021: counts with thresholds and cooling"),
-    TieringBaseline("memtis", "baseline", "Lee et al., Memtis, SOSP 2023: a threshold that follows from a histogram"),
-    TieringBaseline("arms", "baseline", "ARMS: adaptive and robust memory tiering, 2025: two moving averages"),
+    TieringBaseline(
+        "memtis-like",
+        "baseline",
+        "the threshold of Memtis (Lee et al., SOSP 2023), from a histogram, without huge pages",
+    ),
+    TieringBaseline(
+        "arms-like",
+        "baseline",
+        "the score of ARMS (2025), of two moving averages, without change detection, benefit against cost and batches",
+    ),
     TieringBaseline(
         "static-oracle", "bound", "the pages with the most accesses of all, which never move (no proven bound)"
     ),

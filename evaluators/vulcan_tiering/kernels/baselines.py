@@ -16,8 +16,8 @@ BASELINE_NUMBERS = {
     "first-touch": FIRST_TOUCH,
     "tpp": TPP,
     "hemem": HEMEM,
-    "memtis": MEMTIS,
-    "arms": ARMS,
+    "memtis-like": MEMTIS,
+    "arms-like": ARMS,
     "static-oracle": STATIC,
 }
 

@@ -27,6 +27,7 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
     latencies: list[float] = []
     chosen: list[int] = []
     ends: list[tuple[float, int]] = []
+    sharers = [Sharer(workload, s) for s in range(cluster.servers)]
     reports: list[tuple[float, int, int, tuple[float, int, float, int]]] = []
 
     def shows(b: int, s: int, now: float) -> Shown:
@@ -38,8 +39,18 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
         }  # fmt: skip
 
     for i, now in enumerate(workload.arrivals.tolist()):
-        while ends and ends[0][0] <= now:
-            end, r = heapq.heappop(ends)
+        while True:
+            if cluster.discipline == "sharing":
+                first = min(sharers, key=lambda sharer: sharer.next_end()[0])
+                end, r = first.next_end()
+                if end > now:
+                    break
+                first.leave(end, r)
+                latencies[r] = end - float(workload.arrivals[r])
+            elif ends and ends[0][0] <= now:
+                end, r = heapq.heappop(ends)
+            else:
+                break
             inside[chosen[r]].discard(r)
             answered[chosen[r]].append(r)
             if watch is not None:
@@ -47,9 +58,14 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
                 watch("on_complete", owner, chosen[r], end, shows(owner, chosen[r], end), latencies[r])
         b = int(workload.balancer[i])
         for s in workload.probed[i].tolist():
-            recent = answered[s][-32:]
-            nearest = min((abs(found[r] - len(inside[s])) for r in recent), default=0)
-            usual = [latencies[r] for r in recent if abs(found[r] - len(inside[s])) == nearest]
+            if cluster.memory == "last":
+                recent = answered[s][-32:]
+                nearest = min((abs(found[r] - len(inside[s])) for r in recent), default=0)
+                usual = [latencies[r] for r in recent if abs(found[r] - len(inside[s])) == nearest]
+            else:
+                levels = {min(found[r], 63) for r in answered[s]}
+                level = min(levels, key=lambda k: (abs(k - len(inside[s])), k), default=0)
+                usual = [latencies[r] for r in answered[s] if found[r] == level][-8:]
             latency = sum(usual) / len(usual) if usual else 0.0
             reports.append((now + cluster.delay_ms, b, s, (now, len(inside[s]), latency, sent[b].count(s))))
         while reports and reports[0][0] <= now:
@@ -62,14 +78,58 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
         if watch is not None:
             watch("on_dispatch", b, s, now, shown[s], 0.0)
         core = min(range(cluster.cores), key=lambda c: waiting[s][c])
-        waiting[s][core] = finish(workload, s, max(now, waiting[s][core]), float(workload.work[i]))
-        latencies.append(waiting[s][core] - now)
+        if cluster.discipline == "sharing":
+            sharers[s].join(now, i, float(workload.work[i]))
+            latencies.append(float("nan"))
+        else:
+            waiting[s][core] = finish(workload, s, max(now, waiting[s][core]), float(workload.work[i]))
+            latencies.append(waiting[s][core] - now)
         chosen.append(s)
         found[i] = len(inside[s])
         inside[s].add(i)
         sent[b].append(s)
         heapq.heappush(ends, (waiting[s][core], i))
+    for sharer in sharers:
+        while sharer.left:
+            end, r = sharer.next_end()
+            sharer.leave(end, r)
+            latencies[r] = end - float(workload.arrivals[r])
     return latencies, chosen
+
+
+class Sharer:
+    """A server whose requests share its cores: what is left of each goes down by its share, spell by spell."""
+
+    def __init__(self, workload: ServiceWorkload, s: int) -> None:
+        self.workload, self.s = workload, s
+        self.left: dict[int, float] = {}
+        self.now = 0.0
+
+    def share(self) -> float:
+        return min(1.0, self.workload.cluster.cores / len(self.left))
+
+    def advance(self, to: float) -> None:
+        changes, speeds = self.workload.changes[self.s].tolist(), self.workload.speeds[self.s].tolist()
+        for k, speed in enumerate(speeds if self.left else []):
+            begin, end = changes[k], changes[k + 1] if k + 1 < len(changes) else float("inf")
+            spell = max(0.0, min(end, to) - max(begin, self.now))
+            for r in self.left:
+                self.left[r] -= spell * speed * self.share()
+        self.now = to
+
+    def next_end(self) -> tuple[float, int]:
+        if not self.left:
+            return float("inf"), -1
+        r = min(self.left, key=lambda r: self.left[r])
+        return finish(self.workload, self.s, self.now, max(self.left[r], 0.0) / self.share()), r
+
+    def join(self, now: float, r: int, work: float) -> None:
+        self.advance(now)
+        self.left[r] = work
+
+    def leave(self, now: float, r: int) -> None:
+        self.advance(now)
+        del self.left[r]
 
 
 def finish(workload: ServiceWorkload, s: int, begin: float, work: float) -> float:

@@ -11,6 +11,7 @@ import plain_spot
 from plain_spot import NONE, ON_DEMAND, SPOT, PlainRun
 
 from vulcan_spot import SpotJob
+from vulcan_spot.job import SafetyNet
 
 MOVE = 0
 
@@ -48,7 +49,14 @@ def in_turn(r: PlainRegions) -> int:
     return (r.region + 1) % len(r.all_available)
 
 
-def run(decide: Decide, prefer: Prefer, available: Sequence[Sequence[int]], gap: int, job: SpotJob) -> PlainRegions:
+def run(
+    decide: Decide,
+    prefer: Prefer,
+    available: Sequence[Sequence[int]],
+    gap: int,
+    job: SpotJob,
+    net: SafetyNet = "exact",
+) -> PlainRegions:
     """`decide` gives 0 to move, else what to run; until the job is done, however late."""
     r = PlainRegions(job, gap, available[0], all_available=available, visits={0: 1})
     before = None
@@ -73,7 +81,8 @@ def run(decide: Decide, prefer: Prefer, available: Sequence[Sequence[int]], gap:
         r.ticks_seen[r.region] = r.ticks_seen.get(r.region, 0) + 1
         asked = request = decide(r)
         if math.ceil((r.left + job.overhead) / gap) >= math.floor((job.deadline - r.elapsed) / gap):
-            request = SPOT if r.last == SPOT and r.overhead_left == 0 else ON_DEMAND
+            keeps = r.last if net == "published" else r.current
+            request = SPOT if keeps == SPOT and r.overhead_left == 0 else ON_DEMAND
         r.overruled += request != asked
         if request == MOVE and len(available) > 1:
             r.region = prefer(r)
@@ -107,7 +116,7 @@ BASELINES: dict[str, Decide] = {
 }
 
 
-def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decisions: int) -> float:
+def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decisions: int, net: SafetyNet) -> float:
     """By trying every sequence of so many decisions, which are spot, on-demand and every region; then on demand."""
     least = math.inf
     for sequence in itertools.product(range(2 + len(available)), repeat=decisions):
@@ -120,7 +129,7 @@ def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decis
             to = chosen[r.tick] - 2
             return to if to != r.region else in_turn(r)
 
-        least = min(least, run(decide, prefer, available, gap, job).cost)
+        least = min(least, run(decide, prefer, available, gap, job, net).cost)
     return least
 
 

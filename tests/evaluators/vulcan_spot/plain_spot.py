@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vulcan_spot import SpotJob
+from vulcan_spot.job import SafetyNet
 
 NONE, SPOT, ON_DEMAND = 0, 1, 2
 
@@ -73,7 +74,7 @@ class PlainRun:
 Decide = Callable[[PlainRun], int]
 
 
-def run(decide: Decide, available: Sequence[int], gap: int, job: SpotJob) -> PlainRun:
+def run(decide: Decide, available: Sequence[int], gap: int, job: SpotJob, net: SafetyNet = "exact") -> PlainRun:
     """Until the job is done, however late."""
     r = PlainRun(job, gap, available)
     before = None
@@ -107,7 +108,8 @@ def run(decide: Decide, available: Sequence[int], gap: int, job: SpotJob) -> Pla
         remaining = math.floor((job.deadline - r.elapsed) / gap) * gap
         needed = math.ceil((r.left + job.overhead) / gap) * gap
         if needed >= remaining:
-            request = SPOT if r.last == SPOT and r.overhead_left < 1e-3 else ON_DEMAND
+            keeps = r.last if net == "published" else r.current
+            request = SPOT if keeps == SPOT and r.overhead_left < 1e-3 else ON_DEMAND
         r.overruled += request != asked
         if request == SPOT and not r.has_spot:
             request = NONE
@@ -159,10 +161,10 @@ BASELINES: dict[str, Decide] = {
 }  # fmt: skip
 
 
-def least_cost(available: Sequence[int], gap: int, job: SpotJob, decisions: int) -> float:
+def least_cost(available: Sequence[int], gap: int, job: SpotJob, decisions: int, net: SafetyNet) -> float:
     """By trying every sequence of so many decisions; whoever is not done by then goes on demand."""
     return min(
-        run(lambda r, s=sequence: s[r.tick] if r.tick < decisions else ON_DEMAND, available, gap, job).cost  # type: ignore[misc]
+        run(lambda r, s=sequence: s[r.tick] if r.tick < decisions else ON_DEMAND, available, gap, job, net).cost  # type: ignore[misc]
         for sequence in itertools.product((NONE, SPOT, ON_DEMAND), repeat=decisions)
     )
 

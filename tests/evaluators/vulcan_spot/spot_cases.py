@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, replace
 
 from vulcan_spot import SpotJob
+from vulcan_spot.job import SafetyNet
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,11 @@ class Case:
     job: SpotJob
     gap: int
     available: tuple[int, ...]
+
+
+def net(seed: int) -> SafetyNet:
+    """The rules of a case: each of them for every other one."""
+    return "published" if seed % 2 else "exact"
 
 
 def case(seed: int, ticks: int = 30) -> Case:

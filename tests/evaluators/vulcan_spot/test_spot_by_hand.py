@@ -15,11 +15,11 @@ TASK = find_task("spot_single")
 HEAD = "def decide(job, spot, vm):\n    return "
 
 
-def run(who, available, job, gap=600, prices=None):
+def run(who, available, job, gap=600, prices=None, net="exact"):
     trace = SpotTrace("hand", gap, np.array(available, np.uint8))
     policy = who if who in ("greedy", "on_demand", "spot_only", "uniform_progress", "least_cost") else None
     runs = simulate(
-        policy or check(HEAD + who + "\n", TASK), Windows.of([trace], [(0, 0, len(available))]), job, prices
+        policy or check(HEAD + who + "\n", TASK), Windows.of([trace], [(0, 0, len(available))]), job, prices, net
     )
     return {
         "spot": int(runs.spot_ticks[0]), "on_demand": int(runs.on_demand_ticks[0]), "finished": int(runs.finished[0]),
@@ -91,18 +91,24 @@ def test_a_policy_may_change_over_itself():
     assert (made["spot"], made["on_demand"], made["overruled"], made["finished"]) == (2, 3, 0, 2520)
 
 
-def test_a_preemption_in_the_very_tick_of_the_net_loses_a_tick_and_the_deadline():
+def test_under_the_published_net_a_preemption_in_that_very_tick_loses_a_tick_and_the_deadline():
     """Work of 4 ticks, one to start, 6 ticks. Tick 0 starts spot, tick 1 works. In tick 2, 3 ticks of work and a start
     take all 4 that are left: the net keeps spot, which is preempted right then. On-demand starts in tick 3."""
-    made = run("1", [1, 1, 0, 0, 0, 0], SpotJob(2400, 3600, 600))
+    made = run("1", [1, 1, 0, 0, 0, 0], SpotJob(2400, 3600, 600), net="published")
     assert made["spot"] == 2 and made["preemptions"] == 1
     assert made["on_demand"] == 1 + 3
     assert made["finished"] == 7 * 600 > 3600
 
 
+def test_under_the_exact_net_on_demand_starts_in_that_tick():
+    """On-demand starts in tick 2 and works in ticks 3 to 5: the job is done at the deadline."""
+    made = run("1", [1, 1, 0, 0, 0, 0], SpotJob(2400, 3600, 600))
+    assert (made["spot"], made["preemptions"], made["on_demand"], made["finished"]) == (2, 1, 4, 3600)
+
+
 def test_missing_the_deadline_may_cost():
     job = SpotJob(2400, 3600, 600)
-    free, dear = (run("1", [1, 1, 0], job, prices=Prices(missed=m)) for m in (0.0, 25.0))
+    free, dear = (run("1", [1, 1, 0], job, prices=Prices(missed=m), net="published") for m in (0.0, 25.0))
     assert dear["cost"] == free["cost"] + 25
     met = run("on_demand", [], job, prices=Prices(missed=25.0))
     assert met["cost"] == dollars(0, 5)

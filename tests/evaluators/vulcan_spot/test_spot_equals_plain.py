@@ -41,15 +41,17 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
     for seed in range(first, first + PER_TEST):
         case = spot_cases.case(seed)
         policy = check(spot_cases.policy(seed), TASK)
-        runs = simulate(policy, windows(case.available, gap=case.gap), case.job)
-        agree(runs, 0, plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job))
+        net = spot_cases.net(seed)
+        runs = simulate(policy, windows(case.available, gap=case.gap), case.job, net=net)
+        agree(runs, 0, plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job, net))
 
 
 def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulator():
     for seed, policy in enumerate(stateful_programs(TASK, Random(1), examples(90))):
         case = spot_cases.case(seed)
-        runs = simulate(policy, windows(case.available, case.available, gap=case.gap), case.job)
-        plain = plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job)
+        net = spot_cases.net(seed)
+        runs = simulate(policy, windows(case.available, case.available, gap=case.gap), case.job, net=net)
+        plain = plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job, net)
         for i in (0, 1):  # each window has state of its own
             agree(runs, i, plain)
 
@@ -58,8 +60,9 @@ def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulat
 def test_baselines_agree_with_the_plain_simulator(name):
     for seed in range(CASES):
         case = spot_cases.case(seed)
-        runs = simulate(name, windows(case.available, gap=case.gap), case.job)
-        agree(runs, 0, plain_spot.run(plain_spot.BASELINES[name], case.available, case.gap, case.job))
+        net = spot_cases.net(seed)
+        runs = simulate(name, windows(case.available, gap=case.gap), case.job, net=net)
+        agree(runs, 0, plain_spot.run(plain_spot.BASELINES[name], case.available, case.gap, case.job, net))
 
 
 @pytest.mark.parametrize("name", ["greedy", "uniform_progress"])
@@ -74,7 +77,7 @@ def test_a_seed_policy_is_the_baseline_of_its_name(name):
 def test_the_random_cases_reach_every_corner():
     """Else the agreement above would say little."""
     cases = [spot_cases.case(seed) for seed in range(CASES)]
-    runs = [simulate("spot_only", windows(c.available, gap=c.gap), c.job) for c in cases]
+    runs = [simulate("spot_only", windows(c.available, gap=c.gap), c.job, net="published") for c in cases]
     late = [r.finished[0] > c.job.deadline for r, c in zip(runs, cases, strict=True)]
     policies = [check(spot_cases.policy(seed), TASK) for seed in range(min(300, CASES))]
     made = [simulate(p, windows(c.available, gap=c.gap), c.job) for p, c in zip(policies, cases, strict=False)]
@@ -92,8 +95,10 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions():
         if case.job.deadline > 7 * case.gap:
             continue
         compared += 1
-        found = simulate("least_cost", windows(case.available, gap=case.gap), case.job)
-        assert found.cost[0] == pytest.approx(plain_spot.least_cost(case.available, case.gap, case.job, 7), abs=1e-9)
+        net = spot_cases.net(compared)
+        found = simulate("least_cost", windows(case.available, gap=case.gap), case.job, net=net)
+        least = plain_spot.least_cost(case.available, case.gap, case.job, 7, net)
+        assert found.cost[0] == pytest.approx(least, abs=1e-9)
         if compared == (60 if ALL else 20):
             return
     raise AssertionError(f"only {compared} cases are small enough")
@@ -103,20 +108,29 @@ def test_no_policy_beats_the_bound():
     for seed in range(0, CASES, 3):
         case = spot_cases.case(seed)
         here = windows(case.available, gap=case.gap)
-        bound = simulate("least_cost", here, case.job)
+        net = spot_cases.net(seed)
+        bound = simulate("least_cost", here, case.job, net=net)
         assert np.all(bound.starts <= bound.spot_ticks + bound.on_demand_ticks)
         for who in ("greedy", "uniform_progress", "on_demand", check(spot_cases.policy(seed), TASK)):
-            assert bound.cost[0] <= simulate(who, here, case.job).cost[0] + 1e-9
+            assert bound.cost[0] <= simulate(who, here, case.job, net=net).cost[0] + 1e-9
+
+
+def test_under_the_exact_safety_net_no_policy_misses_a_deadline():
+    for seed in range(CASES):
+        case = spot_cases.case(seed)
+        here = windows(case.available, gap=case.gap)
+        for who in (*plain_spot.BASELINES, "least_cost", check(spot_cases.policy(seed), TASK)):
+            assert simulate(who, here, case.job).finished[0] <= case.job.deadline
 
 
 def test_a_price_for_being_late_is_paid_and_part_of_the_bound():
     job = SpotJob(4 * 600, 6 * 600, 600)
     here = windows([1, 1, 0], gap=600)
-    late = simulate("spot_only", here, job)
+    late = simulate("spot_only", here, job, net="published")
     assert late.finished[0] > job.deadline
     dear = Prices(missed=100.0)
-    assert simulate("spot_only", here, job, dear).cost[0] == late.cost[0] + 100
-    assert simulate("least_cost", here, job, dear).finished[0] <= job.deadline
+    assert simulate("spot_only", here, job, dear, "published").cost[0] == late.cost[0] + 100
+    assert simulate("least_cost", here, job, dear, "published").finished[0] <= job.deadline
 
 
 def test_windows_are_runs_of_their_own():

@@ -95,6 +95,29 @@ def test_its_numbers_are_the_simulators(evaluator):
     assert scores["public"] == metrics["public_score"]
 
 
+def test_the_public_score_is_under_the_public_rules_whatever_the_safety_net(evaluator):
+    for policy in (check("def decide(job, spot, vm):\n    return 1\n", TASK), seed("paced")):
+        found = {}
+        for net in ("exact", "published"):
+            (instance,) = evaluator.instances(few(windows=400, safety_net=net), Split(by="none"))
+            evaluator.prepare([instance])
+            found[net] = evaluator.evaluate(policy, instance)
+        exact, published = found["exact"], found["published"]
+        assert exact["missed"] == 0 < exact["public_missed"] == published["public_missed"] == published["missed"]
+        assert exact["public_score"] == published["public_score"]
+
+
+def test_a_missed_deadline_disqualifies_and_settings_of_old_runs_mean_the_old_rules(evaluator):
+    (new,) = evaluator.instances(few(windows=400, safety_net="published"), Split(by="none"))
+    before = {k: v for k, v in few(windows=400, missed_cost=0.0).items() if k != "safety_net"}
+    (old,) = evaluator.instances(before, Split(by="none"))
+    policy = check("def decide(job, spot, vm):\n    return 1\n", TASK)
+    cost = TASK.objective("cost")
+    score, unpunished = (cost.score(evaluator.evaluate(policy, i), {}) for i in (new, old))
+    assert score < 100 * cost.score(evaluator.evaluate_baseline("on_demand", new), {}) < 0
+    assert evaluator.evaluate(policy, old)["missed"] > 0 and unpunished > -147.9
+
+
 def test_baselines_have_the_metrics_of_policies_and_none_beats_the_bound(evaluator):
     (instance,) = evaluator.instances(few(), Split(by="none"))
     evaluator.prepare([instance])
@@ -109,8 +132,9 @@ def test_baselines_have_the_metrics_of_policies_and_none_beats_the_bound(evaluat
 
 def test_a_run_that_is_late_is_counted_and_stays_in_the_mean(evaluator):
     """The net keeps spot for a tick too long in some windows, whatever the policy does."""
-    (instance,) = evaluator.instances(few(windows=400, missed_cost=7.0), Split(by="none"))
-    (free,) = evaluator.instances(few(windows=400), Split(by="none"))
+    net = {"windows": 400, "safety_net": "published"}
+    (instance,) = evaluator.instances(few(**net, missed_cost=7.0), Split(by="none"))
+    (free,) = evaluator.instances(few(**net, missed_cost=0.0), Split(by="none"))
     evaluator.prepare([instance, free])
     policy = check("def decide(job, spot, vm):\n    return 1\n", TASK)
     dear, cheap = evaluator.evaluate(policy, instance), evaluator.evaluate(policy, free)

@@ -24,13 +24,16 @@ def runs(spot_traces):
 def test_mean_costs_over_360_runs(runs, name):
     costs = {deadline: [] for deadline in DEADLINES}
     for deadline, job, windows in runs:
-        costs[deadline] += simulate(name, windows, job).cost.tolist()
+        costs[deadline] += simulate(name, windows, job, net="published").cost.tolist()
     assert {deadline: len(found) for deadline, found in costs.items()} == {52: 180, 70: 180}
     assert {deadline: round(float(np.mean(found)), 2) for deadline, found in costs.items()} == COSTS[name]
 
 
 def test_the_mean_of_all_runs(runs):
-    every = {name: np.concatenate([simulate(name, w, job).cost for _, job, w in runs]).mean() for name in COSTS}
+    every = {
+        name: np.concatenate([simulate(name, w, job, net="published").cost for _, job, w in runs]).mean()
+        for name in COSTS
+    }
     assert {name: round(float(mean), 2) for name, mean in every.items()} == {
         "on_demand": 147.39, "greedy": 118.11, "spot_only": 118.01, "uniform_progress": 102.52,
     }  # fmt: skip
@@ -40,16 +43,19 @@ def test_the_mean_of_all_runs(runs):
 def test_seed_policies_pay_the_same(runs, name):
     policy = check(TASK.seed_policies()[name], TASK)
     for _, job, windows in runs:
-        assert simulate(policy, windows, job).decisions == simulate(name, windows, job).decisions
+        assert (
+            simulate(policy, windows, job, net="published").decisions
+            == simulate(name, windows, job, net="published").decisions
+        )
 
 
 @pytest.mark.parametrize("name", list(COSTS))
 def test_the_plain_simulator_pays_the_same(runs, name):
     for _, job, windows in runs[::9]:
-        found = simulate(name, windows, job)
+        found = simulate(name, windows, job, net="published")
         for i in (0, 7):
             window = windows.available[windows.begins[i] : windows.ends[i]].tolist()
-            plain = plain_spot.run(plain_spot.BASELINES[name], window, windows.gap, job)
+            plain = plain_spot.run(plain_spot.BASELINES[name], window, windows.gap, job, "published")
             assert found.cost[i] == pytest.approx(plain.cost, abs=1e-9)
             assert found.finished[i] == plain.finished
 

@@ -41,8 +41,9 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
     for seed in range(first, first + PER_TEST):
         case, regions = spot_cases.regions_case(seed)
         policy = check(spot_cases.regions_policy(seed), TASK)
-        runs = simulate_regions(policy, windows(regions, case.gap), case.job)
-        plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job)
+        net = spot_cases.net(seed)
+        runs = simulate_regions(policy, windows(regions, case.gap), case.job, net=net)
+        plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net)
         agree(runs, plain)
         assert runs.overruled[0] == plain.overruled
 
@@ -61,9 +62,10 @@ def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulat
 def test_baselines_agree_with_the_plain_simulator(name):
     for seed in range(CASES):
         case, regions = spot_cases.regions_case(seed)
-        runs = simulate_regions(name, windows(regions, case.gap), case.job)
+        net = spot_cases.net(seed)
+        runs = simulate_regions(name, windows(regions, case.gap), case.job, net=net)
         decide = plain_regions.BASELINES[name]
-        agree(runs, plain_regions.run(decide, plain_regions.in_turn, regions, case.gap, case.job))
+        agree(runs, plain_regions.run(decide, plain_regions.in_turn, regions, case.gap, case.job, net))
 
 
 @pytest.mark.parametrize("name", ["greedy_round_robin", "uniform_progress_round_robin"])
@@ -97,8 +99,9 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions():
         if case.job.deadline > 5 * case.gap or not 1 < len(regions) < 4:
             continue
         compared += 1
-        found = simulate_regions("least_cost", windows(regions, case.gap), case.job)
-        assert found.cost[0] == pytest.approx(plain_regions.least_cost(regions, case.gap, case.job, 5), abs=1e-9)
+        net = spot_cases.net(compared)
+        found = simulate_regions("least_cost", windows(regions, case.gap), case.job, net=net)
+        assert found.cost[0] == pytest.approx(plain_regions.least_cost(regions, case.gap, case.job, 5, net), abs=1e-9)
         if compared == 40:
             return
     raise AssertionError(f"only {compared} cases are small enough")

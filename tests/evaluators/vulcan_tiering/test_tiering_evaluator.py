@@ -34,7 +34,31 @@ def evaluator():
 
 
 def settings(**given):
-    return complete_settings(TASK, given)
+    """One machine and one period, and samples for nothing, unless given."""
+    return complete_settings(TASK, {"slow_tier": ["cxl"], "sample_period": [32], "sample_cost": 0.0, **given})
+
+
+def test_by_default_there_are_several_machines_and_periods_and_old_runs_have_one_of_each(evaluator):
+    several = complete_settings(TASK, {"trace": [SPEC]})
+    found = evaluator.instances(several, Split(by="none"))
+    assert [i.name.split("@")[1] for i in found] == ["10%,cxl,32", "10%,cxl,512", "10%,nvm,32", "10%,nvm,512"]
+    before = {k: v for k, v in several.items() if k != "sample_cost"} | {"slow_tier": "cxl", "sample_period": 32}
+    (old,) = evaluator.instances(before, Split(by="none"))
+    (now,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
+    assert old == now
+
+
+def test_samples_cost_the_time_of_cores_and_first_touch_takes_none(evaluator):
+    (free,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
+    (dear,) = evaluator.instances(settings(trace=[SPEC], sample_cost=200.0), Split(by="none"))
+    counts = load_page_counts(SPEC)
+    samples = sample_accesses(counts, 32, 1)
+    cost = 200e-9 * float(samples.reads.sum() + samples.writes.sum()) / 16
+    added = evaluator.evaluate(STEADY, dear)["seconds"] - evaluator.evaluate(STEADY, free)["seconds"]
+    assert added == pytest.approx(cost, rel=1e-6)
+    for name, paid in (("tpp", cost), ("first-touch", 0.0)):
+        added = evaluator.evaluate_baseline(name, dear)["seconds"] - evaluator.evaluate_baseline(name, free)["seconds"]
+        assert added == pytest.approx(paid, rel=1e-6)
 
 
 def test_it_is_an_evaluator_with_rungs_and_decisions(evaluator):
@@ -158,7 +182,7 @@ def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
 def test_the_policy_of_arms_is_the_baseline(evaluator):
     arms = check(TASK.seed_policies()["arms"], TASK)
     for instance in evaluator.instances(settings(trace=[SPEC]), Split(0.6, 0.2, 0.2)):
-        assert evaluator.evaluate(arms, instance) == evaluator.evaluate_baseline("arms", instance)
+        assert evaluator.evaluate(arms, instance) == evaluator.evaluate_baseline("arms-like", instance)
 
 
 def offline_policies(count):

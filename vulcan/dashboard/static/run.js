@@ -17,6 +17,8 @@ function text(id, value) {
 function glance(run) {
   shownState($("state"), run.status);
   text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
+  $("verdict").hidden = !run.verdict;
+  text("verdict", run.verdict || "");
   const message = [run.status.message, run.error].filter(Boolean).join("; ");
   $("message").hidden = !message;
   text("message", message);

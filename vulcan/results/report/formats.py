@@ -29,6 +29,9 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "## Result"
     yield ""
+    if document["recommendation"] is not None:
+        yield f"**{_cell(document['recommendation']['sentence'])}**"
+        yield ""
     yield from _table(
         ("policy", "kind", *splits),
         [
@@ -39,6 +42,9 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     if document["best"] is not None:
         yield f"Candidate {document['best']['candidate']} was chosen on {document['best']['chosen_on']}."
         yield ""
+        for caution in document["cautions"]:
+            yield f"**Warning:** {_cell(caution)}."
+            yield ""
         yield from _table(
             ("split", "instances", "mean", "95% interval", "gap to train"),
             [
@@ -50,6 +56,19 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
                     "-" if split == "train" else _number(document["gap"][split]),
                 )
                 for split in splits
+            ],
+        )
+        yield from _table(
+            ("split", "gain over", "gain", "95% interval, paired", "of"),
+            [
+                (
+                    gain["split"],
+                    f"start: {gain['over']}" if gain["kind"] == "start" else gain["over"],
+                    _number(gain["gain"]),
+                    _interval(gain["interval"]),
+                    f"{gain['count']} {gain['units']}" if gain["count"] else "-",
+                )
+                for gain in document["gains"]
             ],
         )
         yield from _winner(document)

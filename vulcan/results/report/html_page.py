@@ -288,7 +288,7 @@ MEANINGS = {
     "scored": "measured on every training instance",
     "stopped": "shown by cheaper scores not to be among the best",
     "duplicate": "equal to an earlier program",
-    "same-decisions": "of the same decisions as an earlier one on a short probe",
+    "same-decisions": "of the same decisions and measurements as an earlier one",
     "rejected": "not in the language, or refuted in a required property",
     "timeout": "over the time limit",
     "memory": "over the memory limit",
@@ -335,6 +335,10 @@ def standings(report: Report, document: Mapping[str, Any], splits: Sequence[Spli
         scores = {split: document[split]["score"] for split in splits}
         name = f"candidate {document['best']['candidate']}"
         lines.append(_line(name, "candidate", scores, _winner_rows(report, splits)))
+    if document["best"] is not None:
+        for name in {name: None for split in splits for name in document[split]["starts"]}:
+            scores = {split: document[split]["starts"].get(name) for split in splits}
+            lines.append(_line(f"start: {name}", "start", scores, dict.fromkeys(splits)))
     if document["control"] is not None:
         scores = {split: document["control"]["scores"][split] for split in splits}
         lines.append(_line("best-of-n", "control", scores, dict.fromkeys(splits, report.rows.control)))

@@ -67,6 +67,17 @@ class Policy:
         return (random_bits(self.draws - 1) >> 11) / 2**53
 
 
+def refusing(policy_type: type[Policy], share: int) -> type[Policy]:
+    """The policy that admits nothing larger than one in so many of the capacity's bytes, and at least one byte."""
+
+    class Refusing(policy_type):  # type: ignore[misc, valid-type]
+        def admit(self, request: Request) -> None:
+            if request.size <= max(1, self.capacity // share):
+                super().admit(request)
+
+    return Refusing
+
+
 def simulate_slowly(policy_type, objects, sizes, next_access, capacity, measure_from):
     """(misses, missed bytes, bypassed), the resident bytes being checked after every request."""
     policy = policy_type(capacity)

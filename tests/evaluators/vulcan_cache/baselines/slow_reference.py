@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from slow_lhd import Lhd
 from slow_lirs import Lirs
-from slow_policy import Policy, simulate_slowly
+from slow_policy import Policy, refusing, simulate_slowly
 from slow_queues import Arc, Lecar, S3Fifo, Slru, TwoQ, WTinyLfu
 from slow_ranking import Belady, BeladySizeSampled, Clock, Fifo, Gdsf, Lfu, Lru, Sieve
 
@@ -29,6 +29,9 @@ SLOW_POLICIES: dict[str, type[Policy]] = {
     "lhd": Lhd,
     "lecar": Lecar,
     "w-tinylfu": WTinyLfu,
+    "s3-fifo-refusing": refusing(S3Fifo, 10),
+    "lirs-refusing": refusing(Lirs, 100),
+    "w-tinylfu-refusing": refusing(WTinyLfu, 100),
     "belady": Belady,
     "belady-size-sampled": BeladySizeSampled,
 }

@@ -33,6 +33,9 @@ ORACLE = {
     "lhd": "LHD",
     "lecar": "LeCaR",
     "w-tinylfu": "WTinyLFU",
+    "s3-fifo-refusing": "S3FIFO",
+    "lirs-refusing": "LIRS",
+    "w-tinylfu-refusing": "WTinyLFU",
     "belady": "Belady",
     "belady-size-sampled": "BeladySize",
 }
@@ -83,6 +86,21 @@ def test_s3_fifo_is_exact_while_every_object_is_smaller_than_the_small_queue(pat
     assert len(fitting) >= 2
     for capacity in fitting:
         assert counts("s3-fifo", trace, capacity) == oracle_counts("S3FIFO", trace, capacity)
+
+
+@pytest.mark.parametrize("path", few(SIZED, 1))
+def test_s3_fifo_that_refuses_is_libcachesims_with_real_sizes(path):
+    trace = real_trace(path)
+    for share in SHARES:
+        capacity = int(trace.footprint * share)
+        assert counts("s3-fifo-refusing", trace, capacity) == oracle_counts("S3FIFO", trace, capacity)
+
+
+@pytest.mark.parametrize("path", few(SIZED, 1))
+def test_lirs_that_refuses_is_close_to_libcachesims_with_real_sizes(path):
+    trace = real_trace(path)
+    for share in SHARES[1:]:
+        assert abs(difference("lirs-refusing", trace, int(trace.footprint * share))) < 0.015
 
 
 def test_s3_fifo_admits_an_object_larger_than_the_small_queue_where_libcachesim_refuses_it():

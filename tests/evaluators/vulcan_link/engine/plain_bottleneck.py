@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -24,8 +25,16 @@ class Outcome:
 class CoDel:
     """The pseudocode of RFC 8289, section 5, line by line."""
 
-    def __init__(self, queue: deque[Packet], outcome: Outcome, target: int, interval: int) -> None:
+    def __init__(
+        self,
+        queue: deque[Packet],
+        outcome: Outcome,
+        target: int,
+        interval: int,
+        backlog: Callable[[], int] | None = None,
+    ) -> None:
         self.queue, self.outcome, self.target, self.interval = queue, outcome, target, interval
+        self.backlog = backlog or (lambda: sum(p.size for p in queue))
         self.first_above_time = self.drop_next = self.count = self.lastcount = 0
         self.dropping = False
 
@@ -34,7 +43,7 @@ class CoDel:
             self.first_above_time = 0
             return None, False
         packet = self.queue.popleft()
-        if now - packet.arrived < self.target or sum(p.size for p in self.queue) <= 1504:
+        if now - packet.arrived < self.target or self.backlog() <= 1504:
             self.first_above_time = 0
         elif self.first_above_time == 0:
             self.first_above_time = now + self.interval
@@ -73,6 +82,59 @@ class CoDel:
         return packet
 
 
+class FqCoDel:
+    """RFC 8290, section 4, with a queue for each flow."""
+
+    def __init__(self, outcome: Outcome, packets: int | None, size: int | None, target: int, interval: int) -> None:
+        self.outcome, self.packets, self.size = outcome, packets, size
+        self.queues: dict[int, deque[Packet]] = {}
+        self.codels: dict[int, CoDel] = {}
+        self.credit: dict[int, int] = {}
+        self.new: list[int] = []
+        self.old: list[int] = []
+        self.codel = target, interval
+
+    def bytes_of(self, flow: int) -> int:
+        return sum(p.size for p in self.queues[flow])
+
+    def backlog(self) -> int:
+        return sum(map(self.bytes_of, self.queues))
+
+    def admit(self, packet: Packet, limited: bool = True) -> None:
+        f = packet.flow
+        if f not in self.queues:
+            self.queues[f] = deque()
+            self.codels[f] = CoDel(self.queues[f], self.outcome, *self.codel, self.backlog)
+        self.queues[f].append(packet)
+        if f not in self.new and f not in self.old:
+            self.credit[f] = 1514
+            self.new.append(f)
+        while limited and (
+            (self.packets is not None and sum(map(len, self.queues.values())) > self.packets)
+            or (self.size is not None and self.backlog() > self.size)
+        ):
+            fat = max(sorted(self.queues), key=self.bytes_of)
+            self.outcome.dropped.append(self.queues[fat].popleft().flow)
+
+    def dequeue(self, now: int) -> Packet | None:
+        while self.new or self.old:
+            which = self.new or self.old
+            f = which[0]
+            if self.credit[f] <= 0:
+                self.credit[f] += 1514
+                self.old.append(which.pop(0))
+                continue
+            packet = self.codels[f].dequeue(now)
+            if packet is not None:
+                self.credit[f] -= packet.size
+                return packet
+            was_new = which is self.new
+            which.pop(0)
+            if was_new and self.old:
+                self.old.append(f)
+        return None
+
+
 def bottleneck(
     arrivals: list[Packet],
     link: object,
@@ -81,19 +143,26 @@ def bottleneck(
     size: int | None,
     codel: tuple[int, int] | None,
     until: int,
+    fair: bool = False,
 ) -> Outcome:
     """What becomes of these packets, in order of arrival; `link` is a LinkTrace, `codel` its target and interval."""
     outcome = Outcome()
     queue: deque[Packet] = deque()
     controller = CoDel(queue, outcome, *codel) if codel else None
+    flows = FqCoDel(outcome, packets, size, *codel) if fair and codel else None
     waiting = deque(arrivals)
 
     def take(now: int) -> Packet | None:
+        if flows:
+            return flows.dequeue(now)
         if controller:
             return controller.dequeue(now)
         return queue.popleft() if queue else None
 
     def admit(packet: Packet) -> None:
+        if flows:
+            flows.admit(packet)
+            return
         full = packets is not None and len(queue) >= packets
         heavy = size is not None and sum(p.size for p in queue) + packet.size > size
         if full or heavy:
@@ -127,12 +196,15 @@ def bottleneck(
                         transit = None
             cycle += 1
     free = 0  # when the link has carried what it has
-    while waiting or queue:
-        if not queue:
+    while waiting or queue or (flows and flows.backlog()):
+        if not queue and not (flows and flows.backlog()):
             now = max(free, waiting[0].arrived)
             packet = waiting.popleft()
             # what arrives at an idle link is carried at once, and takes no room
-            queue.append(packet)
+            if flows:
+                flows.admit(packet, limited=False)
+            else:
+                queue.append(packet)
         else:
             now = free
         while waiting and waiting[0].arrived < now:

@@ -44,16 +44,17 @@ LIMITS = st.tuples(
 
 
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
-@given(link=st.one_of(OPPORTUNITIES, RATES), bursts=BURSTS, limits=LIMITS)
+@given(link=st.one_of(OPPORTUNITIES, RATES), bursts=BURSTS, limits=LIMITS, fair=st.booleans())
 def test_it_carries_and_drops_what_the_plain_one_does(
     link: LinkTrace,
     bursts: list[tuple[int, int, int]],
     limits: tuple[int | None, int | None, tuple[float, float] | None],
+    fair: bool,
 ) -> None:
     packets, size, codel = limits
     bursts = sorted(bursts)
     queue = Queue(
-        "codel" if codel else "droptail",
+        "fq_codel" if codel and fair else "codel" if codel else "droptail",
         packets=packets,
         bytes=size,
         **({"target_ms": codel[0], "interval_ms": codel[1]} if codel else {}),
@@ -76,6 +77,7 @@ def test_it_carries_and_drops_what_the_plain_one_does(
         size=size,
         codel=(round(codel[0] * MS), round(codel[1] * MS)) if codel else None,
         until=round(seconds * 1e9),
+        fair=fair,
     )
     for index, flow in enumerate(result.flows):
         delays = [delay for _, owner, delay in expected.departures if owner == index]

@@ -10,7 +10,10 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.task import Split
 from vulcan_link.aqm import layout as q
+from vulcan_link.aqm.evaluator import QueueManagementEvaluator, scenario_of
 from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
@@ -145,3 +148,38 @@ def test_who_cannot_be_is_refused() -> None:
 
 def test_every_feature_of_the_task_has_its_slot() -> None:
     assert [name for name, _ in TASK.signature.features()] == [f"queue.{name}" for name in q.SHOWN]
+
+
+def test_fair_queues_keep_a_flow_that_does_not_slow_down_to_its_share() -> None:
+    """FQ-CoDel, RFC 8290: three flows of CUBIC beside 400 packets that nothing slows; in one queue they starve."""
+    flows = (*(Flow("cubic", delay_ms=20.0) for _ in range(3)), Flow("fixed", delay_ms=20.0, parameter=400.0))
+    shares = {}
+    for kind in ("codel", "fq_codel"):
+        scenario = Scenario(load_link("constant:rate=24"), Queue(kind, packets=600), flows, 10.0, measure_from_s=2.0)  # type: ignore[arg-type]
+        shares[kind] = [flow.goodput_bps / 24e6 for flow in simulate(scenario).flows]
+    assert max(shares["codel"][:3]) < 0.05
+    assert shares["fq_codel"] == pytest.approx([0.24] * 4, abs=0.03)
+
+
+def test_a_buffer_is_as_many_ms_as_it_says_and_old_runs_had_at_least_50_packets() -> None:
+    settings = complete_settings(TASK, {"link": ["constant:rate=12"], "buffer_ms": 10.0})
+    link = load_link("constant:rate=12")
+    (new,) = QueueManagementEvaluator().instances(settings, Split(by="none"))
+    assert scenario_of(new.parameters, link, "drop_tail").queue.packets == 10
+    del settings["short_flows"]
+    (old,) = QueueManagementEvaluator().instances(settings, Split(by="none"))
+    assert scenario_of(old.parameters, link, "drop_tail").queue.packets == 50
+    assert len(scenario_of(old.parameters, link, "drop_tail").flows) == 7
+
+
+def test_service_is_not_won_by_dropping_what_waits() -> None:
+    """The policy that won by `balance`, drop above 9.4 ms: bursts and short flows lose their packets to it."""
+    evaluator = QueueManagementEvaluator()
+    instances = [i for i in evaluator.instances(complete_settings(TASK, {}), TASK.split) if i.split == "train"][:3:2]
+    evaluator.prepare(instances)
+    threshold = check("def drop_probability(queue):\n    return 1 if queue.delay_ms > 9.4 else 0\n", TASK)
+    measured = [(evaluator.evaluate(threshold, i), evaluator.evaluate_baseline("codel", i)) for i in instances]
+    service, balance = TASK.objective("service"), TASK.objective("balance")
+    assert sum(balance.score(a, {}) - balance.score(b, {}) for a, b in measured) > -0.2
+    assert all(service.score(a, {}) < service.score(b, {}) - 0.05 for a, b in measured)
+    assert all(a["loss"] > 2 * b["loss"] for a, b in measured)

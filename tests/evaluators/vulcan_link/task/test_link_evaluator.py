@@ -19,7 +19,8 @@ from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 WHOLE = Split(by="none")
-WIRED = {"link": ["constant:rate=12"], "duration_s": 20.0}
+QUIET = {"jitter_ms": [0.0], "handshake": "none"}
+WIRED = {"link": ["constant:rate=12"], "duration_s": 20.0, **QUIET}
 
 
 def prepared(task, split=WHOLE, **settings):
@@ -42,7 +43,7 @@ def policy_of(task, body):
         ("reno", {**WIRED, "buffer": ["4bdp"], "duration_s": 60.0}),
         ("cubic", WIRED),
         ("cubic", {**WIRED, "buffer": ["4bdp"], "duration_s": 60.0}),
-        ("cubic", {"link": ["constant:rate=48"], "delay_ms": [10.0], "duration_s": 30.0}),
+        ("cubic", {"link": ["constant:rate=48"], "delay_ms": [10.0], "duration_s": 30.0, **QUIET}),
     ],
 )
 def test_reno_and_cubic_in_anvil_come_near_those_of_the_simulator(task, name, settings):
@@ -52,6 +53,14 @@ def test_reno_and_cubic_in_anvil_come_near_those_of_the_simulator(task, name, se
     assert mine["utilisation"] == pytest.approx(theirs["utilisation"], abs=0.05)
     assert mine["queueing_delay_avg_ms"] == pytest.approx(theirs["queueing_delay_avg_ms"], rel=0.25, abs=2)
     assert mine["queueing_delay_p95_ms"] == pytest.approx(theirs["queueing_delay_p95_ms"], rel=0.1, abs=2)
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_a_held_out_part_alone_can_be_prepared_and_decided_on(task, part):
+    evaluator = LinkEvaluator()
+    instances = evaluator.instances(complete_settings(task, {}), Split(by="time"))
+    evaluator.prepare([instance for instance in instances if instance.split == part])
+    assert evaluator.decisions(policy_of(task, "return 40")) != evaluator.decisions(policy_of(task, "return 50"))
 
 
 def test_vegas_in_anvil_keeps_a_few_packets_in_the_queue(task):
@@ -124,6 +133,19 @@ def test_settings_reach_the_simulator(task):
     assert measured(competing=["cubic:2"])["share"] != usual["share"]
     assert measured(called="round") != usual
     assert measured(slow_start="policy") != usual
+    assert measured(jitter_ms=[2.0])["rtt_avg_ms"] > usual["rtt_avg_ms"]
+    assert measured(competing=["cubic"], competing_delay_ms=80.0)["share"] > measured(competing=["cubic"])["share"]
+
+
+def test_only_the_handshake_sees_the_round_trip_that_batched_acknowledgements_hide(task):
+    """Linux takes its least round trip from the handshake; without it the batches would look like the path."""
+    batched = {**WIRED, "buffer": ["4bdp"], "duration_s": 5.0, "ack_batch_ms": 45.0}
+    seen = {}
+    for handshake in ("measured", "none"):
+        evaluator, (instance,) = prepared(task, **{**batched, "handshake": handshake})
+        seen[handshake] = evaluator.evaluate(check(task.seed_policies()["vegas"], task), instance)["rtt_min_ms"]
+    assert seen["measured"] == 40.0
+    assert seen["none"] >= 41.0
 
 
 def test_rungs_are_shorter_runs_of_the_same_instances(task):

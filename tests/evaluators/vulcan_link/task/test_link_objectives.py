@@ -10,7 +10,7 @@ from vulcan_link.result import FlowResult, LinkResult, metrics_of
 
 FLOW = {
     "algorithm": "policy", "sent": 1000, "delivered": 990, "dropped": 6, "lost": 4, "marked": 0, "retransmitted": 10,
-    "acknowledged": 980, "queued": 0, "in_flight": 10, "goodput_bps": 11e6, "throughput_bps": 12e6,
+    "acknowledged": 980, "queued": 0, "in_flight": 10, "goodput_bps": 12e6 * 1448 / 1500, "throughput_bps": 12e6,
     "queueing_delay_avg_ms": 10.0, "queueing_delay_p95_ms": 20.0, "queueing_delay_max_ms": 30.0, "rtt_avg_ms": 50.0,
     "rtt_min_ms": 40.0, "rtt_max_ms": 70.0, "recoveries": 1, "timeouts": 0, "window_avg": 45.0, "calls": 900,
     "decisions": 0,
@@ -35,13 +35,19 @@ def test_the_metrics_of_one_flow():
     assert metrics["utilisation"] == metrics["share"] == 1.0
     assert metrics["throughput_mbps"] == 12.0
     assert metrics["loss"] == pytest.approx(0.01)
-    assert metrics["power"] == pytest.approx(40 / 50)
+    assert metrics["drop_discount"] == pytest.approx(1 - 10 * 0.006)  # what is lost at random is nobody's fault
+    assert metrics["power"] == pytest.approx(40 / 50 * 0.94)
     assert metrics["throughput_over_delay"] == pytest.approx(12 / (1e-5 + 20))
 
 
 def test_of_several_flows_only_the_policys_count():
     other = {"algorithm": "cubic", "throughput_bps": 3e6, "queueing_delay_avg_ms": 99.0}
-    mine = {"throughput_bps": 3e6}, {"throughput_bps": 1.5e6, "delivered": 330, "queueing_delay_avg_ms": 30.0}
+    share = 1448 / 1500
+    mine = (
+        {"throughput_bps": 3e6, "goodput_bps": 3e6 * share, "dropped": 0},
+        {"throughput_bps": 1.5e6, "goodput_bps": 1.5e6 * share, "dropped": 0, "delivered": 330,
+         "queueing_delay_avg_ms": 30.0},
+    )  # fmt: skip
     metrics = metrics_of(result(*mine, other), flows=2, base_rtt_ms=40.0, share=2 / 3)
     assert metrics["throughput_mbps"] == pytest.approx(4.5)
     assert metrics["share"] == pytest.approx(4.5 / 8)
@@ -51,8 +57,23 @@ def test_of_several_flows_only_the_policys_count():
 
 def test_more_than_the_fair_share_counts_as_all_of_it():
     metrics = metrics_of(result({}, {"throughput_bps": 0.0}), flows=1, base_rtt_ms=40.0, share=0.5)
-    assert metrics["share"] == 2.0
-    assert metrics["power"] == pytest.approx(40 / 50)
+    assert metrics["share"] == pytest.approx(2.0)
+    assert metrics["power"] == pytest.approx(40 / 50 * 0.94)
+
+
+def test_a_flood_is_worth_nothing_by_any_objective_and_old_records_are_scored_as_they_were(task):
+    flood = {"sent": 100_000, "dropped": 98_000, "delivered": 1990, "goodput_bps": 3e6, "queueing_delay_avg_ms": 0.0}
+    calm = metrics_of(result({}), 1, 40.0, 1.0)
+    worst = metrics_of(result(flood), 1, 40.0, 1.0)
+    for objective in task.objectives:
+        scores = [objective.score(metrics, {"cubic": calm}) for metrics in (worst, calm)]
+        assert scores[0] < scores[1] - 0.5
+    assert worst["power"] == 0.0
+    recorded = metrics_of(result({}), 1, 40.0, 1.0, by_goodput=False)
+    assert recorded["power"] == pytest.approx(40 / 50)
+    assert "drop_discount" not in recorded
+    assert task.objective("balanced").score(recorded, {}) == pytest.approx(0.4 + 0.3 * 40 / 60 + 0.1 * 0.9 + 0.2)
+    assert task.objective("policysmith").score(recorded, {"cubic": recorded}) == 0.0
 
 
 def test_a_flow_that_delivered_nothing_has_finite_metrics(task):
@@ -72,7 +93,7 @@ def test_the_objectives(task):
     power, balanced, policysmith = task.objectives
     assert power.score(good, {}) == 1.0
     assert balanced.score(good, {}) == pytest.approx(1.0)
-    assert balanced.score(cubic, {}) == pytest.approx(0.4 + 0.3 * 40 / 60 + 0.1 * 0.9 + 0.2)
+    assert balanced.score(cubic, {}) == pytest.approx((0.4 + 0.3 * 40 / 60 + 0.1 * 0.9 + 0.2) * 0.94)
     assert policysmith.score(cubic, {"cubic": cubic}) == 0.0
-    half = {**cubic, "throughput_over_delay": cubic["throughput_over_delay"] / 2}
+    half = {**cubic, "goodput_over_delay": cubic["goodput_over_delay"] / 2}
     assert policysmith.score(half, {"cubic": cubic}) == pytest.approx(-1.0)

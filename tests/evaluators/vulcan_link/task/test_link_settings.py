@@ -34,13 +34,51 @@ def test_a_named_link_is_cut_along_time(task, tmp_path):
     path = tmp_path / "a.up"
     path.write_text("".join(f"{ms}\n" for ms in range(1, 100_001)))
     found = instances(task, link=[str(path)])
-    assert [i.split for i in found] == ["train", "validation", "test"]
+    assert [i.split for i in found] == ["train", "train", "train", "validation", "test"]
     assert [(i.parameters["from_ns"], i.parameters["to_ns"]) for i in found] == [
-        (0, 60 * S), (60 * S, 80 * S), (80 * S, 100 * S),
+        (start * S, (start + 20) * S) for start in range(0, 100, 20)
+    ]
+    assert [i.name for i in found] == [
+        "a.up @0s 20ms 150", "a.up @20s 20ms 150", "a.up @40s 20ms 150", "a.up 20ms 150", "a.up 20ms 150",
     ]  # fmt: skip
-    assert {i.name for i in found} == {"a.up 20ms 1bdp"}
-    (whole,) = instances(task, Split(by="none"), link=[str(path)])
-    assert (whole.parameters["from_ns"], whole.parameters["to_ns"]) == (0, 100 * S)
+    whole = instances(task, Split(by="none"), link=[str(path)])
+    assert [i.parameters["from_ns"] // S for i in whole] == [0, 20, 40, 60, 80]
+    (one,) = instances(task, Split(by="none"), link=[str(path)], windows=1)
+    assert (one.parameters["from_ns"], one.parameters["to_ns"]) == (0, 100 * S)
+
+
+def test_windows_cover_a_part_up_to_a_limit_and_leave_out_outages(task, tmp_path):
+    path = tmp_path / "long"
+    path.write_text("".join(f"{ms}\n" for ms in range(10, 3_000_001, 10) if not 35_000 < ms <= 125_000))
+    found = instances(task, Split(by="none"), link=[str(path)], duration_s=30.0)
+    starts = [i.parameters["from_ns"] // S for i in found]
+    assert len(starts) == 32 and starts[0] == 0 and starts[-1] == 2970
+    all_of_it = instances(task, Split(by="none"), link=[str(path)], duration_s=60.0, windows=50)
+    starts = [i.parameters["from_ns"] // S for i in all_of_it]
+    assert starts == [60 * k for k in range(50) if k != 1]
+    without = [i.parameters["from_ns"] // S for i in instances(task, Split(by="none"), link=[str(path)], windows=150)]
+    assert {40, 60, 80, 100} & set(without) == set() and len(without) == 146
+
+
+def test_settings_of_a_run_recorded_before_there_was_noise_give_the_instances_of_then(task, tmp_path):
+    path = tmp_path / "slow"
+    path.write_text("".join(f"{ms}\n" for ms in range(20, 100_001, 20)))
+    settings = complete_settings(task, {"link": [str(path)], "loss": 0.0})
+    for added in ("jitter_ms", "ack_batch_ms", "competing_delay_ms", "handshake", "windows"):
+        del settings[added]
+    found = LinkEvaluator().instances(settings, task.split)
+    assert [(i.name, i.parameters["buffer_packets"]) for i in found] == [("slow 20ms 1bdp", 2)] * 3
+    assert "jitter_ms" not in found[0].parameters and "measured_by" not in found[0].parameters
+
+
+@pytest.mark.parametrize("jitters", [[0.0, 0.5, 2.0]])
+def test_noise_is_set_for_every_path(task, jitters):
+    found = instances(task, jitter_ms=jitters, ack_batch_ms=3.0, competing_delay_ms=70.0)
+    assert [i.parameters["jitter_ms"] for i in found] == jitters * 19
+    assert {(i.parameters["ack_batch_ms"], i.parameters["competing_delay_ms"]) for i in found} == {(3.0, 70.0)}
+    usual = instances(task)
+    assert {i.parameters["jitter_ms"] for i in usual} == {0.0, 0.5, 2.0}
+    assert any(i.parameters["ack_batch_ms"] for i in usual) and any(i.parameters["loss"] for i in usual)
 
 
 def test_a_trace_shorter_than_a_run_is_repeated_before_it_is_cut(task):
@@ -65,7 +103,7 @@ def test_links_of_one_name_are_told_apart_by_their_folders(task, tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "down").write_text(f"{len(folder)}\n")
     found = instances(task, Split(by="none"), link=[str(tmp_path / f / "down") for f in ("home", "bus")])
-    assert [i.name for i in found] == ["home/down 20ms 1bdp", "bus/down 20ms 1bdp"]
+    assert [i.name for i in found] == ["home/down 20ms 150", "bus/down 20ms 150"]
 
 
 def test_competing_flows_are_parsed():
@@ -106,6 +144,9 @@ def test_a_buffer_is_packets_or_multiples_of_the_bandwidth_delay_product():
         ({"duration_s": float("inf")}, "duration inf s"),
         ({"flows": 0}, "flows 0"),
         ({"loss": 1.0}, "loss 1.0"),
+        ({"jitter_ms": [-1.0]}, "jitter -1 ms"),
+        ({"ack_batch_ms": 1e9}, "ack batch 1e+09 ms"),
+        ({"windows": 0}, "windows 0"),
         ({"competing": ["cubik"]}, "no algorithm 'cubik'; did you mean 'cubic'?"),
         ({"competing": ["cubic:0"]}, "from 1 to 100 flows"),
         ({"competing": ["cubic@5-5"]}, "they stop before they start"),

@@ -1,0 +1,104 @@
+"""A policy as a cache policy of LMCache: the class `PolicyCachePolicy`."""
+
+import heapq
+import time
+
+import lmcache.v1.storage_backend.cache_policy
+import lmcache.v1.storage_backend.cache_policy.base_policy
+
+from vulcan_prefix.exported.stand_ins import _USES, PrefixPolicy
+
+# --- exported modules have the policy above this line ---
+
+
+_NOT_SHOWN = frozenset(
+    {
+        "node.depth",
+        "node.kind",
+        "node.priority",
+        "node.siblings",
+        "node.turn",
+        "server.capacity",
+        "server.running",
+        "server.used",
+        "server.waiting",
+    }
+)
+
+
+class PolicyCachePolicy(lmcache.v1.storage_backend.cache_policy.base_policy.BaseCachePolicy):
+    """A cache policy of LMCache that decides as the policy does, by what LMCache shows it.
+
+    LMCache keeps chunks of tokens, each under its own key, and tells a policy that a key was stored, hit or removed:
+    nothing of the tree, of requests or of the server. So a `node` is a chunk of `chunk_tokens` tokens, every chunk can
+    be evicted, not only leaves, and a policy that reads its depth, its siblings, the turn, the kind or the priority of
+    requests, or the server's capacity or load cannot be used: ValueError.
+
+    `register()` makes it known as the cache policy `VULCAN`.
+    """
+
+    def __init__(self, chunk_tokens=256):
+        if missing := sorted(_NOT_SHOWN & _USES):
+            raise ValueError(f"the policy reads {', '.join(missing)}, which LMCache does not show")
+        self.policy = PrefixPolicy()
+        self._tokens = float(chunk_tokens)
+        self._nodes = {}
+        self._made = 0
+        self._start = time.monotonic()
+
+    def init_mutable_mapping(self):
+        """The mapping that LMCache keeps chunks in."""
+        return {}
+
+    def update_on_put(self, key):
+        """A chunk was stored."""
+        now = self._now()
+        self._made += 1
+        node = self._nodes[key] = self.policy.new(self._made, now)
+        node.tokens = node.depth = self._tokens
+        self.policy.inserted(node, now)
+
+    def update_on_hit(self, key, cache_dict):
+        """A chunk was found."""
+        now = self._now()
+        node = self._nodes.get(key)
+        if node is None:
+            self.update_on_put(key)
+            return
+        node.hits += 1.0
+        node.last_access = now
+        self.policy.hit(node, now)
+
+    def update_on_force_evict(self, key):
+        """A chunk was removed by others."""
+        self._drop(key, self._now(), 0.0)
+
+    def get_evict_candidates(self, cache_dict, num_candidates=1):
+        """The chunks with the lowest priorities, of those that may be evicted: as many as were asked for, or fewer."""
+        now = self._now()
+        server = self.policy.server
+        server.needed, server.leaves = num_candidates * self._tokens, float(len(cache_dict))
+        ranked = []
+        for key, chunk in cache_dict.items():
+            if chunk.can_evict:
+                if key not in self._nodes:
+                    self.update_on_put(key)
+                node = self._nodes[key]
+                ranked.append((self.policy.priority(node, now), node.last_access, node.id, key))
+        chosen = heapq.nsmallest(num_candidates, ranked, key=lambda one: one[:3])
+        for found, _, _, key in chosen:
+            self._drop(key, now, found)
+        return [key for *_, key in chosen]
+
+    def _drop(self, key, now, priority):
+        node = self._nodes.pop(key, None)
+        if node is not None:
+            self.policy.evicted(node, now, priority)
+
+    def _now(self):
+        return time.monotonic() - self._start
+
+
+def register(name="VULCAN"):
+    """Make the policy known to LMCache as the cache policy NAME."""
+    lmcache.v1.storage_backend.cache_policy.POLICY_MAPPING[name.upper()] = PolicyCachePolicy

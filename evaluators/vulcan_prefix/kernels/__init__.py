@@ -1,0 +1,1 @@
+"""The kernels of the prefix-cache simulator, compiled by numba."""

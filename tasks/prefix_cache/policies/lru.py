@@ -1,0 +1,5 @@
+"""Least recently used."""
+
+
+def priority(now, node, server):
+    return node.last_access

@@ -1,0 +1,195 @@
+"""What a cache says of a policy is what a slow count in plain Python finds, and adds up to the misses."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from plain_cache import PlainCache
+from plain_queues import PlainQueues
+
+from vulcan.anvil import check
+from vulcan.evaluator import SmallTable, load_evaluator, located
+from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan_cache import simulate
+from vulcan_cache.baselines import BASELINES
+from vulcan_cache.findings.attribution import Attribution, attribute
+from vulcan_cache.findings.workload import share_within
+from vulcan_cache.kernels import attribution as k
+from vulcan_cache.kernels.common import ADMITTED, HIT, OUTCOME_BITS, REFUSED
+from vulcan_cache.simulate import generator_state
+from vulcan_traces.fingerprint.fingerprint import Distribution
+
+CASES = [
+    ("cache_eviction", "heap", "lru", 1, 0), ("cache_eviction", "sample", "gdsf", 9, 120),
+    ("cache_admission", "heap", "lru_by_frequency", 9, 120), ("cache_admission", "sample", "lru_by_size", 9, 0),
+    ("cache_queues", "queues", "s3_fifo", 1, 120), ("cache_queues", "queues", "two_q", 9, 0),
+]  # fmt: skip
+CAPACITY = 40
+
+
+def requests(seed: int, largest: int) -> list[tuple[int, int]]:
+    """Popular objects and others, each of one size; ids in order of first appearance; one is too large."""
+    random = Random(seed)
+    asked = [int(60 * random.random() ** 2.5) if random.random() < 0.8 else 100 + n for n in range(400)]
+    number: dict[int, int] = {}
+    sizes: dict[int, int] = {}
+    for obj in asked:
+        number.setdefault(obj, len(number))
+        sizes.setdefault(obj, random.randint(1, largest) if obj != 7 or largest == 1 else CAPACITY + 1)
+    return [(number[obj], sizes[obj]) for obj in asked]
+
+
+def plain_history(policy: Any, mechanism: str, asked: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Outcomes, and for each request when its object left before it was requested again; 0 where it did not."""
+    plain: Any = (
+        PlainQueues(policy, CAPACITY)
+        if mechanism == "queues"
+        else PlainCache(policy, CAPACITY, mechanism, 4, generator_state(3))
+    )
+    plain.run = policy.reference(3)
+    outcomes, left, last = [], [0] * len(asked), {}
+    for now, (key, size) in enumerate(asked):
+        before = set(plain.residents)
+        hit = plain.request(now, key, size)
+        outcomes.append(HIT if hit else ADMITTED if key in plain.residents else REFUSED)
+        for gone in before - set(plain.residents):
+            left[last[gone]] = now
+        last[key] = now
+    return outcomes, left
+
+
+def plain_attribution(
+    asked: list[tuple[int, int]], outcomes: list[int], left: list[int], oracle: Any, baseline: Any, start: int,
+    mean: float,
+) -> dict[str, Any]:  # fmt: skip
+    """The same numbers as the kernel's, each from its definition."""
+    n, held = len(asked), max(1.0, CAPACITY / mean)
+    causes = [0] * k.CAUSES
+    classes = np.zeros((k.DIMENSIONS, k.CLASSES, k.COUNTS), np.int64)
+    facts, spaces = [0] * k.FACTS, [0.0] * k.SPACES
+    for r, (key, size) in enumerate(asked):
+        earlier = [p for p in range(r) if asked[p][0] == key]
+        later = [p for p in range(r + 1, n) if asked[p][0] == key]
+        entry = max((p for p in [*earlier, r] if outcomes[p] == ADMITTED), default=None)
+        never_hit = entry is not None and not any(outcomes[p] == HIT for p in [*earlier, r] if p > entry)
+        if left[r]:
+            spaces[k.HELD] += size * (left[r] - r)
+            spaces[k.HELD_IDLE] += size * (left[r] - r)
+            spaces[k.HELD_UNHIT] += size * (left[r] - r) * never_hit
+            if left[r] >= start:
+                facts[k.EVICTIONS] += 1
+                facts[k.EVICTED_FOR_GOOD] += not later
+                facts[k.EVICTED_EARLY] += bool(later) and not oracle[later[0]]
+                facts[k.NEVER_HIT] += never_hit
+        elif outcomes[r] != REFUSED:
+            spaces[k.HELD] += size * ((later[0] if later else n) - r)
+        elif r >= start and later and not oracle[later[0]] and size <= CAPACITY:
+            facts[k.REFUSED_WRONGLY] += 1
+        if r < start:
+            continue
+        missed = outcomes[r] != HIT
+        facts[k.INSERTIONS] += outcomes[r] == ADMITTED
+        facts[k.REFUSALS] += outcomes[r] == REFUSED
+        facts[k.ORACLE_MISSES] += bool(oracle[r])
+        facts[k.BASELINE_MISSES] += bool(baseline[r])
+        regret = missed and bool(earlier) and size <= CAPACITY and not oracle[r]
+        if missed and not earlier:
+            causes[k.FIRST] += 1
+        elif missed and size > CAPACITY:
+            causes[k.TOO_LARGE] += 1
+        elif missed and oracle[r]:
+            causes[k.ORACLE_TOO] += 1
+        elif missed:
+            causes[k.LEFT_BEFORE if left[earlier[-1]] else k.REFUSED_BEFORE] += 1
+        over = [sum(size > mean * 2.0**e for e in range(-3, 4)), 0, 0, int((r - start) / max(1.0, (n - start) / 8))]
+        if earlier:
+            over[k.SO_FAR] = 1 + sum(len(earlier) > e for e in (1, 2, 4, 8, 16, 32))
+            over[k.IDLE] = 1 + sum((r - earlier[-1]) / held > e for e in (0.25, 0.5, 1, 2, 4, 8))
+        counts = [1, missed, regret, missed and not baseline[r], not missed and bool(baseline[r])]
+        for dimension, chosen in enumerate(over):
+            classes[dimension, chosen] += counts
+    return {"causes": causes, "classes": classes.tolist(), "facts": facts, "spaces": spaces}
+
+
+@pytest.mark.parametrize(("task", "mechanism", "name", "largest", "start"), CASES)
+def test_misses_are_attributed_as_a_slow_count_does(
+    task: str, mechanism: str, name: str, largest: int, start: int
+) -> None:
+    declared = find_task(task)
+    policy = check(declared.seed_policies()[name], declared)
+    asked = requests(5, largest)
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*asked, strict=True))
+    following = np.array(
+        [next((p for p in range(r + 1, len(asked)) if asked[p][0] == key), -1) for r, (key, _) in enumerate(asked)]
+    )
+    count = int(objects.max()) + 1
+    missed = {}
+    for known in ("belady-size-sampled", "sieve"):
+        missed[known] = np.zeros(len(asked), np.uint8)
+        given = (objects, sizes, following, count, CAPACITY, start)
+        assert BASELINES[known].kernel()(*given, missed[known])[0] == missed[known][start:].sum()
+    oracle, baseline = missed.values()
+    history = np.zeros(len(asked), np.uint32)
+    result = simulate(
+        policy, objects, sizes, CAPACITY, mechanism=mechanism, sample_size=4, sample_seed=3, measure_from=start,
+        history=history,
+    )  # fmt: skip
+    outcomes, left = plain_history(policy, mechanism, asked)
+    assert (history & ((1 << OUTCOME_BITS) - 1)).tolist() == outcomes
+    assert (history >> OUTCOME_BITS).tolist() == left
+    mean = float(np.mean(sizes))
+    found = attribute(objects, sizes, following, history, oracle, baseline, CAPACITY, start, count, mean)
+    plain = plain_attribution(asked, outcomes, left, oracle, baseline, start, mean)
+    assert found.causes.tolist() == plain["causes"]
+    assert found.classes.tolist() == plain["classes"]
+    assert found.facts.tolist() == plain["facts"]
+    assert found.spaces.tolist() == plain["spaces"]
+    assert_it_adds_up(found, result.misses, result.requests)
+
+
+def assert_it_adds_up(found: Attribution, misses: int, requests: int) -> None:
+    regret = found.causes[[k.REFUSED_BEFORE, k.LEFT_BEFORE]].sum()
+    assert found.misses == misses
+    for dimension in range(k.DIMENSIONS):
+        whole = found.classes[dimension].sum(axis=0)
+        assert whole[[k.REQUESTS, k.MISSES, k.REGRET]].tolist() == [requests, misses, regret]
+        assert whole[k.LOST] - whole[k.WON] == misses - found.facts[k.BASELINE_MISSES]
+
+
+def test_an_evaluator_says_it_in_words_and_tables() -> None:
+    task = find_task("cache_eviction")
+    evaluator: Any = load_evaluator(task)
+    settings = complete_settings(task, {"trace": ["zipf:objects=500,requests=5000"], "cache_size": ["10%"]})
+    instance = next(i for i in evaluator.instances(settings, task.split) if i.split == "train")
+    policies = [check(task.seed_policies()[name], task) for name in ("lru", "lfu")]
+    misses = [int(evaluator.evaluate(policy, instance)["misses"]) for policy in policies]
+    found = evaluator.findings(policies[0], instance)
+    assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)
+    texts = [one.text for one in found if not hasattr(one, "title")]
+    assert texts[0].startswith(f"It misses {misses[0]:,} of 3,000 requests.")
+    best = min(
+        (name for name, kind in evaluator.baselines().items() if kind == "baseline"),
+        key=lambda name: evaluator.evaluate_baseline(name, instance)["misses"],
+    )
+    assert f"The best baseline, {best}, has " in texts[1]
+    for table in (one for one in found if isinstance(one, SmallTable)):
+        columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+        assert sum(columns["misses"]) == misses[0]
+        assert sum(columns["requests %"]) == pytest.approx(100, abs=0.5)
+    between = evaluator.compare(*policies, instance)
+    assert between[0].text.startswith(f"The first misses {misses[0]:,} of 3,000 requests and the second {misses[1]:,}.")
+    for table in between[1:]:
+        assert sum(row[-1] for row in table.rows) == misses[1] - misses[0]
+    described = evaluator.workload(instance)
+    objects = len(np.unique(evaluator._requests(instance).objects))
+    assert described[0].text.startswith(f"3,000 requests for {objects:,} objects.")
+
+
+def test_a_share_within_a_reach_is_read_off_octaves() -> None:
+    distances = Distribution(8, (), ((0, 0, 0.25), (1, 1, 0.25), (2, 3, 0.25), (8, 15, 0.25)))
+    assert [share_within(distances, reach) for reach in (0, 1, 3, 7, 15, 99)] == [0.25, 0.5, 0.75, 0.75, 1.0, 1.0]
+    assert 0.75 < share_within(distances, 11) < 1.0

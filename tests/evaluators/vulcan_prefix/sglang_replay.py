@@ -1,0 +1,172 @@
+"""SGLang's own `RadixCache` behind the modelled server; run by `make test-sglang`, in an environment of its own."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import time
+from array import array
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from vulcan_traces.prompts import PromptTrace
+
+
+class _Empty(ModuleType):
+    """A module of which any class can be imported."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+class _Unneeded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Replaces what SGLang imports for the GPU, which its tree names in annotations only, by empty modules."""
+
+    names = (
+        "sgl_kernel",
+        "sglang.kernels",
+        "sglang.srt.mem_cache.allocator",
+        "sglang.srt.mem_cache.memory_pool",
+        "sglang.srt.multimodal",
+        "sglang.srt.observability",
+        "triton",
+    )
+
+    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        if any(name == known or name.startswith(f"{known}.") for known in self.names):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return _Empty(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave it empty."""
+
+
+def _import_sglang() -> None:
+    """Import the package without its front end: only its tree, its strategies, and what these compute with."""
+    found = importlib.util.find_spec("sglang")
+    assert found is not None and found.submodule_search_locations is not None
+    package = ModuleType("sglang")
+    package.__path__ = list(found.submodule_search_locations)
+    sys.modules["sglang"] = package
+    sys.meta_path.insert(0, _Unneeded())
+
+
+_import_sglang()
+
+import sglang.srt.mem_cache.radix_cache as radix_module  # noqa: E402
+import torch  # noqa: E402
+from sglang.srt.mem_cache.base_prefix_cache import EvictParams, InsertParams, MatchPrefixParams  # noqa: E402
+from sglang.srt.mem_cache.cache_init_params import CacheInitParams  # noqa: E402
+from sglang.srt.mem_cache.radix_cache import RadixCache, RadixKey  # noqa: E402
+
+
+class Clock:
+    """The time of the simulation; each reading is later than the one before, as a monotonic clock's."""
+
+    perf_counter = staticmethod(time.perf_counter)
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._last = 0.0
+
+    def monotonic(self) -> float:
+        self._last = max(self._last + 1e-9, self.now)
+        return self._last
+
+
+class Allocator:
+    """Counts free tokens, as SGLang's allocators do."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, tokens: int) -> None:
+        self.free = tokens
+
+    def available_size(self) -> int:
+        return self.free
+
+    def free_segment(self, indices: torch.Tensor, start_pos: int) -> None:
+        self.free += len(indices)
+
+
+class SglangTree:
+    """A tree of `plain_prefix.serve`. A block is a page of `block_tokens` tokens, each with the block's number."""
+
+    def __init__(self, trace: PromptTrace, capacity: int, policy: str, clock: Clock) -> None:
+        self.trace, self.clock, self.size = trace, clock, trace.block_tokens
+        self.allocator = Allocator(capacity * self.size)
+        self.cache = RadixCache(
+            CacheInitParams(
+                disable=False,
+                req_to_token_pool=None,
+                token_to_kv_pool_allocator=self.allocator,
+                page_size=self.size,
+                eviction_policy=policy,
+            )
+        )
+        self.seconds = 0.0
+        self.evictions = 0
+        self.decisions = 0
+
+    def key(self, blocks: list[int]) -> RadixKey:
+        tokens = array("q")
+        tokens.frombytes(np.repeat(np.array(blocks, np.int64), self.size).tobytes())
+        return RadixKey(tokens)
+
+    def match(self, now: float, blocks: list[int]) -> tuple[int, Any]:
+        self.clock.now = now
+        found = self.cache.match_prefix(MatchPrefixParams(key=self.key(blocks)))
+        return found.device_prefix_len // self.size, found.last_device_node
+
+    def insert(self, now: float, blocks: list[int], inserted: int, request: int) -> tuple[int, Any]:
+        self.clock.now = now
+        key = self.key(blocks)
+        result = self.cache.insert(
+            InsertParams(
+                key=key,
+                value=torch.zeros(len(key), dtype=torch.int64),
+                inserted_len=inserted * self.size,
+                priority=int(self.trace.priorities[request]),
+            )
+        )
+        node = result.last_device_node
+        return result.prefix_len // self.size, node
+
+    def pin(self, node: Any) -> None:
+        self.cache.inc_lock_ref(node)
+
+    def release(self, node: Any) -> None:
+        self.cache.dec_lock_ref(node)
+
+    def evictable(self) -> int:
+        return self.cache.evictable_size() // self.size
+
+    def evict(self, now: float, blocks: int, free: int) -> int:
+        self.clock.now = now
+        self.allocator.free = free * self.size
+        before = time.perf_counter()
+        self.decisions += len(self.cache.evictable_leaves)
+        done = self.cache.evict(EvictParams(num_tokens=blocks * self.size))
+        self.seconds += time.perf_counter() - before
+        self.evictions += 1
+        return done.num_tokens_evicted // self.size
+
+
+def use_clock() -> Clock:
+    """Have SGLang read the time of a new simulation."""
+    clock = Clock()
+    radix_module.time = clock
+    return clock

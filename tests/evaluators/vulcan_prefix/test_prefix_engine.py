@@ -1,0 +1,107 @@
+"""The native simulator equals a slow one in plain Python, request for request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from plain_prefix import SCORES, PlainTree, serve
+
+from vulcan_prefix import BASELINES, BOUND, Server, simulate
+from vulcan_traces.prompts import PromptTrace, load_prompts
+from vulcan_traces.prompts.prompt_trace import PromptTraceBuilder
+
+SERVER = Server()
+
+
+def random_prompts(seed: int, requests: int = 250) -> PromptTrace:
+    """Prompts that branch everywhere: blocks of 4 tokens from a small alphabet, outputs that others continue."""
+    rng = np.random.default_rng(seed)
+    builder = PromptTraceBuilder("random", 4)
+    said: list[list[int]] = [[]]
+    clock = 0.0
+    for _ in range(requests):
+        old = said[int(rng.integers(max(0, len(said) - 12), len(said)))]
+        prompt = old[: int(rng.integers(0, len(old) + 1))] + rng.integers(0, 3, rng.integers(1, 9)).tolist()
+        output = rng.integers(0, 3, rng.integers(0, 5)).tolist()
+        said.append((prompt + output)[:24])
+        clock += float(rng.exponential(1.0)) * (rng.random() < 0.7)
+        builder.add(
+            clock,
+            4 * len(prompt) + int(rng.integers(0, 4)),
+            4 * len(output),
+            list(prompt),
+            list(output),
+            priority=int(rng.integers(0, 3)),
+            turn=int(rng.integers(1, 4)),
+        )
+    return builder.build()
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_hits_and_times_equal_those_of_a_plain_tree(name: str, seed: int) -> None:
+    trace = random_prompts(seed)
+    server = replace(SERVER, token_us=30_000.0, decode_ms=100.0)
+    for capacity in (36, 60, 150):
+        tree = PlainTree(trace, SCORES[name], trims=name == "vllm")
+        found, waits = serve(trace, tree, capacity, server, load=0.8)
+        result = simulate(name, trace, capacity * 4, server, load=0.8)
+        assert result.found.tolist() == found
+        assert np.allclose(result.waits, waits, rtol=1e-12)
+        assert tree.evicted or capacity == 150
+
+
+def test_a_cache_that_holds_everything_finds_all_that_came_before() -> None:
+    trace = load_prompts("chat:requests=400,seed=5")
+    seen: set[int] = set()
+    expected = []
+    for r in range(trace.requests):
+        blocks = trace.blocks[trace.starts[r] : trace.starts[r + 1]].tolist()
+        most = min(int(trace.prompt_blocks[r]), int(trace.prompt_tokens[r] - 1) // trace.block_tokens)
+        expected.append(next((k for k in range(most) if blocks[k] not in seen), most))
+        seen.update(blocks)
+    patient = replace(SERVER, decode_ms=0.0)  # outputs are there at once
+    result = simulate("lru", trace, trace.footprint + 2**22, patient)
+    assert result.found.tolist() == expected
+
+
+def test_knowing_the_future_beats_every_baseline() -> None:
+    trace = load_prompts("mix:requests=1500,seed=7")
+    capacity = trace.footprint // 10
+    shares = {name: simulate(name, trace, capacity, load=0.5).metrics()["hit_share"] for name in (*BASELINES, BOUND)}
+    assert max(shares, key=shares.__getitem__) == BOUND
+    assert shares["lru"] < shares["workload-aware"] < shares[BOUND]
+
+
+def test_host_memory_brings_back_what_left() -> None:
+    trace = load_prompts("agent:requests=800,seed=7")
+    capacity = trace.footprint // 10
+    one = simulate("lru", trace, capacity, load=0.5)
+    two = simulate("lru", trace, capacity, load=0.5, host_capacity=trace.footprint)
+    assert not one.found_in_host.any()
+    gained = two.metrics()["hit_share"] + two.metrics()["host_share"]
+    assert gained > one.metrics()["hit_share"] + 0.1
+    # with room for everything, all that was ever computed is found in one of the two
+    everything = simulate("lru", trace, 2 * trace.footprint, load=0.5).metrics()["hit_share"]
+    assert gained == pytest.approx(everything, abs=0.01)
+    assert two.metrics()["ttft_ms"] < one.metrics()["ttft_ms"]
+
+
+def test_the_cost_of_a_prompt_grows_with_its_square() -> None:
+    server = Server(token_us=100.0, pair_ns=2.0, overhead_ms=5.0)
+    assert server.prefill_seconds(1000, 0) == pytest.approx(0.005 + 0.1 + 0.001)
+    assert server.prefill_seconds(1000, 9000) == pytest.approx(0.005 + 0.1 + 2e-9 * (9e6 + 0.5e6))
+    whole, parts = server.prefill_seconds(5000, 0), server.prefill_seconds(2000, 0) + server.prefill_seconds(3000, 2000)
+    assert parts == pytest.approx(whole + 0.005)
+
+
+def test_a_request_larger_than_the_cache_runs_without_it() -> None:
+    builder = PromptTraceBuilder("large", 4)
+    for time in (0.0, 10.0, 20.0):
+        builder.add(time, 9, 0, [1, 2])
+    builder.add(30.0, 41, 0, list(range(10)))
+    builder.add(40.0, 9, 0, [1, 2])
+    result = simulate("lru", builder.build(), 16)
+    assert result.found.tolist() == [0, 2, 2, 0, 2]

@@ -1,0 +1,144 @@
+"""The verdict on a search, from stored scores alone: what is recommended, and for which evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from vulcan.evaluator import Instance, SplitName
+from vulcan.searches.held_out import HeldOut
+from vulcan.searches.scorer import Scorer
+from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
+from vulcan.store import RunRecord
+from vulcan.store.events import (
+    BaselineMeasured,
+    CandidateJudged,
+    CandidateProposed,
+    FinalistScored,
+    InstanceMetrics,
+    InstancesPrepared,
+    RunStopped,
+    WinnerChosen,
+)
+from vulcan.task import Objective
+
+OBJECTIVE = Objective("value", "value", "a value", lambda metrics, _: metrics["value"], lowest=0.0, highest=1.0)
+SEED, FOUND = 1, 2
+EVEN = (0.0, 0.01, -0.01, 0.02, -0.02, 0.0)
+
+
+def metrics(level: float, spread: Sequence[float]) -> InstanceMetrics:
+    return tuple((str(n), {"value": level + offset}) for n, offset in enumerate(spread))
+
+
+def verdict(
+    winner: int | None,
+    validation: Mapping[int | str, float],
+    spread: Sequence[float] = EVEN,
+    noise: Sequence[float] = (),
+    held_out: HeldOut | None = None,
+) -> RunVerdict | None:
+    """The verdict where policies have these scores on validation; `noise` is added to those of what was found."""
+    splits: list[SplitName] = ["train", *(["validation"] if validation else [])]  # type: ignore[list-item]
+    prepared = [{"name": str(n), "split": s, "parameters": {}} for s in splits for n in range(len(spread))]
+    record = RunRecord.of([InstancesPrepared(tuple(prepared))])
+    for name, level in {"lru": 0.5, **{k: v for k, v in validation.items() if isinstance(k, str)}}.items():
+        for split in splits:
+            record.add(BaselineMeasured(name, "baseline", split, level, metrics(level, spread)))
+    for number, level in ((SEED, 0.4), (FOUND, 0.6)):
+        record.add(CandidateProposed(number, number - 1, "seed", (), 1, ""))
+        origin: Any = "seed" if number == SEED else "model"
+        record.add(CandidateJudged(number, number, 0, "", f"f{number}", "scored", "", (), 1, 1, None, level,
+                                   metrics(level, spread), origin=origin))  # fmt: skip
+    for number in (SEED, FOUND):
+        if (level := validation.get(number)) is not None:
+            found = metrics(level, [a + b for a, b in zip(spread, noise or [0] * len(spread), strict=True)])
+            own = found if number == FOUND else metrics(level, spread)
+            mean = sum(values["value"] for _, values in own) / len(own)
+            record.add(FinalistScored(number, "validation", mean, own))
+    if winner is not None:
+        record.add(WinnerChosen(winner, "validation" if validation else "train"))
+    record.add(RunStopped("finished"))
+    scorer = Scorer(OBJECTIVE, [Instance(**instance) for instance in prepared])  # type: ignore[arg-type]
+    return verdict_of(Comparison(record, scorer, held_out or HeldOut(), {SEED: "lru"}))
+
+
+def of(*given: Any, **more: Any) -> RunVerdict:
+    found = verdict(*given, **more)
+    assert found is not None
+    return found
+
+
+def test_a_winner_above_the_best_baseline_beyond_doubt_is_better() -> None:
+    found = of(FOUND, {"lru": 0.5, SEED: 0.45, FOUND: 0.6}, noise=(0.01, -0.01, 0.02, -0.02, 0.0, 0.0))
+    assert (found.conclusion, found.candidate, found.exported, found.second) == ("better", FOUND, FOUND, None)
+    assert found.sentence.startswith("Better: candidate 2 is 0.1000 above the best baseline, lru, on validation")
+    (baseline, start) = (gain for gain in found.gains if gain.split == "validation")
+    assert (baseline.over, baseline.kind, start.over, start.kind) == ("lru", "baseline", "lru", "start")
+    assert baseline.gain == pytest.approx(0.1)
+    assert start.gain == pytest.approx(0.15)
+    assert baseline.interval is not None
+    assert 0.05 < baseline.interval.low < 0.1 < baseline.interval.high < 0.15
+
+
+def test_a_winner_below_the_best_baseline_is_not_recommended() -> None:
+    found = of(FOUND, {"lru": 0.5, SEED: 0.45, FOUND: 0.1})
+    assert (found.conclusion, found.kind, found.policy, found.second) == ("no better", "baseline", "lru", FOUND)
+    assert (found.exported, found.stands_for) == (SEED, True)
+    other = of(FOUND, {"arc": 0.55, "lru": 0.5, SEED: 0.45, FOUND: 0.5})
+    assert (other.policy, other.exported, other.stands_for) == ("arc", FOUND, False)
+
+
+def test_a_policy_that_the_search_began_with_competes_for_the_choice() -> None:
+    found = of(FOUND, {"lru": 0.5, SEED: 0.7, FOUND: 0.6})
+    assert (found.conclusion, found.kind, found.policy, found.exported) == ("no better", "start", "start: lru", SEED)
+    assert "nothing better than the policy it began with" in found.sentence
+    itself = of(SEED, {"lru": 0.5, SEED: 0.7})
+    assert (itself.conclusion, itself.policy, itself.second) == ("no better", "start: lru", None)
+
+
+def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
+    noisy = of(FOUND, {"lru": 0.5, FOUND: 0.52}, noise=(0.2, -0.2, 0.1, -0.1, 0.15, -0.15))
+    assert (noisy.conclusion, noisy.exported) == ("undecided", FOUND)
+    assert "may be chance" in noisy.sentence
+    assert "times as much of the instances of the split validation" in noisy.to_add
+    few = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0, 0.0))
+    assert (few.conclusion, few.to_add[:11]) == ("undecided", "4 instances")
+    none = of(FOUND, {})
+    assert none.conclusion == "undecided"
+    assert "held-out data" in none.to_add
+
+
+def windows(gains: Sequence[float]) -> HeldOut:
+    """Blocks of time of the only instance, on which what was found gains this over a baseline with 0.5."""
+    names = tuple(f"0 window {n}" for n in range(len(gains)))
+    own = {name: {"value": 0.5 + gain} for name, gain in zip(names, gains, strict=True)}
+    theirs = {name: {"value": 0.5} for name in names}
+    return HeldOut(
+        windows={("validation", "0"): names},
+        on_windows={(FOUND, "validation"): own, ("lru", "validation"): theirs},
+    )
+
+
+def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
+    steady = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0,), held_out=windows([0.1, 0.12, 0.08, 0.1] * 2))
+    assert steady.conclusion == "better"
+    (gain,) = (gain for gain in steady.gains if gain.split == "validation")
+    assert (gain.units, gain.count) == ("windows", 8)
+    lost = of(
+        FOUND, {"lru": 0.5, FOUND: 0.56}, spread=(0.0,), held_out=windows([0.3, 0.25, 0.2, 0.1, 0.0, -0.1, -0.1, -0.17])
+    )
+    assert lost.conclusion == "undecided"
+
+
+def test_measurements_are_read_as_they_were_written(tmp_path: Any) -> None:
+    found = windows([0.1, 0.2])
+    assert HeldOut.from_json(found.to_json()) == found
+    assert HeldOut.read(tmp_path) == HeldOut()
+
+
+def test_a_search_without_a_winner_names_the_best_baseline() -> None:
+    found = of(None, {"lru": 0.5})
+    assert (found.conclusion, found.policy, found.exported) == ("no better", "lru", None)

@@ -1,0 +1,154 @@
+"""Requests to a language-model server as blocks of tokens."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Key = int | tuple[int, ...]
+
+MAX_TOKENS = 2**31
+"""Most tokens of a prompt, and of an output."""
+
+
+@dataclass(frozen=True, eq=False)
+class PromptTrace:
+    """Requests in order of arrival.
+
+    `blocks[starts[i]:starts[i + 1]]` are the full blocks of request `i`, of `block_tokens` tokens each: first the
+    `prompt_blocks[i]` of its prompt, then those that its output fills. A block's number identifies it together with all
+    blocks before it, so equal numbers mean equal prefixes; numbers are dense, from 0.
+
+    `arrivals` are in seconds from the first one. `sessions` and `turns` (from 1) are 0 and 1 where the log does not
+    say; `kinds` index `kind_names`, of which the first is "", for none recorded.
+    """
+
+    name: str
+    block_tokens: int
+    arrivals: NDArray[np.float64]
+    prompt_tokens: Integers
+    output_tokens: Integers
+    starts: Integers
+    blocks: Integers
+    prompt_blocks: Integers
+    sessions: Integers
+    turns: Integers
+    kinds: Integers
+    priorities: Integers
+    kind_names: tuple[str, ...] = ("",)
+
+    @property
+    def requests(self) -> int:
+        return len(self.arrivals)
+
+    @cached_property
+    def block_count(self) -> int:
+        """Number of different blocks."""
+        return int(self.blocks.max()) + 1 if len(self.blocks) else 0
+
+    @property
+    def footprint(self) -> int:
+        """Tokens of all different blocks, outputs included."""
+        return self.block_count * self.block_tokens
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the content."""
+        found = hashlib.sha256(f"prompts 1 {self.block_tokens}".encode())
+        for column in (
+            self.arrivals,
+            self.prompt_tokens,
+            self.output_tokens,
+            self.starts,
+            self.blocks,
+            self.prompt_blocks,
+            self.sessions,
+            self.turns,
+            self.kinds,
+            self.priorities,
+        ):
+            found.update(np.ascontiguousarray(column).tobytes())
+        return found.hexdigest()[:32]
+
+
+@dataclass
+class PromptTraceBuilder:
+    """Collects requests in any order and numbers their blocks.
+
+    A block's key may be a hash of the block alone or of the whole prefix, or its tokens: it is numbered together with
+    the number of the block before it.
+    """
+
+    name: str
+    block_tokens: int
+    _rows: list[tuple[float, int, int, list[Key], list[Key] | None, int, int, str, int]] = field(default_factory=list)
+
+    def add(
+        self,
+        time: float,
+        prompt_tokens: int,
+        output_tokens: int,
+        prompt: list[Key],
+        output: list[Key] | None = None,
+        *,
+        session: int = 0,
+        turn: int = 1,
+        kind: str = "",
+        priority: int = 0,
+    ) -> None:
+        """Add a request with the keys of the full blocks of its prompt, and of its output where they are known.
+
+        `output` begins with the block that the end of the prompt and the beginning of the output share. Blocks of an
+        unknown output are different from all others.
+        """
+        self._rows.append((time, prompt_tokens, output_tokens, prompt, output, session, turn, kind, priority))
+
+    def build(self) -> PromptTrace:
+        rows = sorted(self._rows, key=lambda row: row[0])
+        numbers: dict[tuple[int, Key], int] = {}
+        count = 0
+        blocks: list[int] = []
+        starts, full = [0], []
+        kinds: dict[str, int] = {"": 0}
+        for _, prompt_tokens, output_tokens, prompt, output, _, _, kind, _ in rows:
+            known = prompt[: prompt_tokens // self.block_tokens]
+            full.append(len(known))
+            total = (prompt_tokens + output_tokens) // self.block_tokens
+            before = -1
+            for key in known + (output or [])[: total - len(known)]:
+                number = numbers.get((before, key))
+                if number is None:
+                    number = numbers[before, key] = count
+                    count += 1
+                blocks.append(number)
+                before = number
+            unknown = total - (len(blocks) - starts[-1])
+            blocks.extend(range(count, count + unknown))
+            count += unknown
+            starts.append(len(blocks))
+            kinds.setdefault(kind, len(kinds))
+        first = rows[0][0] if rows else 0.0
+
+        def column(index: int) -> Integers:
+            return np.array([row[index] for row in rows], np.int64)
+
+        return PromptTrace(
+            self.name,
+            self.block_tokens,
+            np.array([row[0] - first for row in rows], np.float64),
+            column(1),
+            column(2),
+            np.array(starts, np.int64),
+            np.array(blocks, np.int64),
+            np.array(full, np.int64),
+            column(5),
+            column(6),
+            np.array([kinds[row[7]] for row in rows], np.int64),
+            column(8),
+            tuple(kinds),
+        )

@@ -1,0 +1,74 @@
+"""The entry points `vulcan.explain` and `vulcan.compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vulcan.api.run import Candidate
+from vulcan.errors import UserError
+from vulcan.export.source import policy_source
+from vulcan.paths import is_table, table_file
+from vulcan.registry import find_task
+from vulcan.results import explanation
+from vulcan.results.explanation import Explanation
+from vulcan.searches.config import sort_options
+
+
+def explain(policy: str | Path | Candidate, task: str | Path, **settings: Any) -> Explanation:
+    """Explain where a policy does well or badly, as `vulcan explain` does.
+
+    Args:
+        policy: A policy's file, or a candidate of a run.
+        task: A task's name, or the directory of a task.
+        settings: The task's own options, such as `trace` and `cache_size` of cache_eviction; a trace may be a pandas
+            DataFrame.
+
+    Raises:
+        UserError: for an error in the arguments, a policy that fails, and a task whose evaluator explains nothing.
+
+    Example:
+        >>> found = vulcan.explain("best.py", "cache_eviction", trace="my.csv", cache_size="10%")
+        >>> found.of(found.instances[0])[0].text
+    """
+    return explanation.explain(_source(policy), str(task), _settings(task, settings, "vulcan.explain"))
+
+
+def compare(
+    policy: str | Path | Candidate, other: str | Path | Candidate, task: str | Path, **settings: Any
+) -> Explanation:
+    """Compare two policies decision by decision, as `vulcan compare` does; the arguments are those of `explain`.
+
+    Raises:
+        UserError: as `explain`.
+
+    Example:
+        >>> vulcan.compare("best.py", "other.py", "cache_eviction", trace="my.csv", cache_size="10%")
+    """
+    given = _settings(task, settings, "vulcan.compare")
+    return explanation.explain(_source(policy), str(task), given, against=_source(other))
+
+
+def _source(policy: str | Path | Candidate) -> str:
+    if isinstance(policy, Candidate):
+        return policy.source
+    try:
+        return policy_source(Path(policy).read_text(encoding="utf-8", errors="surrogateescape"))
+    except OSError as error:
+        raise UserError(f"cannot read the policy {policy}: {error.strerror}; give the path of its file") from error
+
+
+def _settings(task: str | Path, given: dict[str, Any], where: str) -> dict[str, Any]:
+    plain = {name: _plain(value) for name, value in given.items() if value is not None}
+    options, settings = sort_options(find_task(str(task)), plain, where)
+    if options:
+        raise UserError(f"{where}: {next(iter(options))} is an option of a search: leave it out")
+    return dict(settings)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if is_table(value):
+        return str(table_file(value))
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,125 @@
+"""The commands `vulcan explain` and `vulcan compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vulcan.cli import completion
+from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
+from vulcan.cli.output import print_json, print_table, read_policy, say
+
+if TYPE_CHECKING:
+    from vulcan.evaluator import EvaluatorFinding
+    from vulcan.results.explanation import Explanation
+
+CONTEXT = TASK_OPTIONS
+
+PolicyFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="POLICY",
+        help="Policy file, or a module written by `vulcan export`.",
+        autocompletion=completion.choices_of_task,
+    ),
+]
+Limit = Annotated[float, typer.Option(help="Timeout in seconds for all instances together.")]
+
+
+def explain(
+    context: typer.Context,
+    policy: PolicyFile,
+    task: TaskName,
+    limit: Limit = 600.0,
+    allow_unsandboxed: AllowUnsandboxed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain where a policy does well or badly: what the workload is like, and where the policy loses.
+
+    The task's own options, such as --trace and --cache-size of cache_eviction, are given here too. Everything is
+    measured on all of the data.
+
+    \b
+    Examples:
+      vulcan explain best.py --task cache_eviction --trace my.csv --cache-size 10%
+      vulcan explain best.py --task cache_eviction --trace my.csv --json
+    """
+    from vulcan.registry import find_task
+    from vulcan.results import explanation
+
+    settings = task_settings(find_task(task), context)
+    found = explanation.explain(read_policy(policy), task, settings, limit=limit, allow_unsandboxed=allow_unsandboxed)
+    _print(found, as_json=as_json)
+
+
+def compare(
+    context: typer.Context,
+    policy: PolicyFile,
+    other: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OTHER", help="The policy to compare it with.", autocompletion=completion.choices_of_task
+        ),
+    ],
+    task: TaskName,
+    limit: Limit = 600.0,
+    allow_unsandboxed: AllowUnsandboxed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two policies decision by decision: where they differ, and what each difference costs.
+
+    \b
+    Examples:
+      vulcan compare best.py other.py --task cache_eviction --trace my.csv --cache-size 10%
+    """
+    from vulcan.registry import find_task
+    from vulcan.results import explanation
+
+    settings = task_settings(find_task(task), context)
+    found = explanation.explain(
+        read_policy(policy),
+        task,
+        settings,
+        against=read_policy(other),
+        limit=limit,
+        allow_unsandboxed=allow_unsandboxed,
+    )
+    _print(found, as_json=as_json)
+
+
+def _print(found: Explanation, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.document())
+        return
+    for instance in found.instances:
+        say(f"\n{instance}")
+        workload = [one.content for one in found.workload if one.instance == instance]
+        if workload:
+            say("\nThe workload\n")
+            print_findings(workload)
+            say("\nThe policy\n")
+        print_findings(found.of(instance))
+
+
+def print_findings(findings: Iterable[EvaluatorFinding]) -> None:
+    """Print findings to standard output, each statement as a paragraph."""
+    import textwrap
+
+    from vulcan.evaluator import SmallTable, Statement
+
+    for one in findings:
+        if isinstance(one, Statement):
+            say(textwrap.fill(one.text, 100))
+        elif isinstance(one, SmallTable):
+            say(f"\n{one.title}")
+            print_table(one.columns, [tuple(map(_shown, row)) for row in one.rows])
+        else:
+            say(f"\n{one.title}")
+            print_table((one.x, one.y), [(_shown(x), _shown(y)) for x, y in one.points])
+
+
+def _shown(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

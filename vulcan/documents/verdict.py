@@ -1,0 +1,47 @@
+"""Documents of a run's verdict: what is recommended, and the gains behind it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+Split = Literal["train", "validation", "test"]
+
+
+class IntervalDocument(TypedDict):
+    """A confidence interval of a mean over instances, or over blocks of time."""
+
+    low: Annotated[float, "its lower end"]
+    high: Annotated[float, "its upper end"]
+    confidence: Annotated[float, "the confidence level, such as 0.95"]
+
+
+class Recommendation(TypedDict):
+    """What a finished search recommends."""
+
+    sentence: Annotated[str, "the verdict in a sentence"]
+    kind: Annotated[
+        Literal["candidate", "start", "baseline"] | None,
+        "what is recommended: a candidate of the search, a policy that it began with, or a baseline",
+    ]
+    policy: Annotated[str | None, "its name"]
+    candidate: Annotated[int | None, "its number; `null` for a baseline"]
+    exported: Annotated[
+        int | None,
+        "the candidate that `vulcan export` writes: for a baseline, the policy of its name that the search began with, "
+        "or else the best candidate on validation; for `undecided`, the winner",
+    ]
+    second: Annotated[int | None, "the winner of the search, where something else is recommended"]
+    to_add: Annotated[str | None, "evidence that is missing where the verdict is `undecided`"]
+
+
+class GainDocument(TypedDict):
+    """The winner's mean score minus that of a known policy, on one split."""
+
+    over: Annotated[str, "the policy's name: the best baseline there, or the best policy that the search began with"]
+    kind: Annotated[Literal["baseline", "start"], "which of the two"]
+    split: Annotated[Split, "the split"]
+    gain: Annotated[float, "the difference of the means"]
+    shrunk: Annotated[float, "on validation: less what choosing the best of several finalists adds to it by luck"]
+    interval: Annotated[IntervalDocument | None, "of the gain, paired; `null` for too little evidence"]
+    units: Annotated[Literal["instances", "windows"], "what the interval is over: instances, or blocks of time"]
+    count: Annotated[int, "how many of them; 0 where they are not known"]

@@ -1,0 +1,198 @@
+"""What a prompt says beyond programs and scores: the workload, the known policies, and findings about those shown.
+
+Findings are of training instances alone: the workload is described when a run is opened (`evidence.open_run`), a policy
+explained by a job that refuses other instances (`vulcan.scoring.Job`), and the events that hold them refuse them too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import fmean
+
+from vulcan.evaluator import (
+    EvaluatorFinding,
+    Instance,
+    InstanceFinding,
+    OffersFindings,
+    Series,
+    SmallTable,
+    Statement,
+    kind_name,
+    load_evaluator,
+)
+from vulcan.scoring import Executor, Job
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.options import MAX_SECONDS
+from vulcan.searches.scorer import Scorer
+from vulcan.searches.strategies.base import Draft
+from vulcan.store import RunRecord
+from vulcan.store.events import PolicyExplained, WorkloadDescribed
+from vulcan.task import Task
+
+CHARACTERS_PER_TOKEN = 4
+"""By which tokens are estimated, as no tokenizer fits all models."""
+
+WORKLOAD_TOKENS, BASELINE_TOKENS, POLICY_TOKENS = 700, 700, 1600
+"""Budgets of a prompt: for the workload; for the known policies; for findings about the parents, in equal parts."""
+
+MAX_COLUMNS = 6
+"""Most instances that the table of known policies has a column for; of more it gives the means alone."""
+
+_BLANK_LINES = re.compile(r"\n{3,}")
+_LONGER = 3.0
+"""Time limit of findings, in time limits of a score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a prompt says besides its draft: of the workload and known policies, and of policies by their candidates."""
+
+    background: str = ""
+    policies: Mapping[int, str] = field(default_factory=dict)
+    shows_scores: bool = True
+
+
+class Feedback:
+    """The feedback of one search: `--feedback none`, `scores` or `full`."""
+
+    def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
+        self._task = task
+        self._config = config
+        self._record = record
+        self._scorer = scorer
+        self._executor = executor
+        self._pending: dict[int, PolicyExplained] = {}
+
+    def about(self, draft: Draft, model: str) -> tuple[Told, tuple[PolicyExplained, ...]]:
+        """Return what to say in a prompt to the model, and the events of findings that nobody had asked for before.
+
+        They belong to the proposal, and go into the store with it. The offline generator reads no prompt, and costs
+        none. Raises what the executor raises.
+        """
+        if self._config.feedback == "none":
+            return Told(shows_scores=False), ()
+        if self._config.feedback == "scores" or model.startswith("offline/"):
+            return Told(), ()
+        added = self._explain([parent.candidate for parent in draft.parents]) if self._offers_findings else ()
+        budget = POLICY_TOKENS // max(1, len(draft.parents))
+        texts = {n: as_text(self._explained(n), budget, self._names) for n in (p.candidate for p in draft.parents)}
+        shown = {member.source for member in (*draft.parents, *draft.inspirations)}
+        background = [self._workload, self._known_policies(shown)]
+        return Told("\n".join(filter(None, background)), {n: text for n, text in texts.items() if text}), added
+
+    def forget_pending(self) -> None:
+        """Forget findings whose proposals were dropped before they were recorded."""
+        self._pending.clear()
+
+    @cached_property
+    def _offers_findings(self) -> bool:
+        return isinstance(load_evaluator(self._task), OffersFindings)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(instance.name for instance in self._scorer.of("train"))
+
+    def _explained(self, candidate: int) -> tuple[InstanceFinding, ...]:
+        event = self._record.explained.get(candidate) or self._pending.get(candidate)
+        return event.located if event else ()
+
+    def _explain(self, candidates: Iterable[int]) -> tuple[PolicyExplained, ...]:
+        missing = [n for n in candidates if n not in self._record.explained and n not in self._pending]
+        limit = min(_LONGER * self._config.limit, float(MAX_SECONDS))
+        training = self._scorer.of("train")
+        running = {
+            n: self._executor.submit(Job(n, self._record.candidates[n].source, training, limit, explain=True))
+            for n in dict.fromkeys(missing)
+        }
+        added = []
+        for number, future in running.items():
+            outcome = future.result()
+            problem = "" if outcome.status == "scored" else f"{outcome.status}: {outcome.message}"
+            added.append(PolicyExplained.of(number, outcome.findings, problem))
+        self._pending.update({event.candidate: event for event in added})
+        return tuple(added)
+
+    @cached_property
+    def _workload(self) -> str:
+        return workload_text(self._record.workload, self._scorer.of("train"))
+
+    def _known_policies(self, shown: Iterable[str]) -> str:
+        """Return the scores of baselines and oracles, and the program of the best that has one and is not shown."""
+        training = self._scorer.of("train")
+        known = [event for (_, split), event in self._record.baselines.items() if split == "train"]
+        if not known:
+            return ""
+        scores = {event.policy: self._scorer.on_each(training, event.metrics) for event in known}
+        ranked = sorted(known, key=lambda event: -fmean(scores[event.policy]))
+        columns = self._names if 1 < len(training) <= MAX_COLUMNS else ()
+        rows = [
+            (
+                event.policy if event.kind == "baseline" else f"{event.policy} ({kind_name(event.kind)})",
+                f"{fmean(scores[event.policy]):.4f}",
+                *(f"{score:.4f}" for score in scores[event.policy] if columns),
+            )
+            for event in ranked
+        ]
+        text = "## Known policies\n\nScores of policies that others have written (an oracle knows the future):\n\n"
+        text += markdown(("policy", "mean" if len(training) > 1 else "score", *columns), rows) + "\n"
+        if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
+            return ""
+        sources = {name.replace("_", "-"): source for name, source in self._task.seed_policies().items()}
+        for event in ranked:
+            source = sources.get(event.policy.replace("_", "-"))
+            if source is not None and event.kind == "baseline":
+                program = f"\n`{event.policy}` as a program of this task:\n\n```python\n{source.strip()}\n```\n"
+                if source not in shown and len(text + program) <= BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
+                    text += program
+                break
+        return text
+
+
+def workload_text(described: WorkloadDescribed | None, training: Sequence[Instance]) -> str:
+    """Return the part of a prompt that describes the training instances; empty where nothing does."""
+    names = [instance.name for instance in training]
+    text = as_text(described.located if described else (), WORKLOAD_TOKENS, names)
+    return f"## The workload\n\n{text}\n" if text else ""
+
+
+def as_text(findings: Sequence[InstanceFinding], tokens: int, instances: Sequence[str]) -> str:
+    """Return findings as Markdown, those of the highest weight first, as many as the budget of tokens allows.
+
+    One that does not fit is left out, and smaller ones that follow are not; those of weight 0 always are. Raises
+    ValueError for a finding of held-out data.
+    """
+    left = tokens * CHARACTERS_PER_TOKEN
+    chosen = []
+    for one in sorted(findings, key=lambda finding: -finding.content.weight):
+        if one.split != "train":
+            raise ValueError(f"a finding of {one.instance} ({one.split}): prompts are of training instances alone")
+        if not one.content.weight:
+            continue
+        text = _markdown_of(one.content, f"{one.instance}: " if len(instances) > 1 else "")
+        if len(text) + 1 <= left:
+            left -= len(text) + 1
+            chosen.append(text)
+    return _BLANK_LINES.sub("\n\n", "\n".join(chosen)).strip("\n")
+
+
+def _markdown_of(content: EvaluatorFinding, prefix: str) -> str:
+    match content:
+        case Statement(text):
+            return f"- {prefix}{text}"
+        case SmallTable(title, columns, rows):
+            return f"\n{prefix}{title}:\n\n{markdown(columns, [tuple(map(_shown, row)) for row in rows])}\n"
+        case Series(title, x, y, points):
+            return f"- {prefix}{title} ({x}: {y}): " + ", ".join(f"{_shown(a)}: {_shown(b)}" for a, b in points)
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (columns, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
+
+
+def _shown(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -1,0 +1,176 @@
+"""What the end of a search measures on held-out data beside its events: the policies it began with, and blocks of time.
+
+The measurements are stored in a file of the run's directory, so that runs replay event for event; the verdict is
+computed from them and from the events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
+from vulcan.scoring import Executor, Job
+from vulcan.searches.evidence import SPLITS, held_out_windows
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord
+from vulcan.store.events import InstanceMetrics
+from vulcan.task import Task
+
+FILE = "held-out.json"
+"""In a run's directory: these measurements."""
+
+COMPARED = 4
+"""Number of finalists that are measured on blocks of time: those with the best scores on validation."""
+
+Name = int | str
+"""A policy: the number of a candidate, or the name of a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Measurements on held-out data.
+
+    `metrics` has the results of the policies that the search began with, `windows` the blocks of time of each instance,
+    and `on_windows` the results there.
+    """
+
+    metrics: Mapping[tuple[int, SplitName], InstanceMetrics] = field(default_factory=dict)
+    windows: Mapping[tuple[SplitName, str], tuple[str, ...]] = field(default_factory=dict)
+    on_windows: Mapping[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metrics": [
+                {"candidate": candidate, "split": split, "instances": dict(found)}
+                for (candidate, split), found in self.metrics.items()
+            ],
+            "windows": [
+                {"split": split, "instance": instance, "names": list(names)}
+                for (split, instance), names in self.windows.items()
+            ],
+            "on_windows": [
+                {"policy": policy, "split": split, "windows": dict(found)}
+                for (policy, split), found in self.on_windows.items()
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> HeldOut:
+        """Read measurements. Raises KeyError, TypeError or AttributeError for others."""
+        return cls(
+            {(row["candidate"], row["split"]): tuple(row["instances"].items()) for row in plain["metrics"]},
+            {(row["split"], row["instance"]): tuple(row["names"]) for row in plain["windows"]},
+            {(row["policy"], row["split"]): row["windows"] for row in plain["on_windows"]},
+        )
+
+    @classmethod
+    def read(cls, run: Path) -> HeldOut:
+        """Read the file of a run; empty where there is none, as in the runs of earlier versions, or it is damaged."""
+        try:
+            return cls.from_json(json.loads((run / FILE).read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            return cls()
+
+
+def start_names(task: Task, record: RunRecord) -> dict[int, str]:
+    """Return the names of the policies that the search began with, by candidate, the best on train first."""
+    names = list(task.seed_policies(state=bool(record.config.get("state")) and bool(task.events)))
+    seeds = [c for c in record.ranked() if c.origin == "seed" and c.proposal <= len(names)]
+    return {c.candidate: names[c.proposal - 1] for c in seeds}
+
+
+def measure_held_out(
+    run: Path, task: Task, record: RunRecord, scorer: Scorer, executor: Executor, limit: float
+) -> None:
+    """Measure what the verdict needs once the winner is chosen, and store it in the run; nothing is chosen by it."""
+    if record.chosen is None or (run / FILE).is_file() or not any(map(scorer.of, SPLITS[1:])):
+        return
+    text = json.dumps(_Measurement(task, record, scorer, executor, limit).made().to_json())
+    unfinished = run / f"{FILE}.part"
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, run / FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    task: Task
+    record: RunRecord
+    scorer: Scorer
+    executor: Executor
+    limit: float
+
+    def made(self) -> HeldOut:
+        starts = [c.candidate for c in self.record.ranked() if c.origin == "seed"]
+        metrics = self._measured([(c, split) for c in starts for split in SPLITS[1:]])
+        evaluator = load_evaluator(self.task)
+        windows = held_out_windows(evaluator, self.scorer.instances)
+        on_windows: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
+        for split in SPLITS[1:]:
+            blocks = [block for (where, _), found in windows.items() if where == split for block in found]
+            if blocks:
+                compared = self._compared(split, [c for c in starts if (c, split) in metrics], metrics)
+                on_windows |= self._on_windows(compared, split, blocks)
+                on_windows |= self._baselines(evaluator, split, blocks)
+        return HeldOut(
+            metrics,
+            {where: tuple(block.name for block in found) for where, found in windows.items()},
+            on_windows,
+        )
+
+    def _measured(self, wanted: Iterable[tuple[int, SplitName]]) -> dict[tuple[int, SplitName], InstanceMetrics]:
+        """Measure candidates on splits, except for what the search has measured; failures are left out."""
+        found, running = {}, {}
+        for candidate, split in wanted:
+            if (known := self.record.confirmed.get((candidate, split))) is not None:
+                found[candidate, split] = known.metrics
+            elif instances := self.scorer.of(split):
+                running[candidate, split] = self._submit(candidate, instances)
+        found |= {where: future.result().metrics for where, future in running.items()}
+        return {where: metrics for where, metrics in found.items() if metrics}
+
+    def _submit(self, candidate: int, instances: Sequence[Instance]) -> Any:
+        source = self.record.candidates[candidate].source
+        return self.executor.submit(Job(candidate, source, tuple(instances), self.limit))
+
+    def _compared(
+        self, split: SplitName, starts: Sequence[int], metrics: Mapping[tuple[int, SplitName], InstanceMetrics]
+    ) -> list[int]:
+        """Return the winner, its closest rivals on validation, and the best of the policies it began with."""
+        assert self.record.chosen is not None
+        rivals: dict[float, int] = {}
+        for (candidate, where), event in self.record.confirmed.items():
+            if where == split and event.score is not None:
+                rivals.setdefault(event.score, candidate)
+        ranked = [rivals[score] for score in sorted(rivals, reverse=True)]
+        best = sorted(starts, key=lambda c: -self.scorer.mean(split, metrics[c, split]))[:1]
+        return list(dict.fromkeys([self.record.chosen.candidate, *best, *ranked[:COMPARED]]))
+
+    def _on_windows(
+        self, candidates: Sequence[int], split: SplitName, blocks: Sequence[Instance]
+    ) -> dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]]:
+        """Measure candidates on blocks of time, a job for each: a job has a time limit. Failures are left out."""
+        running = {(c, block.name): self._submit(c, (block,)) for c in candidates for block in blocks}
+        done = {where: dict(future.result().metrics) for where, future in running.items()}
+        found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
+        for candidate in candidates:
+            if all(done[candidate, block.name] for block in blocks):
+                found[candidate, split] = {block.name: done[candidate, block.name][block.name] for block in blocks}
+        return found
+
+    def _baselines(
+        self, evaluator: Evaluator, split: SplitName, blocks: Sequence[Instance]
+    ) -> dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]]:
+        """Measure the best baselines on blocks of time, and those that the objective refers to."""
+        best = [known.policy for where in SPLITS[1:] if (known := self.record.best_baseline(where)) is not None]
+        found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
+        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+            for policy in dict.fromkeys([*best, *self.scorer.objective.references]):
+                results = threads.map(lambda block, p=policy: dict(evaluator.evaluate_baseline(p, block)), blocks)
+                found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}
+        return found
