@@ -102,7 +102,7 @@ def test_everything_that_can_be_done_can_be_reached_with_tab(opened: Tab) -> Non
     page = opened.open("/runs/recorded")
     expect(page.locator("#descent a").first).to_be_visible()
     reached = set()
-    for _ in range(80):
+    for _ in range(200):
         page.keyboard.press("Tab")
         reached.add(opened.page.evaluate("document.activeElement.id || document.activeElement.tagName"))
     assert {"keys-button", "play", "filter", "next", "TR", "BUTTON", "A"} <= reached
