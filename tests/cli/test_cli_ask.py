@@ -78,7 +78,7 @@ def test_a_prompt_is_answered_and_the_verdict_told(asking: Asking) -> None:
     assert told == {
         "run": asking.run, "proposal": asked["proposal"], "verdict": "scored", "score": told["score"], "feedback": "",
         "warnings": [], "candidate": SEEDS + 1, "repair": False, "pending": False,
-        "best": {"candidate": SEEDS + 1, "score": told["score"]},
+        "best": {"candidate": SEEDS + 1, "proposal": asked["proposal"], "score": told["score"]},
     }  # fmt: skip
     assert told["score"] == pytest.approx(score(1.1))
     shown = asking.vulcan.document("show", asking.run, str(told["candidate"]))

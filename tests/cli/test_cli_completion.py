@@ -117,7 +117,7 @@ def test_zsh_takes_the_script_that_is_installed(place: Console, tmp_path: Path) 
 
 def test_the_names_that_are_offered_are_those_there_are() -> None:
     assert set(OPTIONS["strategy"].choices) == set(STRATEGIES)
-    assert completion.formats("") == [*EXPORTERS, "json", "libcachesim", "cachetools"]
+    assert completion.formats("") == [*EXPORTERS, "json", "libcachesim", "cachetools", "sglang", "lmcache"]
 
 
 def test_models_are_offered_by_provider_first_and_then_by_name() -> None:

@@ -33,7 +33,7 @@ def query(run: str, directory: Path, sql: str) -> list[Any]:
 def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
     assert set(summary) == {
-        "run", "task", "state", "verdict", "recommendation", "gains", "headline", "best", "train", "validation", "test",
+        "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "headline", "best", "train", "validation", "test",
         "gap", "by_instance", "control",
         "proposals", "candidates", "tuned", "simplified", "cost",
     }  # fmt: skip
@@ -85,7 +85,7 @@ def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple
     assert set(shown) == {
         "candidate", "verdict", "source", "origin", "derived_from", "proposal", "turn", "model", "lineage",
         "duplicate_of", "operations", "size", "feedback", "rules", "warnings", "signature", "rungs", "scores",
-        "metrics",
+        "metrics", "findings", "messages",
     }  # fmt: skip
     assert (shown["candidate"], shown["verdict"], shown["source"]) == (best, "scored", summary["best"]["source"])
     assert shown["scores"] == {split: summary[split]["score"] for split in ("train", "validation", "test")}

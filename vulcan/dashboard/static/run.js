@@ -142,7 +142,7 @@ async function refresh() {
   }
   glance(run);
   allow(run);
-  happened(run.log);
+  if (!feed.newest) happened(run.log); // later rows come as events, without a gap
   if (run.row !== drawnRow) {
     drawnRow = run.row;
     policies(run);

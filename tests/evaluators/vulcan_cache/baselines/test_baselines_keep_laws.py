@@ -119,7 +119,7 @@ def test_the_table_names_each_policy_once_and_knows_which_are_bounds():
         "belady",
         "belady-size-sampled",
     ]
-    assert len(ONLINE) == 14
+    assert len(ONLINE) == 17
     assert all(baseline.source and baseline.version >= 1 for baseline in BASELINES.values())
 
 
