@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from email.parser import Parser
 from importlib.metadata import packages_distributions
 
-OPTIONAL = {"cachetools", "libcachesim", "mlflow", "tensorboardX", "wandb"}
+OPTIONAL = {"cachetools", "libcachesim", "lmcache", "mlflow", "sglang", "tensorboardX", "wandb"}
 """What exported modules are written for, `vulcan bench` compares with, and extras of `--log`."""
 
 
