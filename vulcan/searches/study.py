@@ -34,14 +34,7 @@ from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import (
-    CallRecord,
-    CandidateProposed,
-    ControlFinished,
-    Event,
-    RunStopped,
-    StopReason,
-)
+from vulcan.store.events import CallRecord, CandidateProposed, ControlFinished, Event, RunStopped, StopReason
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
