@@ -59,6 +59,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ),
     ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
     ("`vulcan ask`, `vulcan tell`", "", (run.AskDocument, run.TellDocument)),
+    ("`vulcan steer`", "", (run.SteerDocument,)),
     ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
     ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),

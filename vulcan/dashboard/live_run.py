@@ -36,6 +36,7 @@ from vulcan.store.events import (
     InstancesPrepared,
     RunStarted,
     RunStopped,
+    SearchSteered,
     WinnerChosen,
 )
 from vulcan.store.runs import FILE, open_store
@@ -55,6 +56,8 @@ def log_line(event: Event) -> str:
             return f"{kind} {policy} scores {figure_text(score)} on {split}"
         case CandidateJudged(candidate):
             return _judged(event, candidate)
+        case SearchSteered():
+            return _steered(event)
         case CandidateRefined(candidate, by, evaluations, result):
             became = "nothing better was found" if result is None else f"it became candidate {result}"
             return f"candidate {candidate} {by} in {evaluations} evaluations: {became}"
@@ -68,6 +71,25 @@ def log_line(event: Event) -> str:
             return f"stopped: {reason}{': ' if message else ''}{message}"
         case _:
             return ""
+
+
+_ACTS = {"pin": "pinned", "ban": "banned", "release": "released"}
+
+
+def _steered(given: SearchSteered) -> str:
+    """Describe an instruction by a person in one line."""
+    match given.act:
+        case "hint":
+            said = f"hint: {given.text}"
+        case "drop-hints":
+            said = "no more hints"
+        case "add":
+            said = "a policy was added"
+        case act:
+            said = (
+                f"candidate {given.candidate} {'pinned' if act == 'pin' else 'banned' if act == 'ban' else 'released'}"
+            )
+    return f"{said}, from proposal {given.proposal} on"
 
 
 def _judged(judged: CandidateJudged, candidate: int) -> str:

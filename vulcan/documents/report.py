@@ -77,7 +77,7 @@ class Ancestor(TypedDict):
 
     candidate: Annotated[int, "its number"]
     parents: Annotated[list[int], "candidates that it was made from"]
-    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    origin: Annotated[str, "`model`, `seed`, `tuned`, `simplified`, or `user` for one that a person added"]
     score: Annotated[float | None, "mean score on train"]
     row: Annotated[int, "row of the store's table `events`"]
     diff: Annotated[str, "a unified diff against its first parent"]

@@ -44,6 +44,7 @@ from vulcan.documents.run import (
     RepairDocument,
     RunDocument,
     RunsDocument,
+    SteerDocument,
     TellDocument,
 )
 
@@ -59,6 +60,7 @@ DOCUMENTS: tuple[type, ...] = (
     DryRunDocument,
     AskDocument,
     TellDocument,
+    SteerDocument,
     CandidateDocument,
     ReportDocument,
     RunsDocument,

@@ -14,10 +14,12 @@ import random
 import secrets
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from vulcan.documents.run import InstructionDocument
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
@@ -103,6 +105,8 @@ class Inbox:
                 continue
             except (OSError, ValueError, RecursionError) as error:
                 log.warning("%s is no instruction, and left out: %s", path, error)
+                with suppress(OSError):
+                    path.rename(path.with_name(f".{path.name}"))  # so that it is reported once
         return sorted(found, key=_age)
 
 
@@ -230,14 +234,26 @@ def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[
     """
     if not record.config:
         raise RunNotStarted(run)
-    if record.confirmed or record.chosen is not None:
-        raise UserError(f"{run.name} has measured its finalists: nothing can be added to its search; start a new one")
-    if (run / REPEATS).is_file():
-        raise UserError(f"{run.name} replays another run: it takes no instructions")
+    if problem := steering_refusal(run, record):
+        raise UserError(f"{run.name} {problem}")
     config = SearchConfig.from_json(record.config)
     checked = [_checked(event, record, config) for event in given]
     inbox = Inbox(run)
     return [inbox.leave(event) for event in checked]
+
+
+def steering_refusal(run: Path, record: RunRecord) -> str:
+    """Say why the search of a run takes no instructions; empty if it does."""
+    if record.confirmed or record.chosen is not None:
+        return "has measured its finalists: its search takes no more instructions; start a new one"
+    if (run / REPEATS).is_file():
+        return "replays another run: it takes no instructions"
+    return ""
+
+
+def hint_refusal(config: SearchConfig) -> str:
+    """Say why hints have no effect in a search; empty if they do."""
+    return "the offline generator reads no prompt: a hint has no effect" if config.offline else ""
 
 
 def instructions(run: Path, record: RunRecord) -> list[Instruction]:
@@ -250,12 +266,32 @@ def instructions(run: Path, record: RunRecord) -> list[Instruction]:
     return [found[identity] for identity in sorted(found)]
 
 
+def steered_as(given: Iterable[Instruction], candidate: int) -> Literal["pin", "ban"] | None:
+    """Return whether a candidate is pinned or banned by the instructions, those that wait included."""
+    _, pinned, banned = _in_force([one.event for one in given if one.state != "not used"])
+    return "pin" if candidate in pinned else "ban" if candidate in banned else None
+
+
+def instruction_documents(run: Path, record: RunRecord) -> list[InstructionDocument]:
+    """Return all instructions given to the search of a run as JSON, the oldest first."""
+    return [
+        {
+            "act": one.event.act,
+            "candidate": one.event.candidate,
+            "text": one.event.text,
+            "state": one.state,
+            "proposal": one.event.proposal or None,
+        }
+        for one in instructions(run, record)
+    ]
+
+
 def _checked(given: SearchSteered, record: RunRecord, config: SearchConfig) -> SearchSteered:
     """Check an instruction against the run. Raises UserError."""
     match given.act:
         case "hint":
-            if config.offline:
-                raise UserError("the offline generator reads no prompt: a hint has no effect; pin, ban or add instead")
+            if problem := hint_refusal(config):
+                raise UserError(f"{problem}; pin, ban or add instead")
             text = " ".join(given.text.split())
             if not 0 < len(text) <= MAX_HINT:
                 raise UserError(f"a hint has 1 to {MAX_HINT:,} characters, and this one {len(text):,}")

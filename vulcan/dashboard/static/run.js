@@ -3,6 +3,7 @@ import { Chart, chartOf, descentTable, operatorTable } from "./chart.js";
 import { allow, controls } from "./controls.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
 import { key } from "./keys.js";
+import { drawSteering, steering } from "./steering.js";
 import { Candidates } from "./table.js";
 
 const { api, address } = $("run").dataset;
@@ -16,6 +17,11 @@ function text(id, value) {
 
 function glance(run) {
   shownState($("state"), run.status);
+  text("title", run.notes.title || run.run);
+  $("name").hidden = !run.notes.title;
+  $("note").hidden = !run.notes.note;
+  text("note", run.notes.note);
+  document.title = `${run.notes.title || run.run} - Vulcan`;
   text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
   $("verdict").hidden = !run.verdict;
   text("verdict", run.verdict || "");
@@ -142,6 +148,7 @@ async function refresh() {
   }
   glance(run);
   allow(run);
+  drawSteering(run, address, send);
   if (!feed.newest) happened(run.log); // later rows come as events, without a gap
   if (run.row !== drawnRow) {
     drawnRow = run.row;
@@ -153,6 +160,7 @@ async function refresh() {
 }
 
 const soon = settled(refresh, 250, 1000);
+const send = steering(api, soon);
 
 // After a lost connection the browser asks again by itself, from the last row that it was told of.
 function listen(after) {

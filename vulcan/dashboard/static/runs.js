@@ -16,6 +16,7 @@ function line(run) {
     run.candidates, number(run.train), baseline, number(run.test), moment(run.begun),
   ]);
   for (const at of [5, 6, 7]) row.cells[at].className = "n";
+  if (run.title) row.cells[0].prepend(element("strong", run.title), element("br"));
   if (run.status.state === "damaged") row.cells[2].textContent = run.status.message;
   return row;
 }
