@@ -63,6 +63,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
     ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
+    ("`vulcan report RUN RUN ... --format json`", "", (report.ComparisonDocument,)),
     ("`vulcan runs`", "", (run.RunsDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
     ("`vulcan explain`, `vulcan compare`", "", (policy.ExplainDocument,)),

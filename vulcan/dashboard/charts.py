@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import Any
@@ -12,6 +10,7 @@ from vulcan.dashboard.live_run import LiveRun
 from vulcan.documents.dashboard import ChartDocument, DescentRow, OperatorRow, SpentSoFar
 from vulcan.documents.dashboard import ChartPoint as Point
 from vulcan.results.candidate import lineage
+from vulcan.results.report.comparison import configuration
 from vulcan.store import RunRecord
 
 MAX_POINTS = 1500
@@ -47,12 +46,6 @@ def chart(run: LiveRun, candidate: int | None) -> ChartDocument:
 
 def _spent(line: Mapping[str, Any]) -> SpentSoFar:
     return {"minutes": line["minutes"], "dollars": line["dollars"], "tokens": line["tokens"]}
-
-
-def configuration(config: Mapping[str, Any]) -> str:
-    """Return a digest of a search's configuration without its seed: equal for runs that are seeds of one another."""
-    same = {name: value for name, value in config.items() if name not in ("seed", "executor", "workers")}
-    return hashlib.sha256(json.dumps(same, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
 def _gain(lines: Sequence[Mapping[str, Any]], line: Mapping[str, Any]) -> float | None:

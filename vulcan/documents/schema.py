@@ -28,7 +28,7 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
-from vulcan.documents.report import ReportDocument
+from vulcan.documents.report import ComparisonDocument, ReportDocument
 from vulcan.documents.run import (
     AnswerDocument,
     AskDocument,
@@ -63,6 +63,7 @@ DOCUMENTS: tuple[type, ...] = (
     SteerDocument,
     CandidateDocument,
     ReportDocument,
+    ComparisonDocument,
     RunsDocument,
     RepairDocument,
     EvalDocument,
