@@ -27,7 +27,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request, cookie_parser
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -135,7 +135,7 @@ class Guard:
         there = html.escape(quote("/" + path.lstrip("/")) + (f"?{rest}" if rest else ""), quote=True)
         answer = HTMLResponse(
             f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url={there}">'
-            f'<title>Vulcan</title><p><a href="{there}">Go on</a></p></html>'
+            f'<link rel="icon" href="/static/icon.svg"><title>Vulcan</title><p><a href="{there}">Go on</a></p></html>'
         )
         answer.set_cookie(self._keys.cookie, self._keys.session, path="/", httponly=True, samesite="strict")
         return answer
@@ -239,6 +239,11 @@ def _playground(request: Request) -> Response:
         )
 
 
+def _icon(request: Request) -> Response:
+    """Return the icon for browsers that ask for it by its traditional name."""
+    return FileResponse(PLACE / "static" / "icon.svg")
+
+
 def failed(request: Request, error: UserError) -> Response:
     """Render an error as a page."""
     return _page(request, "error.html.j2", 404, error=error_line(error))
@@ -250,6 +255,7 @@ def not_found(request: Request, _: Exception) -> Response:
 
 ROUTES = [
     Route("/", _runs),
+    Route("/favicon.ico", _icon),
     Route("/runs/{run}", _run),
     Route("/runs/{run}/candidates/{candidate}", _candidate),
     Route("/runs/{run}/playground", _playground),

@@ -10,7 +10,7 @@ from typing import Any
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import kind_name
 from vulcan.results.report.data import Report, report_document
-from vulcan.results.report.html_page import MEANINGS, figure_text, standings
+from vulcan.results.report.html_page import MEANINGS, aligned, standings
 from vulcan.searches.evidence import SPLITS
 from vulcan.terminal_text import count
 
@@ -145,7 +145,7 @@ def _cell(value: Any) -> str:
 def _number(value: float | int | None, row: int | None = None) -> str:
     if value is None:
         return "-"
-    return figure_text(value) + ("" if row is None else f" ({row})")
+    return aligned(value) + ("" if row is None else f" ({row})")
 
 
 def _interval(interval: Mapping[str, float] | None) -> str:
