@@ -86,7 +86,7 @@ def _state(place: Path, record: RunRecord) -> str:
     from vulcan.dashboard.lock_holder import lock_owner
 
     state = run_status(place, record, lock_owner(place)).state
-    return {"left": "crashed", "asked": "waiting"}.get(state, state)
+    return "waiting" if state == "asked" else state
 
 
 def show(
@@ -111,7 +111,7 @@ def show(
       vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
     """
     from vulcan.cli.summary import print_result, print_run
-    from vulcan.errors import UserError
+    from vulcan.dashboard.manage import read_notes
     from vulcan.results.run import run_verdict
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
@@ -132,7 +132,11 @@ def show(
             return
         if candidate is None:
             if not as_json:
-                say(f"run {path}: task {record.config.get('task')}, {_state(path, record)}")
+                notes = read_notes(path)
+                titled = f" ({notes.title})" if notes.title else ""
+                say(f"run {path}{titled}: task {record.config.get('task')}, {_state(path, record)}")
+                if notes.note:
+                    say(notes.note)
             print_run(path, record, costs, as_json=as_json)
             if record.chosen is None or as_json:
                 return

@@ -123,10 +123,10 @@ def _ends(edges: Sequence[tuple[Point, Point]]) -> list[float]:
 
 
 def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, float] | None:
-    """Return the limits of the axis, without the worst tenth of the scores, which may be far from the others."""
+    """Return the limits of the axis, without the worst quarter of the scores, which may be far from the others."""
     if not scores and not marked:
         return None
-    shown = [quantiles(scores, n=10)[0], max(scores)] if len(scores) > 10 else list(scores)
+    shown = [quantiles(scores, n=4)[0], max(scores)] if len(scores) > 10 else list(scores)
     low, high = min((*shown, *marked)), max((*shown, *marked))
     margin = 0.06 * (high - low) or abs(high) * 0.1 or 1.0
     return low - margin, high + margin

@@ -114,7 +114,8 @@ async function drawn() {
 async function offer() {
   const { runs } = await get("/api/runs"), mine = runs.find((one) => one.run === $("run").dataset.run);
   for (const one of runs)
-    if (one.run !== mine?.run && one.task === mine?.task && one.candidates) $("other").append(new Option(one.run, one.run));
+    if (one.run !== mine?.run && one.task === mine?.task && one.candidates) $("other").append(new Option(one.title || one.run, one.run));
+  $("other").parentElement.hidden = $("other").options.length < 2;
 }
 
 function layOver(name) {
