@@ -63,7 +63,7 @@ def take_pictures(one: Tab) -> None:
     page.emulate_media(color_scheme="light")
     page.locator("#best-note a").click()
     expect(page.locator("#chart canvas")).to_be_visible()
-    one.picture("live-candidate", 1300)
+    one.picture("live-candidate", 1220)
     page.goto(here)
     expect(page.locator("#live")).to_have_text("live")
     until(lambda: feed_rows(one), "the list is there again")
