@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import closing
 
 import pytest
 from console import Console, one_line
 from locations import RECORDED
+
+from vulcan.store.events import RunStarted
+from vulcan.store.runs import create_store, open_store
 
 
 def test_the_form_follows_the_file(vulcan: Console) -> None:
@@ -30,6 +35,31 @@ def test_the_winner_is_proved_when_the_report_is_written(vulcan: Console) -> Non
     properties = document["winner"]["properties"]
     assert [p["verdict"] for p in properties if p["verdict"] not in ("proved", "refuted", "unknown")] == []
     assert all(p["claim"] for p in properties)
+
+
+def test_several_runs_are_compared(vulcan: Console) -> None:
+    shutil.copytree(RECORDED, vulcan.directory / "runs" / "again")
+    (other := vulcan.directory / "runs" / "other").mkdir()
+    with closing(open_store(RECORDED)) as store, closing(create_store(other)) as new:
+        started, *events = store.events()
+        assert isinstance(started, RunStarted)
+        new.append(RunStarted({**started.config, "seed": 77}, started.version), *events)
+    document = json.loads(vulcan.good("report", RECORDED, "again", "other", "--format", "json").stdout)
+    assert [run["run"].rpartition("/")[2] for run in document["runs"]] == ["recorded", "again", "other"]
+    assert len({run["configuration"] for run in document["runs"]}) == 1
+    assert document["differences"][0]["option"] == "seed"
+    assert document["same_instances"]
+    assert document["runs"][0]["scores"] == document["runs"][1]["scores"]
+    text = vulcan.good("report", RECORDED, "other", "--format", "md").stdout
+    assert "| seed |" in text
+    told = vulcan.good("report", RECORDED, "other", "-o", "two.html")
+    assert told.stderr == "wrote two.html: recorded, other\n"
+    page = (vulcan.directory / "two.html").read_text(encoding="utf-8")
+    assert "figure-progress" in page
+    (strange := vulcan.directory / "runs" / "strange").mkdir()
+    with closing(create_store(strange)) as new:
+        new.append(RunStarted({**started.config, "objective": "byte"}, started.version), *events)
+    assert "cannot be compared" in one_line(vulcan("report", RECORDED, "strange"))
 
 
 def test_mistakes_are_one_line(vulcan: Console) -> None:

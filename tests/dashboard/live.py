@@ -6,6 +6,7 @@ import os
 import re
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -120,6 +121,16 @@ def only_run(directory: Path) -> Path:
 def record_of(run: Path) -> RunRecord:
     with closing(open_store(run)) as store:
         return RunRecord.of(store.events())
+
+
+def unfinished(run: Path) -> Path:
+    """The recorded search without its end, in a directory of its own."""
+    run.mkdir()
+    (run / "run.db").write_bytes((RECORDED / "run.db").read_bytes())
+    with closing(sqlite3.connect(run / "run.db")) as db:
+        db.execute("DELETE FROM events WHERE kind IN ('Confirmed', 'Chosen', 'Stopped', 'Refined')")
+        db.commit()
+    return run
 
 
 def beginning(of: Path = RECORDED) -> list[Event]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live import RECORDED, Server, ended, kill_group, only_run, record_of, start_search, until
+from live import Server, ended, kill_group, only_run, record_of, start_search, unfinished, until
 
 from vulcan.dashboard.control import Resumed, raise_budget, run_status
 from vulcan.dashboard.lock_holder import LockOwner, interrupt, lock_owner
@@ -175,16 +175,6 @@ def test_a_raised_budget_is_what_the_search_goes_on_to(cut: Path, serve: Callabl
     after = [c.source for c in record_of(cut).candidates.values()]
     assert after[: len(before)] == before
     assert (cut / "resume.log").is_file()
-
-
-def unfinished(run: Path) -> Path:
-    """The recorded search without its end, in a directory of its own."""
-    run.mkdir()
-    (run / "run.db").write_bytes((RECORDED / "run.db").read_bytes())
-    with closing(sqlite3.connect(run / "run.db")) as db:
-        db.execute("DELETE FROM events WHERE kind IN ('Confirmed', 'Chosen', 'Stopped', 'Refined')")
-        db.commit()
-    return run
 
 
 def test_why_a_search_does_not_go_on_is_told_in_one_line(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from locations import RECORDED
 from vulcan.errors import UserError
 from vulcan.results.report.data import Report, difference, report_document
 from vulcan.results.report.formats import markdown
-from vulcan.results.report.html_page import figure_text, html_page, not_dominated
+from vulcan.results.report.html_page import aligned, html_page, not_dominated
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 
@@ -77,8 +77,8 @@ def numbers_in(value: object) -> set[str]:
     if isinstance(value, dict):
         return set().union(*map(numbers_in, value.values()))
     if isinstance(value, list):
-        return {figure_text(len(value))}.union(*map(numbers_in, value))
-    return {figure_text(value)} if isinstance(value, int | float) else set()
+        return {aligned(len(value))}.union(*map(numbers_in, value))
+    return {aligned(value)} if isinstance(value, int | float) else set()
 
 
 def test_every_row_is_in_the_page_as_it_is_in_the_store(run: Path) -> None:
@@ -96,26 +96,26 @@ def test_every_row_is_in_the_page_as_it_is_in_the_store(run: Path) -> None:
 def test_every_number_that_is_a_link_stands_in_its_row(run: Path) -> None:
     page, document = page_of(run)
     stored = rows_of(run)
-    derived = {figure_text(gap) for gap in document["gap"].values() if gap is not None}
+    derived = {aligned(gap) for gap in document["gap"].values() if gap is not None}
     for split in ("train", "validation", "test"):
         interval = (document[split] or {}).get("interval") or {}
-        derived |= {figure_text(interval[end]) for end in ("low", "high") if end in interval}
+        derived |= {aligned(interval[end]) for end in ("low", "high") if end in interval}
     scores = {s["row"]: set() for s in document["scores"]}
     for s in document["scores"]:
-        scores[s["row"]].add(figure_text(s["score"]))
+        scores[s["row"]].add(aligned(s["score"]))
     assert len(page.links) > 100
     for row, text in page.links:
         assert text in numbers_in(stored[row][1]) | scores.get(row, set()) | derived | {
-            figure_text(len(stored[row][1].get("config", ())))
+            aligned(len(stored[row][1].get("config", ())))
         }, f"{text} is not in row {row}"
 
 
 def test_the_scores_of_the_page_are_those_that_show_prints(run: Path) -> None:
     page, document = page_of(run)
     texts = {text for _, text in page.links}
-    assert figure_text(document["train"]["score"]) in texts
+    assert aligned(document["train"]["score"]) in texts
     for score in document["train"]["baselines"].values():
-        assert figure_text(score) in texts
+        assert aligned(score) in texts
 
 
 def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
@@ -188,7 +188,7 @@ def test_markdown_holds_the_tables_and_the_program(run: Path) -> None:
     assert document["best"]["source"].strip() in text
     for policy, score in document["train"]["baselines"].items():
         assert re.search(
-            rf"\| {re.escape(policy).replace('_', r'._')} \| baseline \| {re.escape(figure_text(score))} ", text
+            rf"\| {re.escape(policy).replace('_', r'._')} \| baseline \| {re.escape(aligned(score))} ", text
         )
 
 

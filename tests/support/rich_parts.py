@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -89,6 +90,7 @@ def search(
     control: Store | None = None,
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
+    directory: Path | None = None,
 ) -> list[Request]:
     """A whole search as the command line runs it, with these answers, or a model in their place, and this executor.
 
@@ -111,6 +113,6 @@ def search(
     with patch.object(session, "open_model_pool", opened), patch.object(session, "executor_for", given):
         run_search(
             TASK, chosen, store, evidence(chosen), LOCAL, display or Quiet(), control=lambda: other,
-            recording=recording, control_recording=control_recording,
+            recording=recording, control_recording=control_recording, directory=directory,
         )  # fmt: skip
     return models[0].requests if models else []

@@ -36,11 +36,8 @@ from vulcan.searches.session import (
     run_search,
 )
 from vulcan.store import RunRecord, Store
-from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
+from vulcan.store.runs import CONTROL, FILE, REPEATS, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
-
-_MARK = "repeats"
-"""A file in a replay's directory with the path of the replayed run, so that it is resumed as a replay."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +64,14 @@ class ReplaySource:
 
     def mark(self, run: Path) -> None:
         """Record in a run's directory that it replays this run."""
-        (run / _MARK).write_text(str(self.run.resolve()), encoding="utf-8")
+        (run / REPEATS).write_text(str(self.run.resolve()), encoding="utf-8")
 
     @classmethod
     def marked(cls, run: Path) -> ReplaySource | None:
         """Return the source of the run in this directory; None if it is no replay. Raises UserError."""
-        if not (run / _MARK).is_file():
+        if not (run / REPEATS).is_file():
             return None
-        other = Path((run / _MARK).read_text(encoding="utf-8"))
+        other = Path((run / REPEATS).read_text(encoding="utf-8"))
         if not (other / FILE).is_file():
             raise UserError(f"{run} repeats the run {other}, which is gone; bring it back to go on")
         return cls.of(other)
@@ -184,6 +181,7 @@ class RunSession:
                     recording=self.replay.recording if self.replay else None,
                     control_recording=self.replay.control if self.replay else None,
                     after=lambda study: measure_for_verdict(self.path, study),
+                    directory=self.path,
                 )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
             display.finished(run_document(self.path, record, costs))

@@ -222,7 +222,10 @@ def select(
     objective: Annotated[str | None, typer.Option(help="Objective. Default: the library's first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Choose a policy for a workload by its first events, with a confidence; if that is low, the safe fallback.
+    """Choose a policy for a workload by its first events; if the library knows nothing like it, the safe fallback.
+
+    The expected score is the one on similar workloads of the library, not a measurement. Up to the distance `known up
+    to` a workload counts as known; the confidence of --json is 1 there, whatever the score, and falls beyond.
 
     The task's own options, such as --cache-size of cache_eviction, are given here too. Default: the library's.
 
@@ -254,15 +257,15 @@ def select(
         print_json(document)
         return
     print_table(
-        ("instance", "choice", "expected score", "confidence", "most like", "distance"),
+        ("instance", "choice", "expected score", "most like", "distance", "known up to"),
         [
             (
                 c.instance,
                 _named(c),
                 number(dict(c.expected)[c.name]),
-                number(c.confidence, 2),
                 c.nearest,
                 number(c.distance, 2),
+                number(found.rule.reach, 2),
             )
             for c in choices
         ],

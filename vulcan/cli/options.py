@@ -33,6 +33,14 @@ RunName = Annotated[
         autocompletion=completion.runs,
     ),
 ]
+RunNames = Annotated[
+    list[str],
+    typer.Argument(
+        help="Runs, each as its directory, its name in --runs-dir or a unique part of it, or `latest`; several of one "
+        "task are compared.",
+        autocompletion=completion.runs,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress output.")]
 ProgressForm = Annotated[
     str | None,

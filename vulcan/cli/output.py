@@ -45,7 +45,10 @@ def print_table(
 
     Where it is too wide for the terminal, the columns `optional` are left out, the first of them first.
     """
+    from textwrap import fill
+
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
@@ -56,10 +59,14 @@ def print_table(
         at = columns.index(name)
         columns = [*columns[:at], *columns[at + 1 :]]
         rows = [[*row[:at], *row[at + 1 :]] for row in rows]
+    widest = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(columns))]
+    if _width(columns, rows) > width:  # headers wrap before cells do
+        columns = [fill(name, max(widest[i], _MIN_HEADER), break_long_words=False) for i, name in enumerate(columns)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[number]) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        whole = numeric or widest[number] <= _MAX_NAME
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=whole, overflow="fold")
     for number, row in enumerate(rows):
         style = "bold" if number < len(highlight) and highlight[number] else None
         table.add_row(*map(printable, row), style=style)
@@ -68,6 +75,12 @@ def print_table(
         console.print(table)
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
 
+
+_MIN_HEADER = 8
+"""Width to which the header of a narrow column is wrapped."""
+
+_MAX_NAME = 24
+"""Cells of at most this length are not broken: names of policies and instances."""
 
 _PIPED = 200
 """Width of tables that are not printed to a terminal, where COLUMNS does not set it."""
@@ -81,7 +94,7 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 def _is_number(cell: str) -> bool:
-    return cell == "-" or cell.lstrip("+-").replace(".", "", 1).isdigit()
+    return cell == "-" or cell.lstrip("+-").replace(",", "").replace(".", "", 1).isdigit()
 
 
 def number(value: float | None, places: int = 4) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.options import RUNS, AsJson, RunName, RunsDirectory
+from vulcan.cli.options import RUNS, AsJson, RunName, RunNames, RunsDirectory
 from vulcan.cli.output import number, print_json, print_table, say, tell, write_text
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
@@ -86,7 +86,7 @@ def _state(place: Path, record: RunRecord) -> str:
     from vulcan.dashboard.lock_holder import lock_owner
 
     state = run_status(place, record, lock_owner(place)).state
-    return {"left": "crashed", "asked": "waiting"}.get(state, state)
+    return "waiting" if state == "asked" else state
 
 
 def show(
@@ -111,7 +111,7 @@ def show(
       vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
     """
     from vulcan.cli.summary import print_result, print_run
-    from vulcan.errors import UserError
+    from vulcan.dashboard.manage import read_notes
     from vulcan.results.run import run_verdict
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
@@ -132,7 +132,11 @@ def show(
             return
         if candidate is None:
             if not as_json:
-                say(f"run {path}: task {record.config.get('task')}, {_state(path, record)}")
+                notes = read_notes(path)
+                titled = f" ({notes.title})" if notes.title else ""
+                say(f"run {path}{titled}: task {record.config.get('task')}, {_state(path, record)}")
+                if notes.note:
+                    say(notes.note)
             print_run(path, record, costs, as_json=as_json)
             if record.chosen is None or as_json:
                 return
@@ -285,7 +289,7 @@ class Form(StrEnum):
 
 
 def report(
-    run: RunName,
+    runs: RunNames,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Output file. Default: report.html; standard output for md and json."),
@@ -299,23 +303,29 @@ def report(
     ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
-    """Write a full report of a run: a self-contained HTML page, Markdown, or JSON.
+    """Write a full report of a run, or a comparison of several: a self-contained HTML page, Markdown, or JSON.
 
     \b
     Examples:
       vulcan report cache_eviction-20260101-120000-ab12 -o report.html
       vulcan report cache_eviction-20260101-120000-ab12 --format md > report.md
+      vulcan report ab12 c0de latest -o seeds.html
     """
     from vulcan.results.report.data import Report
     from vulcan.results.report.formats import form_of, report_text
     from vulcan.store.runs import find_run
 
     form = form_of(output, format)
-    path = find_run(run, runs_dir)
-    text = report_text(Report.of(path), form, seconds)
+    paths = list(dict.fromkeys(find_run(run, runs_dir) for run in runs))
+    if len(paths) == 1:
+        text = report_text(Report.of(paths[0]), form, seconds)
+    else:
+        from vulcan.results.report.comparison import comparison_text
+
+        text = comparison_text([Report.of(path) for path in paths], form)
     if output is None and form != "html":
         sys.stdout.write(text if form == "json" else printable(text))
         return
     output = output or Path("report.html")
     write_text(output, text)
-    tell(f"wrote {output}: {path.name}")
+    tell(f"wrote {output}: {', '.join(path.name for path in paths)}")

@@ -1,4 +1,4 @@
-"""The commands `vulcan ask`, `vulcan tell` and `vulcan finish` (external model), `vulcan ui` and `vulcan mcp`."""
+"""The commands `vulcan ask`, `tell` and `finish` (external model), and `vulcan steer`, `ui` and `mcp`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
-    from vulcan.documents.run import AskDocument, TellDocument
+    from vulcan.documents.run import AskDocument, SteerDocument, TellDocument
     from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
+    from vulcan.store.events import SearchSteered
 
 
 def ask(
@@ -78,7 +79,7 @@ def tell(
     """
     from vulcan.searches.interactive import tell_document
 
-    text = _read(file)
+    text = _read(file, "reply")
     with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
         told = conversation.tell(proposal, text, model)
         document: TellDocument = {"run": str(path), **tell_document(conversation, told)}
@@ -131,7 +132,7 @@ def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tup
         yield path, conversation
 
 
-def _read(file: Path) -> str:
+def _read(file: Path, what: str) -> str:
     from vulcan.errors import UserError
 
     try:
@@ -139,10 +140,10 @@ def _read(file: Path) -> str:
         return data.decode("utf-8")
     except OSError as error:
         raise UserError(
-            f"cannot read the reply {file}: {error.strerror}; give its path, or - for standard input"
+            f"cannot read the {what} {file}: {error.strerror}; give its path, or - for standard input"
         ) from error
     except UnicodeDecodeError as error:
-        raise UserError(f"the reply {file} is not UTF-8 text: {error}") from error
+        raise UserError(f"the {what} {file} is not UTF-8 text: {error}") from error
 
 
 def _show(path: Path, given: Proposal, name: str) -> None:
@@ -152,6 +153,83 @@ def _show(path: Path, given: Proposal, name: str) -> None:
     else:
         say("\n\n".join(f"[{message.role}]\n{message.content.rstrip()}" for message in given.messages))
     tell_aside(f"\nproposal {name}: `vulcan tell {shlex.quote(str(path))} --proposal {name} --file reply.md`")
+
+
+def steer(
+    run: RunName,
+    hint: Annotated[list[str] | None, typer.Option(help="Sentence to show in the following prompts.")] = None,
+    drop_hints: Annotated[bool, typer.Option("--drop-hints", help="Show none of the earlier hints any more.")] = False,
+    pin: Annotated[
+        list[int] | None, typer.Option(metavar="CANDIDATE", help="Keep building on this candidate, whatever its rank.")
+    ] = None,
+    ban: Annotated[
+        list[int] | None, typer.Option(metavar="CANDIDATE", help="Never build on this candidate or show it to a model.")
+    ] = None,
+    release: Annotated[
+        list[int] | None, typer.Option(metavar="CANDIDATE", help="Take back a pin or a ban of this candidate.")
+    ] = None,
+    add: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Score this policy as a candidate; - for standard input.")
+    ] = None,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Steer a search while it runs: a hint to the model, a candidate to build on or not, a policy of your own.
+
+    The search takes an instruction with its next proposal, or once it is resumed, and records it: `vulcan resume` and
+    `vulcan search --replay` repeat it. All options may be repeated; without any, the instructions given are listed. An
+    added policy takes the place of one proposal. A banned candidate can still win.
+
+    \b
+    Examples:
+      vulcan steer latest --hint "Objects are often read exactly twice."
+      vulcan steer latest --pin 12 --ban 40
+      vulcan steer latest --add mine.py
+      vulcan steer latest
+    """
+    from contextlib import closing
+
+    from vulcan.searches.steering import instruction_documents
+    from vulcan.searches.steering import steer as leave
+    from vulcan.store import RunRecord
+    from vulcan.store.runs import find_run, open_store
+
+    path = find_run(run, runs_dir)
+    with closing(open_store(path)) as store:
+        record = RunRecord.of(store.events())
+    given = leave(path, record, _instructions(hint, drop_hints, pin, ban, release, add))
+    document: SteerDocument = {"run": str(path), "instructions": instruction_documents(path, record)}
+    if as_json:
+        print_json(document)
+        return
+    for one in document["instructions"][-len(given) :] if given else document["instructions"]:
+        about = f"candidate {one['candidate']}" if one["act"] in ("pin", "ban", "release") else one["text"].strip()
+        first, *more = about.splitlines() or [""]
+        since = f"from proposal {one['proposal']}" if one["state"] == "applied" else one["state"]
+        say(f"{one['act']:10} {since:18} {first}{' ...' if more else ''}".rstrip())
+    if not document["instructions"]:
+        say("no instructions so far")
+    elif given and record.stopped is not None:
+        say(f"They apply once the search is resumed: `vulcan resume {shlex.quote(str(path))}`.")
+
+
+def _instructions(
+    hints: list[str] | None,
+    drop_hints: bool,
+    pinned: list[int] | None,
+    banned: list[int] | None,
+    released: list[int] | None,
+    added: list[Path] | None,
+) -> list[SearchSteered]:
+    """Return the instructions that the options ask for; hints are dropped before others are given."""
+    from vulcan.store.events import SearchSteered
+
+    found = [SearchSteered(0, "", "drop-hints")] if drop_hints else []
+    found += [SearchSteered(0, "", "hint", None, text) for text in hints or ()]
+    found += [SearchSteered(0, "", "pin", number) for number in pinned or ()]
+    found += [SearchSteered(0, "", "ban", number) for number in banned or ()]
+    found += [SearchSteered(0, "", "release", number) for number in released or ()]
+    return found + [SearchSteered(0, "", "add", None, _read(file, "policy")) for file in added or ()]
 
 
 def ui(

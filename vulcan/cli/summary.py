@@ -85,7 +85,8 @@ def _print_gains(gains: tuple[Gain, ...]) -> None:
         interval = gain.interval
         ends = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
         over = f"start: {gain.over}" if gain.kind == "start" else gain.over
-        rows.append((gain.split, over, number(gain.gain), ends, f"{gain.count} {gain.units}" if gain.count else "-"))
+        units = count(gain.count, gain.units[:-1]) if gain.count else "-"
+        rows.append((gain.split, over, number(gain.gain), ends, units))
     print_table(("split", "over", "gain", "95% interval", "of"), rows)
 
 

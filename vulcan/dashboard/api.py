@@ -6,7 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from vulcan.dashboard.charts import chart
 from vulcan.dashboard.control import BUDGETS, Resumed, raise_budget
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.lock_holder import interrupt
+from vulcan.dashboard.manage import export_choices, export_download, read_notes, write_notes
 from vulcan.dashboard.playground import Busy, Playground
 from vulcan.dashboard.runs import Runs
 from vulcan.documents.dashboard import (
@@ -25,8 +27,12 @@ from vulcan.documents.dashboard import (
     PlaygroundScore,
     RunPageDocument,
     StatusDocument,
+    SteeringDocument,
 )
 from vulcan.errors import UserError, did_you_mean
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.steering import hint_refusal, instruction_documents, steer, steering_refusal
+from vulcan.store.events import SearchSteered, SteeringAct
 
 _POLL_SECONDS = 0.4
 """Polling interval in seconds. A poll costs two calls of stat where nothing was written."""
@@ -172,7 +178,14 @@ def _summary(request: Request) -> Response:
     with run.lock:
         latest = [one.document() for one in run.log[-LATEST:]]
         summary = run.summary()
-    document: RunPageDocument = {**summary, "log": latest, "error": state.resumed.error(run.path)}
+        steering = steering_document(run)
+    document: RunPageDocument = {
+        **summary,
+        "log": latest,
+        "error": state.resumed.error(run.path),
+        "notes": read_notes(run.path).document(),
+        "steering": steering,
+    }
     return JSONResponse(document)
 
 
@@ -224,6 +237,53 @@ def _raise_budget(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[s
     return {"budget": name, "unit": BUDGETS[name], "value": value}
 
 
+def steering_document(run: LiveRun) -> SteeringDocument:
+    """Return the instructions given to the search of a run, and why it takes no more."""
+    record = run.record
+    try:
+        refuses_hints = hint_refusal(SearchConfig.from_json(record.config))
+    except UserError:  # no configuration yet, or one written by a newer Vulcan
+        refuses_hints = ""
+    return {
+        "refusal": steering_refusal(run.path, record),
+        "refuses_hints": refuses_hints,
+        "instructions": instruction_documents(run.path, record),
+    }
+
+
+def _steer(state: AppState, run: LiveRun, body: dict[str, Any]) -> Mapping[str, Any]:
+    name, candidate = _text(body, "act"), body.get("candidate")
+    acts: Mapping[str, SteeringAct] = {act: act for act in get_args(SteeringAct)}
+    if name not in acts:
+        raise UserError(f"no act {name[:20]!r}{did_you_mean(name, acts)}")
+    if not (candidate is None or type(candidate) is int):
+        raise UserError(f"candidate is {candidate!r}: its number is needed")
+    with run.lock:
+        steer(run.path, run.record, [SearchSteered(0, "", acts[name], candidate, str(body.get("text", "")))])
+        return steering_document(run)
+
+
+def _notes(state: AppState, run: LiveRun, body: dict[str, Any]) -> Mapping[str, Any]:
+    return write_notes(run.path, _text(body, "title"), _text(body, "note")).document()
+
+
+def _candidate_of(request: Request) -> int | None:
+    return number_of(request.query_params.get("candidate", "")) or None
+
+
+def _exports(request: Request) -> Response:
+    run = run_of(request)
+    return JSONResponse({"formats": export_choices(run.path, _candidate_of(request))})
+
+
+def _export(request: Request) -> Response:
+    run = run_of(request)
+    format = request.query_params.get("format", "python")
+    name, content = export_download(run.path, format, _candidate_of(request))
+    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
 def _text(body: dict[str, Any], name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str):
@@ -235,15 +295,29 @@ def _change(change: Change) -> Callable[[Request], Any]:
     """Make an endpoint that takes a JSON object and does its work in a thread."""
 
     async def endpoint(request: Request) -> Response:
-        try:
-            given = json.loads(await request.body())
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"the request is no JSON: {error}") from error
-        if not isinstance(given, dict):
-            raise UserError("the request is no JSON object")
+        given = await _object(request)
         return JSONResponse(await run_in_threadpool(lambda: change(app_state(request), run_of(request), given)))
 
     return endpoint
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"the request is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise UserError("the request is no JSON object")
+    return given
+
+
+async def _delete(request: Request) -> Response:
+    """Delete a run, whose name the request repeats."""
+    given, name = await _object(request), request.path_params["run"]
+    if given.get("name") != name:
+        raise UserError(f"to delete {name[:80]}, repeat its name")
+    await run_in_threadpool(app_state(request).runs.delete, name)
+    return JSONResponse({"deleted": name})
 
 
 def failed(error: UserError) -> Response:
@@ -265,7 +339,12 @@ ROUTES = [
             ("stop", _stop),
             ("resume", _resume),
             ("budget", _raise_budget),
+            ("steer", _steer),
+            ("notes", _notes),
         )
     ),
+    Route("/api/runs/{run}/delete", _delete, methods=["POST"]),
+    Route("/api/runs/{run}/exports", _exports),
+    Route("/api/runs/{run}/export", _export),
 ]
 """Routes below `/api`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import Any
@@ -12,6 +10,7 @@ from vulcan.dashboard.live_run import LiveRun
 from vulcan.documents.dashboard import ChartDocument, DescentRow, OperatorRow, SpentSoFar
 from vulcan.documents.dashboard import ChartPoint as Point
 from vulcan.results.candidate import lineage
+from vulcan.results.report.comparison import configuration
 from vulcan.store import RunRecord
 
 MAX_POINTS = 1500
@@ -47,12 +46,6 @@ def chart(run: LiveRun, candidate: int | None) -> ChartDocument:
 
 def _spent(line: Mapping[str, Any]) -> SpentSoFar:
     return {"minutes": line["minutes"], "dollars": line["dollars"], "tokens": line["tokens"]}
-
-
-def configuration(config: Mapping[str, Any]) -> str:
-    """Return a digest of a search's configuration without its seed: equal for runs that are seeds of one another."""
-    same = {name: value for name, value in config.items() if name not in ("seed", "executor", "workers")}
-    return hashlib.sha256(json.dumps(same, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
 def _gain(lines: Sequence[Mapping[str, Any]], line: Mapping[str, Any]) -> float | None:
@@ -130,10 +123,10 @@ def _ends(edges: Sequence[tuple[Point, Point]]) -> list[float]:
 
 
 def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, float] | None:
-    """Return the limits of the axis, without the worst tenth of the scores, which may be far from the others."""
+    """Return the limits of the axis, without the worst quarter of the scores, which may be far from the others."""
     if not scores and not marked:
         return None
-    shown = [quantiles(scores, n=10)[0], max(scores)] if len(scores) > 10 else list(scores)
+    shown = [quantiles(scores, n=4)[0], max(scores)] if len(scores) > 10 else list(scores)
     low, high = min((*shown, *marked)), max((*shown, *marked))
     margin = 0.06 * (high - low) or abs(high) * 0.1 or 1.0
     return low - margin, high + margin

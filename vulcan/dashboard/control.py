@@ -20,7 +20,7 @@ from vulcan.searches.options import EXECUTION_OPTIONS
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
 from vulcan.store.events import RunStarted
-from vulcan.store.runs import lock_run, open_store
+from vulcan.store.runs import REPEATS, lock_run, open_store
 
 LOG = "resume.log"
 """Output of a search resumed from the dashboard, in the run's directory."""
@@ -32,9 +32,6 @@ BUDGETS: Mapping[str, str] = {
     "budget_minutes": "minutes of each session",
 }
 """Budgets of a search, with their units."""
-
-_REPEATS = "repeats"
-"""Marker file of a run that replays another one: recorded replies answer its prompts."""
 
 _MAX = sys.float_info.max
 
@@ -78,7 +75,7 @@ def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunSta
     stopped = record.stopped
     if stopped is not None and stopped.reason == "finished":
         return RunStatus("finished")
-    if tuple(record.config.get("model") or ()) == (ASK,) and not (run / _REPEATS).is_file():
+    if tuple(record.config.get("model") or ()) == (ASK,) and not (run / REPEATS).is_file():
         return RunStatus("asked")
     if stopped is not None:
         return RunStatus(stopped.reason, stopped.message)

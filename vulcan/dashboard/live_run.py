@@ -17,8 +17,9 @@ from vulcan.dashboard.control import RunStatus, budgets_of, planned, run_status
 from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
 from vulcan.errors import UserError
+from vulcan.evaluator import kind_name
 from vulcan.results.candidate import candidate_row
-from vulcan.results.report.html_page import figure_text
+from vulcan.results.report.html_page import aligned
 from vulcan.results.run import proposals, run_verdict, score_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
@@ -36,6 +37,7 @@ from vulcan.store.events import (
     InstancesPrepared,
     RunStarted,
     RunStopped,
+    SearchSteered,
     WinnerChosen,
 )
 from vulcan.store.runs import FILE, open_store
@@ -52,9 +54,11 @@ def log_line(event: Event) -> str:
         case InstancesPrepared(instances):
             return f"{len(instances)} instances to be measured on"
         case BaselineMeasured(policy, kind, split, score):
-            return f"{kind} {policy} scores {figure_text(score)} on {split}"
+            return f"{kind_name(kind)} {policy} scores {aligned(score)} on {split}"
         case CandidateJudged(candidate):
             return _judged(event, candidate)
+        case SearchSteered():
+            return _steered(event)
         case CandidateRefined(candidate, by, evaluations, result):
             became = "nothing better was found" if result is None else f"it became candidate {result}"
             return f"candidate {candidate} {by} in {evaluations} evaluations: {became}"
@@ -70,6 +74,25 @@ def log_line(event: Event) -> str:
             return ""
 
 
+_ACTS = {"pin": "pinned", "ban": "banned", "release": "released"}
+
+
+def _steered(given: SearchSteered) -> str:
+    """Describe an instruction by a person in one line."""
+    match given.act:
+        case "hint":
+            said = f"hint: {given.text}"
+        case "drop-hints":
+            said = "no more hints"
+        case "add":
+            said = "a policy was added"
+        case act:
+            said = (
+                f"candidate {given.candidate} {'pinned' if act == 'pin' else 'banned' if act == 'ban' else 'released'}"
+            )
+    return f"{said}, from proposal {given.proposal} on"
+
+
 def _judged(judged: CandidateJudged, candidate: int) -> str:
     if judged.verdict == "scored":
         return f"candidate {candidate} {_scored(judged.score)} on train"
@@ -78,7 +101,7 @@ def _judged(judged: CandidateJudged, candidate: int) -> str:
 
 
 def _scored(score: float | None) -> str:
-    return "failed" if score is None else f"scores {figure_text(score)}"
+    return "failed" if score is None else f"scores {aligned(score)}"
 
 
 _RECENT = 60
@@ -270,7 +293,8 @@ class LiveRun:
         record = self.record
         known: dict[str, PolicyLine] = {}
         for (policy, split), measured in record.baselines.items():
-            line = known.setdefault(policy, {"policy": policy, "kind": measured.kind, "candidate": None, "scores": {}})
+            new: PolicyLine = {"policy": policy, "kind": kind_name(measured.kind), "candidate": None, "scores": {}}
+            line = known.setdefault(policy, new)
             line["scores"][split] = measured.score
         lines = list(known.values())
         if best is not None:

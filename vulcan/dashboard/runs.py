@@ -11,6 +11,7 @@ from pathlib import Path
 from vulcan.dashboard.control import run_status
 from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
 from vulcan.dashboard.lock_holder import lock_owner
+from vulcan.dashboard.manage import delete_run, read_notes
 from vulcan.documents.dashboard import RunLine, StatusDocument
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.run import score_of
@@ -63,6 +64,18 @@ class Runs:
         run.refresh()
         return run
 
+    def delete(self, name: str) -> None:
+        """Delete a run, even one that cannot be read. Raises UserError for an unknown run, and one that runs."""
+        path = self.paths().get(name)
+        if path is None:
+            raise UserError(f"no run {name[:80]!r} in {self.directory}")
+        delete_run(path)
+        with self._lock:
+            self._watched.pop(name, None)
+            self._read.pop(name, None)
+            if self._one == path:
+                self._one = None
+
     def lines(self) -> list[RunLine]:
         """Return a line for every run, newest first. Unread runs are read in the background, for the next call."""
         found = [self._line(name, path) for name, path in self.paths().items()]
@@ -75,11 +88,12 @@ class Runs:
             if (known is None or known.stamp != stamp) and name not in self._asked:
                 self._asked.add(name)
                 self._reader.submit(self._take, name, stamp)
+        title = read_notes(path).title
         if known is None:
-            return _about(name, None, _unread("reading"))
+            return {**_about(name, None, _unread("reading")), "title": title}
         if known.line["status"] is not None:  # unreadable
-            return known.line
-        return {**known.line, "status": run_status(path, known.record, lock_owner(path)).document()}
+            return {**known.line, "title": title}
+        return {**known.line, "title": title, "status": run_status(path, known.record, lock_owner(path)).document()}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:
@@ -109,6 +123,7 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
     baseline = record.best_baseline("train")
     return {
         "run": name,
+        "title": "",
         "begun": run.started_at if run is not None else "",
         "task": record.config.get("task"),
         "model": list(record.config.get("model") or ()),

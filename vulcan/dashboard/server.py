@@ -27,7 +27,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request, cookie_parser
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,6 +43,7 @@ from vulcan.results.candidate import candidate_document, lineage
 from vulcan.results.report.data import difference
 from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
 from vulcan.results.run import compare_instances, scorer_of
+from vulcan.searches.steering import instructions, steered_as, steering_refusal
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Host names that the server answers to. Any port: it may be reached through a tunnel."""
@@ -134,7 +135,7 @@ class Guard:
         there = html.escape(quote("/" + path.lstrip("/")) + (f"?{rest}" if rest else ""), quote=True)
         answer = HTMLResponse(
             f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url={there}">'
-            f'<title>Vulcan</title><p><a href="{there}">Go on</a></p></html>'
+            f'<link rel="icon" href="/static/icon.svg"><title>Vulcan</title><p><a href="{there}">Go on</a></p></html>'
         )
         answer.set_cookie(self._keys.cookie, self._keys.session, path="/", httponly=True, samesite="strict")
         return answer
@@ -198,6 +199,8 @@ def _candidate(request: Request) -> Response:
             ancestors=_ancestors(run, number),
             children=run.children_of(number),
             last=len(record.candidates),
+            steering=steering_refusal(run.path, record),
+            steered=steered_as(instructions(run.path, record), number),
         )
 
 
@@ -232,7 +235,13 @@ def _playground(request: Request) -> Response:
             instances=instances_for(run.record),
             task=run.record.config["task"],
             objective=run.record.config["objective"],
+            steering=steering_refusal(run.path, run.record),
         )
+
+
+def _icon(request: Request) -> Response:
+    """Return the icon for browsers that ask for it by its traditional name."""
+    return FileResponse(PLACE / "static" / "icon.svg")
 
 
 def failed(request: Request, error: UserError) -> Response:
@@ -246,6 +255,7 @@ def not_found(request: Request, _: Exception) -> Response:
 
 ROUTES = [
     Route("/", _runs),
+    Route("/favicon.ico", _icon),
     Route("/runs/{run}", _run),
     Route("/runs/{run}/candidates/{candidate}", _candidate),
     Route("/runs/{run}/playground", _playground),

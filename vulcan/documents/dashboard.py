@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from vulcan.documents.policy import FindingDocument
-from vulcan.documents.run import PolicyScore
+from vulcan.documents.run import InstructionDocument, PolicyScore
 
 ChartPoint = tuple[int, float]
 """A candidate's number and its score."""
@@ -90,17 +90,43 @@ class LiveRunDocument(SearchLimits):
     cost: DashboardCost
 
 
+class NotesDocument(TypedDict):
+    """What a user wrote about a run."""
+
+    title: str
+    note: str
+
+
+class SteeringDocument(TypedDict):
+    """The instructions given to a search; `refusal` says why it takes no more, and `refuses_hints` why no hints."""
+
+    refusal: str
+    refuses_hints: str
+    instructions: list[InstructionDocument]
+
+
+class ExportChoice(TypedDict):
+    """An export format, and why the policy cannot be exported so."""
+
+    format: str
+    summary: str
+    refused: str | None
+
+
 class RunPageDocument(LiveRunDocument):
     """A run as its page shows it, with the latest lines of its log."""
 
     log: list[LogLineDocument]
     error: str
+    notes: NotesDocument
+    steering: SteeringDocument
 
 
 class RunLine(TypedDict):
     """A run in the list of runs."""
 
     run: str
+    title: str
     begun: str
     task: Any
     model: list[str]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from vulcan.documents.run import RankedCandidate, RunDocument
-from vulcan.documents.verdict import Split
+from vulcan.documents.run import PolicyScore, RankedCandidate, RunDocument
+from vulcan.documents.verdict import IntervalDocument, Split
 
 
 class RunVersion(TypedDict):
@@ -37,6 +37,50 @@ class EventRows(TypedDict):
     instances: Annotated[int | None, "the instances"]
     chosen: Annotated[int | None, "the choice of the winner"]
     control: Annotated[int | None, "the result of the control"]
+
+
+class BestSoFarAt(TypedDict):
+    """The best score when a candidate had its verdict."""
+
+    candidate: Annotated[int, "its number"]
+    best: Annotated[float, "the best score on train by then"]
+
+
+class ComparedRun(TypedDict):
+    """A run in a report of several."""
+
+    run: Annotated[str, "the run's directory"]
+    state: Annotated[str, "as in `vulcan show`"]
+    verdict: Annotated[str | None, "`better`, `no better` or `undecided`; `null` before the search has ended"]
+    sentence: Annotated[str | None, "the verdict in a sentence"]
+    seed: Annotated[int | None, "the seed of the search"]
+    configuration: Annotated[str, "a digest of the other options: equal for runs that are seeds of one another"]
+    candidate: Annotated[int | None, "the winner's number"]
+    source: Annotated[str | None, "the winner's program"]
+    scores: Annotated[dict[Split, float | None], "the winner's mean score on each split"]
+    best_baseline: Annotated[PolicyScore | None, "the best baseline on train"]
+    gain: Annotated[float | None, "the winner's gain over the best baseline, on validation"]
+    interval: Annotated[IntervalDocument | None, "of the gain, 95%, paired"]
+    candidates: Annotated[int, "number of candidates"]
+    dollars: Annotated[float | None, "cost of model calls"]
+    progress: Annotated[list[BestSoFarAt], "the best score on train over candidates"]
+
+
+class Difference(TypedDict):
+    """An option in which searches differ."""
+
+    option: Annotated[str, "its name"]
+    values: Annotated[list[str], "its values as JSON, in the order of the runs"]
+
+
+class ComparisonDocument(TypedDict):
+    """Several runs of one task."""
+
+    task: Annotated[str, "the task's name or path"]
+    objective: Annotated[str, "what the scores are"]
+    same_instances: Annotated[bool, "whether all runs have the same instances, so that their scores can be compared"]
+    runs: Annotated[list[ComparedRun], "the runs, in the order given"]
+    differences: Annotated[list[Difference], "options in which they differ"]
 
 
 class ProgressPoint(TypedDict):
@@ -77,7 +121,7 @@ class Ancestor(TypedDict):
 
     candidate: Annotated[int, "its number"]
     parents: Annotated[list[int], "candidates that it was made from"]
-    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    origin: Annotated[str, "`model`, `seed`, `tuned`, `simplified`, or `user` for one that a person added"]
     score: Annotated[float | None, "mean score on train"]
     row: Annotated[int, "row of the store's table `events`"]
     diff: Annotated[str, "a unified diff against its first parent"]

@@ -21,7 +21,7 @@ class Winner(TypedDict):
     candidate: Annotated[int, "its number"]
     source: Annotated[str, "its program"]
     chosen_on: Annotated[Split | None, "the split that it was chosen on"]
-    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    origin: Annotated[str, "`model`, `seed`, `tuned`, `simplified`, or `user` for one that a person added"]
     derived_from: Annotated[int | None, "the candidate that was tuned or simplified"]
 
 
@@ -160,7 +160,7 @@ class CandidateDocument(TypedDict):
     candidate: Annotated[int, "its number"]
     verdict: Annotated[str, "as in `candidates` of a run"]
     source: Annotated[str, "its program"]
-    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    origin: Annotated[str, "`model`, `seed`, `tuned`, `simplified`, or `user` for one that a person added"]
     derived_from: Annotated[int | None, "the candidate that was tuned or simplified"]
     proposal: Annotated[ProposalData, "the proposal that it is a reply to"]
     turn: Annotated[int, "0, or the number of the repair"]
@@ -187,7 +187,7 @@ class RankedCandidate(TypedDict):
     proposal: Annotated[int, "the proposal's number"]
     turn: Annotated[int, "0, or the number of the repair"]
     operator: Annotated[str, "the operator that made the proposal"]
-    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    origin: Annotated[str, "`model`, `seed`, `tuned`, `simplified`, or `user` for one that a person added"]
     parents: Annotated[list[int], "candidates that it was made from"]
     verdict: Annotated[str, "as in `candidates` of a run"]
     score: Annotated[float | None, "mean score on train"]
@@ -278,6 +278,25 @@ class TellDocument(AnswerDocument):
     """The verdict on a reply, of a run."""
 
     run: Annotated[str, "the run's directory"]
+
+
+class InstructionDocument(TypedDict):
+    """An instruction by a person to a search."""
+
+    act: Annotated[Literal["hint", "drop-hints", "pin", "ban", "release", "add"], "what it asks for"]
+    candidate: Annotated[int | None, "the candidate that is pinned, banned or released, or that a program began as"]
+    text: Annotated[str, "the hint, or the program to add"]
+    state: Annotated[
+        Literal["waiting", "applied", "not used"], "`waiting` until the next proposal, or until the run is resumed"
+    ]
+    proposal: Annotated[int | None, "the proposal from which on it applies; `null` while it waits"]
+
+
+class SteerDocument(TypedDict):
+    """All instructions given to the search of a run, the oldest first."""
+
+    run: Annotated[str, "the run's directory"]
+    instructions: Annotated[list[InstructionDocument], "the instructions"]
 
 
 class PlannedInstance(TypedDict):

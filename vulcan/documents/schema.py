@@ -28,7 +28,7 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
-from vulcan.documents.report import ReportDocument
+from vulcan.documents.report import ComparisonDocument, ReportDocument
 from vulcan.documents.run import (
     AnswerDocument,
     AskDocument,
@@ -44,6 +44,7 @@ from vulcan.documents.run import (
     RepairDocument,
     RunDocument,
     RunsDocument,
+    SteerDocument,
     TellDocument,
 )
 
@@ -59,8 +60,10 @@ DOCUMENTS: tuple[type, ...] = (
     DryRunDocument,
     AskDocument,
     TellDocument,
+    SteerDocument,
     CandidateDocument,
     ReportDocument,
+    ComparisonDocument,
     RunsDocument,
     RepairDocument,
     EvalDocument,

@@ -166,7 +166,7 @@ def open_interactive_search(
             )
         machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
         try:
-            with open_study(task, config, store, evidence, machines, display) as study:
+            with open_study(task, config, store, evidence, machines, display, path) as study:
                 yield InteractiveSearch(study, path)
         except WorkerLost as error:
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error

@@ -95,6 +95,7 @@ class Prompts:
                 inspirations=draft.inspirations,
                 failures=draft.failures,
                 advice=draft.advice,
+                hints=draft.hints,
                 form=draft.form,
                 kind="Example" if draft.operator == "initial" else "Version",
                 heading=_heading(draft),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from vulcan.models import Message, Parent, Reply, Request
@@ -15,12 +17,14 @@ from vulcan.store.events import (
     CandidateJudged,
     CandidateProposed,
     Event,
-    PolicyExplained,
     Verdict,
 )
 
 ADVICE = "advice"
 """Operator of a proposal that asks for lessons from the search so far instead of a program."""
+
+ADDED = "added"
+"""Operator of a proposal that a person made: its program is scored without a call of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +73,14 @@ class Proposal:
 class PendingProposal:
     """The state of a proposal that has no verdict yet.
 
-    `explained` are the findings that its prompt was the first to need. `answered` is true once the open turn has its
+    `before` are the events that precede its own: instructions that apply from it on, findings that its prompt was the
+    first to need. `answered` is true once the open turn has its
     reply, `unpaid` if it has none because the budget was spent.
     """
 
     proposal: Proposal
     context: StoppingContext
-    explained: tuple[PolicyExplained, ...] = ()
+    before: tuple[Event, ...] = ()
     replies: list[ParsedReply] = field(default_factory=list)
     evaluation: CandidateEvaluation | None = None
     repair: Proposal | None = None
@@ -93,7 +98,7 @@ class PendingProposal:
         proposal, draft = self.proposal, self.proposal.draft
         parents = tuple(m.candidate for m in draft.parents)
         events: list[Event] = [
-            *self.explained,
+            *self.before,
             CandidateProposed(
                 proposal.number,
                 draft.round,
@@ -110,12 +115,26 @@ class PendingProposal:
         next_candidate = len(record.candidates) + 1
         for turn, reading in enumerate(self.replies):
             trial = self.evaluation if reading.policy is not None else None
-            events.append(judged(record, reading, next_candidate + turn, proposal.number, turn, trial))
+            made = judged(record, reading, next_candidate + turn, proposal.number, turn, trial)
+            events.append(replace(made, origin="user") if draft.operator == ADDED else made)
         unpaid_repair = self.unpaid and self.replies
         if self.unanswered is not None and draft.operator != ADVICE and not unpaid_repair:
             turn = len(self.replies)
             events.append(_without_score(next_candidate + turn, proposal.number, turn, "no-reply", self.unanswered))
         return events
+
+
+def rest_is_unpaid(pending: Mapping[int, PendingProposal], last_answered: int) -> bool:
+    """Check whether all pending proposals, as far as known, were asked when the budget was already exhausted.
+
+    They then count as never asked, unless something later was answered.
+    """
+    first, left = next(iter(pending)), tuple(pending.values())
+    return (
+        left[0].unpaid
+        and first > last_answered
+        and all(not one.replies and (one.unpaid or not one.answered) for one in left)
+    )
 
 
 def judged(
@@ -190,3 +209,9 @@ def _without_score(
     return CandidateJudged(
         candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ()
     )
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """Derive a seed of 63 bits for one proposal, unrelated to those of its neighbours."""
+    digest = hashlib.sha256(f"{seed}:{number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from vulcan import __version__
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator
+from vulcan.evaluator import SplitName, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
@@ -43,6 +43,7 @@ from vulcan.store.events import (
     ReferenceMeasured,
     RunStarted,
     RunStopped,
+    SearchSteered,
     WorkloadDescribed,
 )
 from vulcan.store.runs import RunNotStarted
@@ -118,8 +119,12 @@ def open_study(
     evidence: EvaluationSet,
     machines: ExecutionConfig,
     display: RunDisplay,
+    directory: Path | None = None,
 ) -> Iterator[Study]:
-    """Open or resume a study on a run's store. Raises UserError or WorkerLost."""
+    """Open or resume a study on a run's store. Raises UserError or WorkerLost.
+
+    Instructions to the search are taken from the run's `directory`.
+    """
 
     def prepare() -> None:
         open_run(task, config, store, evidence, display.preparing)
@@ -128,7 +133,7 @@ def open_study(
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
         offered = task if config.state else replace(task, events=())
-        study = Study(offered, config, store, scorer, executor, (display,), display.waiting)
+        study = Study(offered, config, store, scorer, executor, (display,), display.waiting, directory)
         display.begin(study)
         yield study
 
@@ -158,6 +163,7 @@ def run_search(
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
     after: Callable[[Study], None] = lambda _: None,
+    directory: Path | None = None,
 ) -> None:
     """Open or resume the run, search, choose the winner, and compare it with a control if requested.
 
@@ -165,9 +171,10 @@ def run_search(
     `after` is called once the winner is chosen.
     Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
     """
-    with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
+    with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
             study.repeat(recording.proposals, recording.last_turns)
+            study.steering.repeat(recording.steered)
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)
         after(study)
@@ -193,6 +200,7 @@ class RecordedReplies:
     calls: Sequence[CallRecord]
     unanswered: Mapping[tuple[int, int], str]
     last_turns: Mapping[int, int]
+    steered: Sequence[SearchSteered] = ()
 
     @classmethod
     def of(cls, store: Store) -> RecordedReplies:
@@ -203,7 +211,7 @@ class RecordedReplies:
         for candidate in record.candidates.values():
             last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
         asked = sum(p.round > 0 for p in record.proposals.values())
-        return cls(asked, tuple(store.calls()), gaps, last_turns)
+        return cls(asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered))
 
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
@@ -229,9 +237,20 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
         with closing(_model_pool(study.task, config, store, recording)) as models:
             control.run(models)
         control.close("finished")
-        return control.as_control()
+        return _control_finished(control)
     finally:
         store.close()
+
+
+def _control_finished(control: Study) -> ControlFinished:
+    """Return the result of a control search."""
+    record = control.record
+    if record.chosen is None:
+        return ControlFinished("", control.completed, ())
+    winner = record.candidates[record.chosen.candidate]
+    scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
+    scores += [(split, one.score) for (who, split), one in record.confirmed.items() if who == winner.candidate]
+    return ControlFinished(winner.source, control.completed, tuple(scores))
 
 
 @contextmanager

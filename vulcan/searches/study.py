@@ -6,7 +6,6 @@ history completed before its barrier. So one seed and the same replies give the 
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import random
 import time
@@ -15,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.evaluator import SplitName
 from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
@@ -29,9 +28,19 @@ from vulcan.searches.finalize import Finalizer, Refiner
 from vulcan.searches.model_pool import ModelPool, check_replies, choose, reply_of
 from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
-from vulcan.searches.proposal import ADVICE, PendingProposal, Proposal, call_record, judged, storable
+from vulcan.searches.proposal import (
+    ADVICE,
+    PendingProposal,
+    Proposal,
+    call_record,
+    derived_seed,
+    judged,
+    rest_is_unpaid,
+    storable,
+)
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.steering import Steering
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import CallRecord, CandidateProposed, ControlFinished, Event, RunStopped, StopReason
@@ -54,7 +63,7 @@ Listener = Callable[[Event], None]
 class Study:
     """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs.
 
-    `waiting` is told what takes long, such as a reply.
+    `waiting` is told what takes long, such as a reply. Instructions to the search are taken from the run's `directory`.
     """
 
     def __init__(
@@ -66,6 +75,7 @@ class Study:
         executor: Executor,
         listeners: Iterable[Listener] = (),
         waiting: Callable[[str], None] = lambda _: None,
+        directory: Path | None = None,
     ) -> None:
         self.task = task
         self.config = config
@@ -78,6 +88,8 @@ class Study:
         calls = tuple(store.calls())
         self.costs = Costs.of(c for c in calls if c.proposal in self.record.proposals)
         self._last_answered = max((c.proposal for c in calls), default=0)
+        asked = max((number for number, _ in store.questions()), default=0)
+        self.steering = Steering(self.record, directory, max(asked, self._last_answered))
         self._listeners = tuple(listeners)
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
@@ -135,9 +147,14 @@ class Study:
             return None
         first = len(self._seed_policies) + 1
         number = first + self._drafted
+        self.steering.take(number)
         population, known = self._history.before(first + barrier)
         rng = random.Random(derived_seed(self.config.seed, number))
-        draft = self._strategy.draft(self._drafted, population, rng)
+        draft = self.steering.draft(self._strategy, self._drafted, number, population, rng)
+        self._drafted += 1
+        if (own := self.steering.added(number)) is not None:
+            self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
+            return self._draft_next()
         model = choose(self._models_for(draft.operator), self._history.history, rng)
         told, explained = self._feedback.about(draft, model)
         proposal = Proposal(
@@ -147,11 +164,23 @@ class Study:
             model=model,
             messages=self._prompts.chat(draft, told),
             seed=derived_seed(self.config.seed, number),
-            progress=self._drafted / max(1, self.total),
+            progress=(self._drafted - 1) / max(1, self.total),
         )
-        self._drafted += 1
-        self._pending[number] = PendingProposal(proposal, known, explained)
+        self._pending[number] = PendingProposal(proposal, known, (*self.steering.events(number), *explained))
         return proposal
+
+    def _add_own(self, proposal: Proposal, source: str, known: StoppingContext) -> None:
+        """Evaluate a program of the user's, which takes the place of a model's reply."""
+        pending = PendingProposal(proposal, known, self.steering.events(proposal.number), answered=True)
+        self._pending[proposal.number] = pending
+        self._receive(pending, parse_source(source, self.task))
+        self._apply_completed()
+
+    def _receive(self, pending: PendingProposal, reading: ParsedReply) -> None:
+        """Record a program that was read, and evaluate it if it is accepted and new."""
+        pending.replies.append(reading)
+        if reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
+            pending.evaluation = self._evaluate(pending.proposal.number, reading.source, pending.context)
 
     def _models_for(self, operator: str) -> tuple[str, ...]:
         """Return the models capable of the operator: the offline generator gives no advice."""
@@ -185,12 +214,10 @@ class Study:
             self._apply_completed()
             return None
         reading = parse_reply(reply, self.task, proposal.diff_of)
-        pending.replies.append(reading)
+        self._receive(pending, reading)
         if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
             pending.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
-        elif reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
-            pending.evaluation = self._evaluate(proposal.number, reading.source, pending.context)
         self._apply_completed()
         return reading
 
@@ -314,18 +341,6 @@ class Study:
             self._buffered.clear()
         Finalizer(self.config, self.record, self.scorer, self.executor, self._refiner, self._emit).run()
 
-    def as_control(self) -> ControlFinished:
-        """Return the result of the search, as a control for another one."""
-        chosen = self.record.chosen
-        if chosen is None:
-            return ControlFinished("", self.completed, ())
-        winner = self.record.candidates[chosen.candidate]
-        scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
-        for (candidate, split), confirmed in self.record.confirmed.items():
-            if candidate == winner.candidate:
-                scores.append((split, confirmed.score))
-        return ControlFinished(winner.source, self.completed, tuple(scores))
-
     def compare_with(self, control: ControlFinished) -> None:
         self._emit(control)
 
@@ -367,7 +382,7 @@ class Study:
             if pending.evaluation is not None:
                 pending.evaluation.advance()
         while self._pending and next(iter(self._pending.values())).complete:
-            if self._rest_is_unpaid():
+            if rest_is_unpaid(self._pending, self._last_answered):
                 if all(pending.answered for pending in self._pending.values()):
                     self._drafted -= len(self._pending)
                     self._pending.clear()
@@ -384,18 +399,6 @@ class Study:
                     f"the model gave no reply to {MAX_UNANSWERED} proposals in a row, the last of them "
                     f"{pending.proposal.number}: {pending.unanswered}; when it is back, go on with `vulcan resume`"
                 )
-
-    def _rest_is_unpaid(self) -> bool:
-        """Check whether all remaining proposals, as far as known, were asked when the budget was already exhausted.
-
-        They then count as never asked, unless something later was answered.
-        """
-        first, left = next(iter(self._pending)), tuple(self._pending.values())
-        return (
-            left[0].unpaid
-            and first > self._last_answered
-            and all(not f.replies and (f.unpaid or not f.answered) for f in left)
-        )
 
     def _emit(self, *events: Event) -> None:
         if events:
@@ -440,9 +443,3 @@ class Study:
         if pending is None or pending.answered or pending.proposal.turn != proposal.turn:
             raise ValueError(f"proposal {proposal.number}, turn {proposal.turn}, is not open")
         return pending
-
-
-def derived_seed(seed: int, number: int) -> int:
-    """Derive a seed of 63 bits for one proposal, unrelated to those of its neighbours."""
-    digest = hashlib.sha256(f"{seed}:{number}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1

@@ -12,7 +12,12 @@ from vulcan.evaluator import SplitName
 from vulcan.store.events import EVENTS, CallRecord, Event, InstancesPrepared
 from vulcan.task import Json
 
-STORED_BY_HASH: Mapping[str, tuple[str, ...]] = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
+STORED_BY_HASH: Mapping[str, tuple[str, ...]] = {
+    "Judged": ("source",),
+    "Controlled": ("source",),
+    "Advised": ("text",),
+    "Steered": ("text",),
+}
 """Event fields that are long texts: the row has the hash under which the text is stored."""
 
 

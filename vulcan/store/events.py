@@ -26,8 +26,12 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 StopReason = Literal["finished", "interrupted", "error"]
 
-Origin = Literal["model", "seed", "tuned", "simplified"]
-"""Author of a candidate: the model, the task's author, or the search itself, from another candidate."""
+Origin = Literal["model", "seed", "tuned", "simplified", "user"]
+"""Author of a candidate: the model, the task's author, the search itself, from another candidate, or its user."""
+
+SteeringAct = Literal["hint", "drop-hints", "pin", "ban", "release", "add"]
+"""What a person asks of a search: a hint for prompts, or no more hints; a candidate to build on, not to build on, or to
+treat as any other; a program to score."""
 
 InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 """Metrics per instance, with its name, in the order of the run's instances."""
@@ -137,6 +141,20 @@ class CandidateProposed:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchSteered:
+    """An instruction by a person, which applies from a proposal on; the event precedes that of the proposal.
+
+    `text` is a hint, or the program to add; `candidate` is pinned, banned or released, or was the program's origin.
+    """
+
+    proposal: int
+    id: str
+    act: SteeringAct
+    candidate: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AdviceReceived:
     """The reply to a proposal for advice instead of a program: the model's lessons from the search so far."""
 
@@ -233,6 +251,7 @@ Event = (
     | WorkloadDescribed
     | PolicyExplained
     | CandidateProposed
+    | SearchSteered
     | AdviceReceived
     | CandidateJudged
     | CandidateRefined
@@ -250,6 +269,7 @@ EVENTS: Mapping[str, type[Event]] = {
     "Described": WorkloadDescribed,
     "Explained": PolicyExplained,
     "Proposed": CandidateProposed,
+    "Steered": SearchSteered,
     "Advised": AdviceReceived,
     "Judged": CandidateJudged,
     "Refined": CandidateRefined,

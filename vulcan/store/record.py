@@ -22,6 +22,7 @@ from vulcan.store.events import (
     ReferenceMeasured,
     RunStarted,
     RunStopped,
+    SearchSteered,
     WinnerChosen,
     WorkloadDescribed,
 )
@@ -44,6 +45,7 @@ class RunRecord:
     proposals: dict[int, CandidateProposed] = field(default_factory=dict)
     candidates: dict[int, CandidateJudged] = field(default_factory=dict)
     advice: dict[int, str] = field(default_factory=dict)
+    steered: list[SearchSteered] = field(default_factory=list)
     refined: list[CandidateRefined] = field(default_factory=list)
     confirmed: dict[tuple[int, SplitName], FinalistScored] = field(default_factory=dict)
     chosen: WinnerChosen | None = None
@@ -82,6 +84,8 @@ class RunRecord:
                     self._fingerprints[event.fingerprint] = candidate
             case AdviceReceived(proposal, text):
                 self.advice[proposal] = text
+            case SearchSteered():
+                self.steered.append(event)
             case CandidateRefined():
                 self.refined.append(event)
             case ControlFinished():

@@ -1,7 +1,7 @@
 // Programs in colour, and the words that differ between a removed line and the added line in its place.
 import { element } from "./dom.js";
 
-const TOKEN = /(#.*|"""|"[^"]*"|'[^']*')|\b(def|return|if|elif|else|for|while|in|and|or|not|import|from|lambda|class|None|True|False|pass|is)\b|\b(\d[\d_]*\.?\d*(?:e[+-]?\d+)?)\b|(\w+)(?=\()/g;
+const TOKEN = /(#.*|"""(?:(?!""").)*"""|"""|"[^"]*"|'[^']*')|\b(def|return|if|elif|else|for|while|in|and|or|not|import|from|lambda|class|None|True|False|pass|is)\b|\b(\d[\d_]*\.?\d*(?:e[+-]?\d+)?)\b|(\w+)(?=\()/g;
 const KINDS = ["", "quote", "keyword", "number", "call"];
 const MAX_WORDS = 2000;
 

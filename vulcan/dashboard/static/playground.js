@@ -1,8 +1,8 @@
 // A policy that is edited: checked as one writes, scored at a button or in a pause.
-import { $, attempt, cells, element, figure, post, settled } from "./dom.js";
+import { $, act, attempt, cells, element, figure, post, scoreText, settled } from "./dom.js";
 import { key } from "./keys.js";
 
-const { api } = $("playground").dataset;
+const { api, candidate } = $("playground").dataset;
 const editor = $("source");
 let checking = null, scoring = false, scored = "", accepted = false;
 
@@ -69,11 +69,11 @@ async function score() {
   }
   $("result").classList.remove("stale");
   scored = source + "\0" + instance;
-  $("result").textContent = result.score === null ? result.status : figure(result.score);
+  $("result").textContent = result.score === null ? result.status : scoreText(result.score);
   $("result-note").textContent = result.score === null ? result.message : `on ${result.instance}, in ${result.seconds.toFixed(2)} s`;
   const own = result.score === null ? [] : [{ policy: "this policy", kind: "playground", score: result.score }];
   const lines = [...result.comparison, ...own].sort((a, b) => b.score - a.score);
-  $("beside").tBodies[0].replaceChildren(...lines.map((one) => cells(element("tr", undefined, one.kind === "playground" ? "ours" : ""), [one.policy, one.kind, element("span", figure(one.score))])));
+  $("beside").tBodies[0].replaceChildren(...lines.map((one) => cells(element("tr", undefined, one.kind === "playground" ? "ours" : ""), [one.policy, one.kind, element("span", scoreText(one.score))])));
   for (const row of $("beside").rows) row.cells[2].className = "n";
 }
 
@@ -104,6 +104,11 @@ editor.addEventListener("keydown", (event) => {
 $("idle").addEventListener("change", scoreSoon);
 $("instance").addEventListener("change", scoreSoon);
 $("score").addEventListener("click", score);
+$("send")?.addEventListener("click", () => act(async () => {
+  $("sent").textContent = "";
+  await post(`${api}/steer`, { act: "add", text: editor.value, candidate: Number(candidate) || null });
+  $("sent").textContent = "Sent: it is a candidate with one of the next proposals of the search, or once it is resumed.";
+}));
 key("Ctrl-Enter", "score the policy", score, { whileWriting: true });
 key("e", "into the editor", () => editor.focus());
 gutter();

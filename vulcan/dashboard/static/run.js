@@ -3,6 +3,7 @@ import { Chart, chartOf, descentTable, operatorTable } from "./chart.js";
 import { allow, controls } from "./controls.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
 import { key } from "./keys.js";
+import { drawSteering, steering } from "./steering.js";
 import { Candidates } from "./table.js";
 
 const { api, address } = $("run").dataset;
@@ -16,6 +17,11 @@ function text(id, value) {
 
 function glance(run) {
   shownState($("state"), run.status);
+  text("title", run.notes.title || run.run);
+  $("name").hidden = !run.notes.title;
+  $("note").hidden = !run.notes.note;
+  text("note", run.notes.note);
+  document.title = `${run.notes.title || run.run} - Vulcan`;
   text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
   $("verdict").hidden = !run.verdict;
   text("verdict", run.verdict || "");
@@ -26,18 +32,18 @@ function glance(run) {
   const ours = run.policies.find((line) => line.candidate !== null)?.scores || {};
   const held = ["test", "validation"].find((split) => Number.isFinite(ours[split]));
   text("best-title", held ? `Score on ${held}, held out` : "Best score on train");
-  text("best", held ? figure(ours[held]) : best ? figure(best.score) : "-");
+  text("best", held ? scoreText(ours[held]) : best ? scoreText(best.score) : "-");
   const note = $("best-note");
   note.replaceChildren();
-  if (best) note.append(link(`candidate ${best.candidate}`, `${address}/candidates/${best.candidate}`), best.chosen ? ", the winner" : ", the best so far", held ? `; ${figure(best.score)} on train` : "");
+  if (best) note.append(link(`candidate ${best.candidate}`, `${address}/candidates/${best.candidate}`), best.chosen ? ", the winner" : ", the best so far", held ? `; ${scoreText(best.score)} on train` : "");
   const split = held || "train";
   const known = run.policies.filter((line) => line.kind === "baseline" && Number.isFinite(line.scores[split]));
   const rival = known.sort((a, b) => b.scores[split] - a.scores[split])[0];
   const baseline = rival ? { policy: rival.policy, score: rival.scores[split] } : run.baseline;
-  text("baseline", baseline ? figure(baseline.score) : "-");
+  text("baseline", baseline ? scoreText(baseline.score) : "-");
   const mine = held ? ours[held] : best?.score;
   const gap = best && baseline ? mine - baseline.score : null;
-  text("baseline-note", baseline ? `${baseline.policy}${gap === null ? "" : `; the best is ${figure(Math.abs(gap))} ${gap >= 0 ? "above" : "below"} it`}` : "");
+  text("baseline-note", baseline ? `${baseline.policy}${gap === null ? "" : `; the best is ${scoreText(Math.abs(gap))} ${gap >= 0 ? "above" : "below"} it`}` : "");
   text("progress", run.planned === null ? figure(run.proposals) : `${figure(run.proposals)} of ${figure(run.planned)}`);
   $("bar").max = run.planned || 1;
   $("bar").value = run.proposals;
@@ -108,7 +114,8 @@ async function drawn() {
 async function offer() {
   const { runs } = await get("/api/runs"), mine = runs.find((one) => one.run === $("run").dataset.run);
   for (const one of runs)
-    if (one.run !== mine?.run && one.task === mine?.task && one.candidates) $("other").append(new Option(one.run, one.run));
+    if (one.run !== mine?.run && one.task === mine?.task && one.candidates) $("other").append(new Option(one.title || one.run, one.run));
+  $("other").parentElement.hidden = $("other").options.length < 2;
 }
 
 function layOver(name) {
@@ -142,6 +149,7 @@ async function refresh() {
   }
   glance(run);
   allow(run);
+  drawSteering(run, address, send);
   if (!feed.newest) happened(run.log); // later rows come as events, without a gap
   if (run.row !== drawnRow) {
     drawnRow = run.row;
@@ -153,6 +161,7 @@ async function refresh() {
 }
 
 const soon = settled(refresh, 250, 1000);
+const send = steering(api, soon);
 
 // After a lost connection the browser asks again by itself, from the last row that it was told of.
 function listen(after) {

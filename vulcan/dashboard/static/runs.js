@@ -1,5 +1,5 @@
 // The list of runs, kept up to date.
-import { $, attempt, cells, element, figure, get, link, moment, shownState } from "./dom.js";
+import { $, attempt, cells, element, get, link, moment, scoreText, shownState } from "./dom.js";
 import { firstRow, key, redrawRows, rows } from "./keys.js";
 
 const body = $("runs").tBodies[0];
@@ -9,13 +9,14 @@ function line(run) {
   const state = element("span");
   shownState(state, run.status);
   if (run.status.message) state.title = run.status.message;
-  const number = (value) => element("span", value === null ? "-" : figure(value), "n");
-  const baseline = run.baseline ? `${figure(run.baseline.score)} ${run.baseline.policy}` : "-";
+  const number = (value) => element("span", scoreText(value), "n");
+  const baseline = run.baseline ? `${scoreText(run.baseline.score)} ${run.baseline.policy}` : "-";
   const row = cells(element("tr"), [
     link(run.run, "/runs/" + encodeURIComponent(run.run)), state, run.task?.split("/").pop(), run.model.join(", "),
     run.candidates, number(run.train), baseline, number(run.test), moment(run.begun),
   ]);
   for (const at of [5, 6, 7]) row.cells[at].className = "n";
+  if (run.title) row.cells[0].prepend(element("strong", run.title), element("br"));
   if (run.status.state === "damaged") row.cells[2].textContent = run.status.message;
   return row;
 }

@@ -1,5 +1,5 @@
 // The table of candidates: a page at a time, sorted and filtered by the server.
-import { $, attempt, element, figure, get, link, settled } from "./dom.js";
+import { $, attempt, element, figure, get, link, scoreText, settled } from "./dom.js";
 import { firstRow, key, redrawRows, rows } from "./keys.js";
 
 const NUMBERS = new Set(["candidate", "score", "size", "operations"]);
@@ -79,7 +79,7 @@ export class Candidates {
     const row = element("tr");
     for (const column of columns) {
       const value = candidate[column], cell = element("td", undefined, NUMBERS.has(column) ? "n" : "");
-      const text = Array.isArray(value) ? value.join(", ") : typeof value === "number" ? figure(value) : value ?? "";
+      const text = Array.isArray(value) ? value.join(", ") : column === "score" ? scoreText(value) : typeof value === "number" ? figure(value) : value ?? "";
       if (column === "candidate") cell.append(link(text, `${this.address}/candidates/${value}`));
       else if (column === "verdict") {
         cell.append(element("span", text, `verdict-${value}`));

@@ -10,8 +10,9 @@ from typing import Any
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import kind_name
 from vulcan.results.report.data import Report, report_document
-from vulcan.results.report.html_page import MEANINGS, figure_text, standings
+from vulcan.results.report.html_page import MEANINGS, aligned, standings
 from vulcan.searches.evidence import SPLITS
+from vulcan.terminal_text import count
 
 
 def markdown(report: Report, document: Mapping[str, Any]) -> str:
@@ -32,7 +33,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     if document["recommendation"] is not None:
         yield f"**{_cell(document['recommendation']['sentence'])}**"
         yield ""
-    yield from _table(
+    yield from markdown_table(
         ("policy", "kind", *splits),
         [
             (line["policy"], kind_name(line["kind"]), *(_number(line["scores"][s], line["rows"][s]) for s in splits))
@@ -45,7 +46,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
         for caution in document["cautions"]:
             yield f"**Warning:** {_cell(caution)}."
             yield ""
-        yield from _table(
+        yield from markdown_table(
             ("split", "instances", "mean", "95% interval", "gap to train"),
             [
                 (
@@ -58,7 +59,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
                 for split in splits
             ],
         )
-        yield from _table(
+        yield from markdown_table(
             ("split", "gain over", "gain", "95% interval, paired", "of"),
             [
                 (
@@ -66,7 +67,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
                     f"start: {gain['over']}" if gain["kind"] == "start" else gain["over"],
                     _number(gain["gain"]),
                     _interval(gain["interval"]),
-                    f"{gain['count']} {gain['units']}" if gain["count"] else "-",
+                    count(gain["count"], gain["units"][:-1]) if gain["count"] else "-",
                 )
                 for gain in document["gains"]
             ],
@@ -74,21 +75,21 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
         yield from _winner(document)
     yield "## Candidates"
     yield ""
-    yield from _table(
+    yield from markdown_table(
         ("verdict", "how many", "meaning"),
-        [(verdict, count, MEANINGS[verdict]) for verdict, count in document["candidates"].items() if count],
+        [(verdict, number, MEANINGS[verdict]) for verdict, number in document["candidates"].items() if number],
     )
     if document["failures"]["rules"]:
-        yield from _table(("rule that was broken", "times"), document["failures"]["rules"].items())
+        yield from markdown_table(("rule that was broken", "times"), document["failures"]["rules"].items())
     if document["models"]:
         yield "## Models"
         yield ""
         columns = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
         rows = [[_number(m[c]) if c != "model" else m[c] for c in columns] for m in document["models"]]
-        yield from _table(("model", "calls", "tokens in", "tokens out", "dollars", "seconds"), rows)
+        yield from markdown_table(("model", "calls", "tokens in", "tokens out", "dollars", "seconds"), rows)
     yield "## Instances"
     yield ""
-    yield from _table(
+    yield from markdown_table(
         ("instance", "split", "winner", "best baseline", "", "best oracle", ""),
         [
             (
@@ -111,7 +112,7 @@ def _winner(document: Mapping[str, Any]) -> Iterator[str]:
     for note in told["notes"]:
         yield from _fenced(note, "text")
     if told["properties"]:
-        yield from _table(
+        yield from markdown_table(
             ("property", "verdict", "claim", "counterexample or reason"),
             [(p["name"], p["verdict"], p["claim"], p["counterexample"] or p["reason"]) for p in told["properties"]],
         )
@@ -125,7 +126,8 @@ def _fenced(text: str, kind: str) -> Iterator[str]:
     yield from (f"{fence}{kind}", text, fence, "")
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table, and an empty one."""
     yield "| " + " | ".join(columns) + " |"
     yield "|" + "---|" * len(columns)
     for row in rows:
@@ -143,7 +145,7 @@ def _cell(value: Any) -> str:
 def _number(value: float | int | None, row: int | None = None) -> str:
     if value is None:
         return "-"
-    return figure_text(value) + ("" if row is None else f" ({row})")
+    return aligned(value) + ("" if row is None else f" ({row})")
 
 
 def _interval(interval: Mapping[str, float] | None) -> str:

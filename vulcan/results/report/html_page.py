@@ -9,6 +9,7 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, quantiles
 from typing import Any
 
 import jinja2
@@ -32,7 +33,8 @@ def figures(report: Report, document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: figure for name, figure in made.items() if figure is not None}
 
 
-def _figure(**layout: Any) -> Any:
+def empty_figure(**layout: Any) -> Any:
+    """Return a plotly figure without data, in the report's style; the page sets its colours, light or dark."""
     from plotly import graph_objects as go
 
     figure = go.Figure()
@@ -47,12 +49,26 @@ def _figure(**layout: Any) -> Any:
     return figure
 
 
+def focus(figure: Any, scores: Sequence[float], marked: Sequence[float] = ()) -> None:
+    """Show the range of the better scores; a double click shows all."""
+    low, high = score_range(scores, marked)
+    figure.update_yaxes(title="mean score on train", range=[low, high])
+
+
+def score_range(scores: Sequence[float], marked: Sequence[float] = ()) -> tuple[float, float]:
+    """Return limits of an axis that show the upper three quarters of the scores, and all that is marked."""
+    usual = quantiles(scores, n=4)[0] if len(scores) > 3 else min(scores)
+    low, high = min([usual, *marked]), max([*scores, *marked])
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
+
+
 def _progress(report: Report, document: Mapping[str, Any]) -> Any:
     """Plot the best train score so far over candidates and, switched by a button, over dollars."""
     points = document["progress"]
     if not any(point["best"] is not None for point in points):
         return None
-    figure = _figure()
+    figure = empty_figure()
     axes = {"candidates": "candidate"} | ({"dollars": "dollars"} if document["cost"]["dollars"] else {})
     control: list[Mapping[str, Any]] = []
     if report.control:
@@ -100,7 +116,7 @@ def _progress(report: Report, document: Mapping[str, Any]) -> Any:
             annotation_position="bottom right",
         )
     figure.update_xaxes(title="candidate")
-    figure.update_yaxes(title="mean score on train")
+    focus(figure, [p["score"] for p in points if p["score"] is not None], [] if best is None else [best["score"]])
     if len(axes) > 1:
         figure.update_layout(updatemenus=[_switch(list(axes), 3, with_control=bool(control))])
     return figure
@@ -136,7 +152,10 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
         return None
     cells = {(s["policy"], s["split"], s["instance"]): s for s in others}
     kinds = {s["policy"]: s["kind"] for s in others}
-    policies = sorted(kinds, key=lambda p: (kinds[p] == "bound", p))
+    leads: dict[str, list[float]] = {}
+    for s in others:
+        leads.setdefault(s["policy"], []).append(own[s["split"], s["instance"]] - s["score"])
+    policies = sorted(kinds, key=lambda p: (kinds[p] != "bound", fmean(leads[p])), reverse=True)
     columns = sorted(own, key=lambda where: SPLITS.index(where[0]))
 
     def grid(of: Any) -> list[list[Any]]:
@@ -146,8 +165,9 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
         ]
 
     differences = grid(lambda cell, winner: winner - cell["score"])
-    widest = max((abs(v) for row in differences for v in row if v is not None), default=1.0) or 1.0
-    figure = _figure()
+    sizes = [abs(v) for row in differences for v in row if v is not None]
+    widest = (quantiles(sizes, n=4)[1] if len(sizes) > 1 else sizes[0]) or max(sizes) or 1.0
+    figure = empty_figure()
     figure.add_heatmap(
         z=differences,
         zmin=-widest,
@@ -155,10 +175,11 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
         colorscale="RdBu",
         customdata=grid(lambda cell, _: cell["row"]),
         text=grid(lambda cell, winner: f"{cell['score']:.5g}, the winner {winner:.5g}; row {cell['row']}"),
-        x=[html.escape(f"{split}: {instance}") for split, instance in columns],
+        x=[html.escape(f"{split}: {_short(instance)}") for split, instance in columns],
         y=[html.escape(p if kinds[p] == "baseline" else f"{p} ({kind_name(kinds[p])})") for p in policies],
         colorbar={"title": "winner minus"},
         hovertemplate="%{y} on %{x}: %{text}<extra></extra>",
+        texttemplate="%{z:+.3f}" if len(columns) <= _MAX_NUMBERED else None,
         xgap=1,
         ygap=1,
     )
@@ -167,6 +188,11 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
     figure.update_layout(height=28 * len(policies) + 80 + below, margin={"l": 170, "b": below, "t": 20, "r": 20})
     figure.update_xaxes(showticklabels=named, tickangle=40, title=None if named else "instances, by split")
     return figure
+
+
+def _short(name: str) -> str:
+    """Shorten a name in its middle, for a label."""
+    return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL // 2]}...{name[-_MAX_LABEL // 2 + 3 :]}"
 
 
 def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
@@ -184,7 +210,7 @@ def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
         for parent in record.parents_of(number):
             if parent in scored:
                 (red if number in winning and parent in winning else plain).append((parent, number))
-    figure = _figure()
+    figure = empty_figure()
     for edges, colour, name in ((plain, "#d3dae1", "parent and child"), (red, _WINNER, "the winner's line")):
         figure.add_scatter(
             x=[x for a, b in edges for x in (a, b, None)],
@@ -205,7 +231,7 @@ def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
         hovertemplate="candidate %{x}: %{y:.5g} (%{text})<extra></extra>",
     )
     figure.update_xaxes(title="candidate")
-    figure.update_yaxes(title="mean score on train")
+    focus(figure, [c["score"] for c in scored.values()])
     return figure
 
 
@@ -214,7 +240,7 @@ def _tradeoff(document: Mapping[str, Any]) -> Any:
     scored = [c for c in document["all_candidates"] if c["verdict"] == "scored" and c["score"] is not None]
     if not scored:
         return None
-    figure = _figure()
+    figure = empty_figure()
     axes = {"nodes of the program": "size", "operations per call, at most": "operations"}
     for number, axis in enumerate(axes.values()):
         here = [c for c in scored if c[axis] is not None]
@@ -242,7 +268,7 @@ def _tradeoff(document: Mapping[str, Any]) -> Any:
             hovertemplate="candidate %{text}: %{y:.5g} at %{x}<extra></extra>",
         )
     figure.update_xaxes(title=next(iter(axes)))
-    figure.update_yaxes(title="mean score on train")
+    focus(figure, [c["score"] for c in scored])
     figure.update_layout(updatemenus=[_switch(list(axes), 2, with_control=False)])
     return figure
 
@@ -270,6 +296,12 @@ def plotly_script() -> str:
             text = text.replace(f'{attribute}="{scheme}://', f'{attribute}="{scheme}:\\/\\/')
     return text
 
+
+_MAX_EXACT = 2.0**53
+_MAX_LABEL = 28
+_MAX_NUMBERED = 16
+"""Most columns of a heat map whose cells show their numbers."""
+_MIN_ALIGNED, _MAX_ALIGNED = 5e-5, 1e5
 
 _SECTIONS = {
     "result": "Result",
@@ -303,9 +335,9 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
     """Render the page, with figures, data and scripts inlined; text written by a model is escaped."""
     drawn = figures(report, document)
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_PLACE), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters.update(figure=figure_text, json=_json, diff_kind=diff_kind)
+    environment.filters.update(figure=figure_text, aligned=aligned, kind=kind_name, json=_json, diff_kind=diff_kind)
     splits = [split for split in SPLITS if document[split] is not None]
     return environment.get_template("report.html.j2").render(
         doc=document,
@@ -318,8 +350,8 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
         verdict_meanings=MEANINGS,
         columns=_COLUMNS,
         chart=lambda name, caption: _chart(name, caption, drawn),
-        style=Markup(_text("report.css")),
-        script=Markup(_text("report.js")),
+        style=Markup(page_text("report.css")),
+        script=Markup(page_text("figures.js") + page_text("report.js")),
         plotly=Markup(plotly_script()),
         data=_embedded(report, document, drawn),
     )
@@ -353,7 +385,16 @@ def standings(report: Report, document: Mapping[str, Any], splits: Sequence[Spli
 
 def figure_text(value: float | int) -> str:
     """Format a number: floats to five significant digits, integers with thousands separators."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_EXACT:
+        value = int(value)  # a count that an evaluator reports as a float
     return f"{value:,}" if isinstance(value, int) else f"{value:.5g}"
+
+
+def aligned(value: float | int) -> str:
+    """Format a number for a column: floats with four decimals, so that their points align."""
+    if isinstance(value, int) or not _MIN_ALIGNED <= abs(value) < _MAX_ALIGNED:
+        return figure_text(value) if value else f"{value:.4f}" if isinstance(value, float) else "0"
+    return f"{value:.4f}"
 
 
 def diff_kind(line: str) -> str:
@@ -363,11 +404,12 @@ def diff_kind(line: str) -> str:
     return {"+": "added", "-": "removed"}.get(line[:1], "kept")
 
 
-_PLACE = Path(__file__).parent / "page"
+PLACE = Path(__file__).parent / "page"
 
 
-def _text(name: str) -> str:
-    return (_PLACE / name).read_text(encoding="utf-8")
+def page_text(name: str) -> str:
+    """Return a file of the page."""
+    return (PLACE / name).read_text(encoding="utf-8")
 
 
 def _line(policy: str, kind: str, scores: Mapping[SplitName, Any], rows: Mapping[SplitName, Any]) -> dict[str, Any]:
@@ -419,10 +461,10 @@ def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, A
         "differences": {number: text for number in record.candidates if (text := difference(record, number))},
         "figures": {name: json.loads(figure.to_json()) for name, figure in drawn.items()},
     }
-    return Markup(_harmless(json.dumps(data, allow_nan=False)))
+    return Markup(harmless(json.dumps(data, allow_nan=False)))
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Escape every character of JSON that has a meaning in HTML; the JSON value is unchanged."""
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -16,10 +16,10 @@ class Draft:
     """The parents and operator of a proposal.
 
     `operator` is "initial" (one more idea besides the seed policies), "mutate" (change the first parent),
-    "crossover" (combine the parents), "fresh" (a different idea) or "advice" (lessons instead of a program).
-    The first parent is the one to change; `inspirations` are other candidates to show. `form` is the requested form of
-    the program; `advice` is shown in the prompt; `failures` are recent ones, for prompts that ask for advice. `round`
-    counts from 1.
+    "crossover" (combine the parents), "fresh" (a different idea), "advice" (lessons instead of a program) or "added"
+    (a program of the user's). The first parent is the one to change; `inspirations` are other candidates to show.
+    `form` is the requested form of the program; `advice` and the user's `hints` are shown in the prompt; `failures` are
+    recent ones, for prompts that ask for advice. `round` counts from 1.
     """
 
     round: int
@@ -30,6 +30,7 @@ class Draft:
     form: Form = "full"
     advice: str = ""
     failures: tuple[JudgedReply, ...] = ()
+    hints: tuple[str, ...] = ()
 
 
 class Strategy(Protocol):

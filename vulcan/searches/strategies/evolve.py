@@ -108,8 +108,8 @@ class Archive:
 class Islands:
     """A ring of archives, filled from a population in its order.
 
-    A candidate belongs to the island it was made on, a seed policy to all. After every `migrate_every` candidates the
-    best of each island is copied to the next one on the ring.
+    A candidate belongs to the island it was made on, a seed policy or the user's own to all. After every
+    `migrate_every` candidates the best of each island is copied to the next one on the ring.
     """
 
     def __init__(self, count: int, migrate_every: int, members: Sequence[ScoredCandidate]) -> None:
@@ -144,7 +144,7 @@ class Islands:
         self._added += 1
         self._last = member
         cell = self._cells[member.candidate] = cell_of(member, self._reference)
-        if member.origin == "seed":
+        if member.origin in ("seed", "user"):
             for archive in self.archives:
                 archive.add(cell, member)
             return

@@ -1,6 +1,3 @@
-"use strict";
-// All text of the run is set as text, never as markup: programs and feedback are written by models.
-const data = JSON.parse(document.getElementById("data").textContent);
 const rows = new Map(data.rows.map((row) => [row.row, row]));
 const calls = new Map(data.calls.map((call) => [call.proposal + "." + call.turn, call]));
 const differences = data.differences;
@@ -10,15 +7,6 @@ function element(kind, text, className) {
   if (text !== undefined) made.textContent = text;
   if (className) made.className = className;
   return made;
-}
-
-for (const [name, figure] of Object.entries(data.figures)) {
-  const place = document.getElementById("figure-" + name);
-  Plotly.newPlot(place, figure.data, figure.layout, { displaylogo: false, responsive: true });
-  place.on("plotly_click", (event) => {
-    const row = event.points[0].customdata;
-    if (row !== undefined && row !== null) location.hash = "row-" + row;
-  });
 }
 
 const panel = document.getElementById("panel");

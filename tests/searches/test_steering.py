@@ -1,0 +1,228 @@
+"""A person steers a search while it runs: each act holds from a definite proposal on, and is repeated as it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich_parts import answer, rich, search
+from search_parts import SEEDS, TASK, as_reply, contents, judged, of_kind, share
+
+from vulcan.errors import UserError
+from vulcan.generator import OfflineEvolve
+from vulcan.models import Request
+from vulcan.scoring import Executor
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.session import RecordedReplies
+from vulcan.searches.steering import DIRECTORY, MAX_WAITING, Inbox, instructions, steer
+from vulcan.store import MemoryStore, RunRecord
+from vulcan.store.events import CandidateJudged, CandidateProposed, RunStopped, SearchSteered, SteeringAct, WinnerChosen
+from vulcan.store.runs import REPEATS
+
+OWN = "def decide(load, room):\n    return min(load, room) * 0.9 + load * 0.0123\n"
+SERIAL = {"in_flight": 1, "control": False, "racing": False, "tune": 0, "simplify": 0}
+
+
+def act(kind: SteeringAct, candidate: int | None = None, text: str = "") -> SearchSteered:
+    return SearchSteered(0, "", kind, candidate, text)
+
+
+class Meddling:
+    """A model's answers, in the course of which a person leaves instructions: by the number of the proposal."""
+
+    def __init__(self, run: Path, plan: dict[int, list[SearchSteered]]) -> None:
+        self._inbox, self._plan = Inbox(run), dict(plan)
+
+    def __call__(self, request: Request) -> str | None:
+        for one in self._plan.pop(request.proposal, ()):
+            self._inbox.leave(one)
+        return answer(request)
+
+
+def steered(
+    executor: Executor, run: Path, chosen: SearchConfig, plan: dict[int, list[SearchSteered]]
+) -> tuple[MemoryStore, list[Request]]:
+    store = MemoryStore()
+    return store, search(chosen, store, executor, Meddling(run, plan), directory=run)
+
+
+@pytest.fixture(scope="module")
+def long(racers: Executor, tmp_path_factory: pytest.TempPathFactory) -> tuple[MemoryStore, list[Request]]:
+    """A search of 27 proposals: hint, ban of the best seed, pin, program of one's own, and the end of the hints."""
+    plan = {
+        SEEDS + 3: [act("hint", text="Try the square root."), act("ban", 1)],
+        SEEDS + 6: [act("add", text=OWN), act("add", 2, share(0.77))],
+        SEEDS + 10: [act("pin", 2)],
+        SEEDS + 18: [act("drop-hints"), act("release", 2)],
+    }
+    run = tmp_path_factory.mktemp("steered")
+    return steered(racers, run, rich(**SERIAL, rounds=3, advice_every=0), plan)
+
+
+def test_each_act_applies_from_a_definite_proposal_on(long: tuple[MemoryStore, list[Request]]) -> None:
+    store, requests = long
+    given = {(event.act, event.candidate): event.proposal for event in of_kind(store, SearchSteered)}
+    assert set(given) == {
+        ("hint", None), ("ban", 1), ("add", None), ("add", 2), ("pin", 2), ("drop-hints", None), ("release", 2),
+    }  # fmt: skip
+    shown = {request.proposal for request in requests if "Try the square root." in request.messages[0].content}
+    asked = {request.proposal for request in requests}
+    assert shown == {n for n in asked if given["hint", None] <= n < given["drop-hints", None]}
+    proposed = {event.proposal: event for event in of_kind(store, CandidateProposed)}
+    after = [event for number, event in proposed.items() if number >= given["ban", 1]]
+    assert after
+    assert all(1 not in event.parents for event in after)
+    pinned = [e for n, e in proposed.items() if given["pin", 2] <= n < given["release", 2]]
+    assert sum(2 in event.parents for event in pinned) >= len(pinned) // 3
+
+
+def test_an_own_program_is_a_candidate_without_a_call(long: tuple[MemoryStore, list[Request]]) -> None:
+    store, requests = long
+    mine = [verdict for verdict in judged(store) if verdict.origin == "user"]
+    assert [verdict.source for verdict in mine] == [OWN, share(0.77)]
+    assert {verdict.verdict for verdict in mine} <= {"scored", "same-decisions"}
+    assert not {verdict.proposal for verdict in mine} & {request.proposal for request in requests}
+    proposed = {event.proposal: event for event in of_kind(store, CandidateProposed)}
+    assert [(proposed[v.proposal].operator, proposed[v.proposal].parents) for v in mine] == [
+        ("added", ()),
+        ("added", (2,)),
+    ]
+    assert len(proposed) == SEEDS + 27
+
+
+def test_an_event_precedes_its_proposal(long: tuple[MemoryStore, list[Request]]) -> None:
+    events = list(long[0].events())
+    for at, event in enumerate(events):
+        if isinstance(event, SearchSteered):
+            following = next(e for e in events[at:] if isinstance(e, CandidateProposed))
+            assert following.proposal == event.proposal
+
+
+def test_a_replay_repeats_it_event_for_event(racers: Executor, long: tuple[MemoryStore, list[Request]]) -> None:
+    again = MemoryStore()
+    recording = RecordedReplies.of(long[0])
+    search(rich(**SERIAL, rounds=3, advice_every=0), again, racers, lambda _: None, recording=recording)
+    assert contents(again) == contents(long[0])
+
+
+def test_an_interrupted_search_goes_on_under_the_same_acts(racers: Executor, tmp_path: Path) -> None:
+    """Cut off after the instruction is numbered and before its event is stored; what comes later is as it was."""
+    chosen = rich(**SERIAL, rounds=1, advice_every=0)
+    plan = {SEEDS + 2: [act("hint", text="Less is more."), act("add", text=OWN)]}
+    (tmp_path / "whole").mkdir()
+    whole, _ = steered(racers, tmp_path / "whole", chosen, plan)
+    run = tmp_path / "cut"
+    (steering := run / DIRECTORY).mkdir(parents=True)
+    for file in (tmp_path / "whole" / DIRECTORY).iterdir():
+        (steering / file.name).write_bytes(file.read_bytes())
+    store = MemoryStore()
+    stop = next(n for n, e in enumerate(whole.events()) if isinstance(e, SearchSteered))
+    store.append(*list(whole.events())[:stop])
+    for call in whole.calls():
+        if call.proposal <= SEEDS + 4:
+            store.record_call(call)
+    search(chosen, store, racers, answer, directory=run)
+    assert contents(store) == contents(whole)
+
+
+def test_an_instruction_never_changes_a_proposal_that_was_asked(racers: Executor, tmp_path: Path) -> None:
+    """A person steers while the search is stopped: the replies it has paid for are used as they were asked for."""
+    chosen = rich(**SERIAL, rounds=1, advice_every=0)
+    plain = MemoryStore()
+    search(chosen, plain, racers)
+    store = MemoryStore()
+    cut = next(n for n, e in enumerate(plain.events()) if isinstance(e, CandidateProposed) and e.proposal == SEEDS + 2)
+    store.append(*list(plain.events())[:cut], RunStopped("interrupted"))
+    for call in plain.calls():
+        if call.proposal <= SEEDS + 4:
+            store.record_call(call)
+    Inbox(tmp_path).leave(act("hint", text="Less is more."))
+    search(chosen, store, racers, answer, directory=tmp_path)
+    (event,) = of_kind(store, SearchSteered)
+    assert event.proposal == SEEDS + 5
+    first = {call.proposal: call.messages for call in store.calls() if call.turn == 0}
+    assert {number for number, chat in first.items() if "Less is more." in chat[0][1]} == {
+        number for number in first if number >= SEEDS + 5
+    }
+
+
+def test_offline_searches_follow_pins_and_bans(racers: Executor, tmp_path: Path) -> None:
+    chosen = rich(**SERIAL, rounds=2, model=("offline/evolve",))
+    inbox = Inbox(tmp_path)
+    inbox.leave(act("ban", 1))
+    inbox.leave(act("pin", 2))
+    store = MemoryStore()
+    search(chosen, store, racers, by=OfflineEvolve(TASK), directory=tmp_path)
+    parents = [event.parents for event in of_kind(store, CandidateProposed) if event.round > 0]
+    assert sum(2 in some for some in parents) > 2
+    assert not any(1 in some for some in parents)
+
+
+# What is refused
+
+
+@pytest.fixture(scope="module")
+def record(long: tuple[MemoryStore, list[Request]]) -> RunRecord:
+    """The search before its end."""
+    events = list(long[0].events())
+    last = max(n for n, event in enumerate(events) if isinstance(event, CandidateProposed))
+    return RunRecord.of(events[:last])
+
+
+def test_a_mistake_is_told_and_nothing_is_written(tmp_path: Path, record: RunRecord) -> None:
+    rejected = next(c.candidate for c in record.candidates.values() if c.verdict == "rejected")
+    for given, why in (
+        (act("pin", 999), "they go from 1 to"),
+        (act("ban", rejected), "is rejected"),
+        (act("hint", text=" \n"), "1 to 1,000 characters"),
+        (act("hint", text="x" * 1001), "1,001"),
+        (act("add", text="def decide(load, room):\n    return load + missing\n"), "checker rejects"),
+        (act("add", text="#" * 70_000), "70,000 characters"),
+        (act("add", text=OWN), "already"),
+    ):
+        with pytest.raises(UserError, match=why):
+            steer(tmp_path, record, [act("hint", text="Fine."), given])
+    assert not (tmp_path / DIRECTORY).exists()
+
+
+def test_a_search_that_takes_none_says_so(tmp_path: Path, record: RunRecord) -> None:
+    hint, pin = act("hint", text="Fine."), act("pin", 2)
+    offline = replace(record, config={**record.config, "model": ["offline/evolve"]})
+    with pytest.raises(UserError, match="reads no prompt"):
+        steer(tmp_path, offline, [hint])
+    with pytest.raises(UserError, match="best-of-n"):
+        steer(tmp_path, replace(record, config={**record.config, "strategy": "best-of-n"}), [pin])
+    with pytest.raises(UserError, match="start a new one"):
+        steer(tmp_path, replace(record, chosen=WinnerChosen(1, "train")), [hint])
+    with pytest.raises(UserError, match="stopped before"):
+        steer(tmp_path, RunRecord(), [hint])
+    (tmp_path / REPEATS).write_text("elsewhere")
+    with pytest.raises(UserError, match="replays"):
+        steer(tmp_path, record, [hint])
+
+
+def test_instructions_wait_until_they_are_taken(tmp_path: Path, record: RunRecord) -> None:
+    steer(tmp_path, record, [act("hint", text="Fine."), act("pin", 2)])
+    waiting = [one for one in instructions(tmp_path, record) if one.state == "waiting"]
+    assert [one.event.act for one in waiting] == ["hint", "pin"]
+    inbox = Inbox(tmp_path)
+    inbox.number(replace(inbox.waiting()[0], proposal=40))
+    (tmp_path / DIRECTORY / "new-broken.json").write_text("{")
+    (tmp_path / DIRECTORY / "new-other.json").write_text(json.dumps({"act": "delete everything"}))
+    states = {one.event.act: (one.state, one.event.proposal) for one in instructions(tmp_path, record)[-2:]}
+    assert states == {"hint": ("applied", 40), "pin": ("waiting", 0)}
+    for _ in range(MAX_WAITING - 1):
+        inbox.leave(act("drop-hints"))
+    with pytest.raises(UserError, match="wait for the search already"):
+        inbox.leave(act("drop-hints"))
+
+
+def test_a_rejected_program_of_the_user_is_recorded(racers: Executor, tmp_path: Path) -> None:
+    """As where the task has changed since it was checked."""
+    Inbox(tmp_path).leave(act("add", text="def decide(load, room):\n    return missing\n"))
+    store = MemoryStore()
+    search(rich(**SERIAL, rounds=1, samples=2), store, racers, lambda r: as_reply(share(0.5)), directory=tmp_path)
+    first: CandidateJudged = judged(store)[0]
+    assert (first.origin, first.verdict) == ("user", "rejected")

@@ -1,0 +1,197 @@
+"""The report of several runs of one task: their verdicts side by side, their progress laid over one another."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from vulcan.documents.report import ComparedRun, ComparisonDocument, Difference
+from vulcan.errors import UserError
+from vulcan.evaluator import SplitName
+from vulcan.results.report.data import Report, progress
+from vulcan.results.report.formats import markdown_table
+from vulcan.results.report.html_page import (
+    PLACE,
+    aligned,
+    empty_figure,
+    focus,
+    harmless,
+    page_text,
+    plotly_script,
+)
+from vulcan.results.run import run_document
+from vulcan.searches.costs import Costs
+from vulcan.searches.evidence import SPLITS
+
+_COLOURS = ("#c0392b", "#2c6fbb", "#1b8a5a", "#b8860b", "#8e44ad", "#16808c", "#a0522d", "#5d6d7e")
+_DASHES = ("solid", "dash", "dot", "dashdot")
+_OF_THE_MACHINE = ("seed", "executor", "workers")
+
+
+def configuration(config: Mapping[str, Any]) -> str:
+    """Return a digest of a search's configuration without its seed: equal for runs that are seeds of one another."""
+    same = {name: value for name, value in config.items() if name not in _OF_THE_MACHINE}
+    return hashlib.sha256(json.dumps(same, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+def comparison_document(reports: Sequence[Report]) -> ComparisonDocument:
+    """Return the comparison as JSON. Raises UserError for runs of different tasks or objectives."""
+    for what in ("task", "objective"):
+        known = {str(report.record.config.get(what)): report.path.name for report in reports}
+        if len(known) > 1:
+            first, second = list(known.items())[:2]
+            raise UserError(
+                f"{first[1]} has the {what} {first[0]!r}, {second[1]} {second[0]!r}: their scores cannot be compared"
+            )
+    return {
+        "task": str(reports[0].record.config.get("task")),
+        "objective": str(reports[0].record.config.get("objective")),
+        "same_instances": all(one.record.instances == reports[0].record.instances for one in reports),
+        "runs": [_compared(report) for report in reports],
+        "differences": _differences(reports),
+    }
+
+
+def _compared(report: Report) -> ComparedRun:
+    record = report.record
+    document = run_document(report.path, record, Costs.of(report.data.calls))
+    best = document["best"]
+    splits: dict[SplitName, Any] = {split: document[split] for split in SPLITS}
+    gains = [gain for gain in document["gains"] if gain["split"] == "validation" and gain["kind"] == "baseline"]
+    return {
+        "run": str(report.path),
+        "state": document["state"],
+        "verdict": document["verdict"],
+        "sentence": document["recommendation"]["sentence"] if document["recommendation"] else None,
+        "seed": record.config.get("seed"),
+        "configuration": configuration(record.config),
+        "candidate": best["candidate"] if best else None,
+        "source": best["source"] if best else None,
+        "scores": {split: None if splits[split] is None else splits[split]["score"] for split in SPLITS},
+        "best_baseline": document["train"]["best_baseline"] if document["train"] else None,
+        "gain": gains[0]["gain"] if gains else None,
+        "interval": gains[0]["interval"] if gains else None,
+        "candidates": sum(document["candidates"].values()),
+        "dollars": document["cost"]["dollars"],
+        "progress": [
+            {"candidate": point["candidate"], "best": point["best"]}
+            for point in progress(report.data)
+            if point["best"] is not None
+        ],
+    }
+
+
+def _differences(reports: Sequence[Report]) -> list[Difference]:
+    """Return the options in which the searches differ, with their values in the order of runs."""
+    configs = [report.record.config for report in reports]
+    names = dict.fromkeys(name for config in configs for name in config)
+    values = {name: [json.dumps(config.get(name), ensure_ascii=False) for config in configs] for name in names}
+    return [{"option": name, "values": found} for name, found in values.items() if len(set(found)) > 1]
+
+
+def _name(run: Mapping[str, Any]) -> str:
+    return str(run["run"]).rstrip("/").rpartition("/")[2]
+
+
+def _overlay(document: ComparisonDocument) -> Any:
+    """Plot the best train score so far over candidates, a line per run; seeds of a configuration share a colour."""
+    runs = [run for run in document["runs"] if run["progress"]]
+    if not runs:
+        return None
+    figure = empty_figure()
+    colours: dict[str, str] = {}
+    drawn: Counter[str] = Counter()
+    for run in runs:
+        colour = colours.setdefault(run["configuration"], _COLOURS[len(colours) % len(_COLOURS)])
+        dash = _DASHES[drawn[run["configuration"]] % len(_DASHES)]
+        drawn[run["configuration"]] += 1
+        figure.add_scatter(
+            x=[point["candidate"] for point in run["progress"]],
+            y=[point["best"] for point in run["progress"]],
+            mode="lines",
+            line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
+            name=html.escape(f"{_name(run)}, seed {run['seed']}"),
+            hovertemplate="%{y:.4f} at candidate %{x}<extra>%{fullData.name}</extra>",
+        )
+    baselines = {run["best_baseline"]["policy"]: run["best_baseline"]["score"] for run in runs if run["best_baseline"]}
+    baselines = baselines if document["same_instances"] else {}
+    for policy, score in baselines.items():
+        figure.add_hline(
+            y=score, line={"color": "#8a8a8a", "width": 1}, annotation={"text": html.escape(policy)}, name=policy
+        )
+    figure.update_xaxes(title="candidate")
+    focus(figure, [point["best"] for run in runs for point in run["progress"]], list(baselines.values()))
+    figure.update_layout(legend={"orientation": "h", "y": -0.25, "yanchor": "top"}, height=420 + 22 * len(runs))
+    return figure
+
+
+def comparison_markdown(document: ComparisonDocument) -> str:
+    """Render the comparison as Markdown."""
+    lines = [f"# {document['task']}: {len(document['runs'])} searches", ""]
+    lines += [f"Objective `{document['objective']}`, higher is better.", ""]
+    if not document["same_instances"]:
+        lines += ["The runs have different instances: their scores cannot be compared.", ""]
+    lines += markdown_table(_COLUMNS, [_cells(run) for run in document["runs"]])
+    if document["differences"]:
+        names = [_name(run) for run in document["runs"]]
+        lines += ["## Options that differ", ""]
+        lines += markdown_table(
+            ("option", *names), [(one["option"], *one["values"]) for one in document["differences"]]
+        )
+    return "\n".join(lines) + "\n"
+
+
+_COLUMNS = ("run", "verdict", "seed", "candidates", "dollars", *SPLITS, "gain on validation", "95% interval")
+
+
+def _cells(run: ComparedRun) -> list[str]:
+    def shown(value: float | None, form: str = ".4f") -> str:
+        return "-" if value is None else f"{value:{form}}"
+
+    interval = run["interval"]
+    return [
+        _name(run),
+        run["verdict"] or run["state"],
+        str(run["seed"]),
+        f"{run['candidates']:,}",
+        shown(run["dollars"], ".2f"),
+        *(shown(run["scores"][split]) for split in SPLITS),
+        shown(run["gain"], "+.4f"),
+        "-" if interval is None else f"{interval['low']:.4f} to {interval['high']:.4f}",
+    ]
+
+
+def comparison_page(document: ComparisonDocument) -> str:
+    """Render the comparison as one self-contained HTML page; text written by a model is escaped."""
+    drawn = _overlay(document)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters.update(aligned=aligned)
+    figures = {} if drawn is None else {"progress": json.loads(drawn.to_json())}
+    return environment.get_template("comparison.html.j2").render(
+        doc=document,
+        columns=_COLUMNS,
+        lines=[_cells(run) for run in document["runs"]],
+        names=[_name(run) for run in document["runs"]],
+        drawn=drawn is not None,
+        style=Markup(page_text("report.css")),
+        script=Markup(page_text("figures.js")),
+        plotly=Markup(plotly_script()),
+        data=Markup(harmless(json.dumps({"figures": figures}, allow_nan=False))),
+    )
+
+
+def comparison_text(reports: Sequence[Report], form: str) -> str:
+    """Render the comparison in a format: html, md or json. Raises UserError."""
+    document = comparison_document(reports)
+    if form == "html":
+        return comparison_page(document)
+    return comparison_markdown(document) if form == "md" else json.dumps(document, indent=2, allow_nan=False) + "\n"
