@@ -16,8 +16,9 @@ from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.guard import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
-from vulcan_cache import online_fingerprint
+from vulcan_cache import guard, online_fingerprint
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
 from vulcan_cache.online_fingerprint import OnlineFingerprint
@@ -134,9 +135,13 @@ class CacheEvaluator(CacheFindings):
             mechanism_named(cast(str, instance.parameters["mechanism"])).kernel()
             self._requests(instance)
         self._probe = self._make_probe(instances)
+        for safe in {str(i.parameters["guard"]) for i in instances if "guard" in i.parameters}:
+            guard.warm_up(safe)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        if "guard" in instance.parameters:
+            return metrics_of(self.run_guarded(policy, instance).counts)
         return metrics_of(self.run(policy, instance))
 
     def run(self, policy: Policy, instance: Instance, history: NDArray[np.uint32] | None = None) -> CacheResult:
@@ -155,6 +160,34 @@ class CacheEvaluator(CacheFindings):
             weight=p["one_in"],
             history=history,
         )
+
+    def run_guarded(self, policy: Policy, instance: Instance) -> guard.GuardedResult:
+        """Run the policy on an instance that `guarded` gave."""
+        p = cast(dict[str, Any], instance.parameters)
+        requests = self._requests(instance)
+        return guard.simulate_guarded(
+            policy,
+            p["guard"],
+            requests.objects,
+            requests.sizes,
+            p["capacity"],
+            measure_from=requests.measure_from,
+            object_count=self._trace(p).object_count,
+            **_chosen(p),
+        )
+
+    def safe_policies(self) -> Mapping[str, SafePolicy]:
+        """See `vulcan.guard.OffersGuards`."""
+        return guard.SAFE_POLICIES
+
+    def guarded(self, instance: Instance, safe: str) -> Instance:
+        """See `vulcan.guard.OffersGuards`."""
+        name = f"{instance.name}, guarded by {safe}"
+        return replace(instance, name=name, parameters={**instance.parameters, "guard": safe})
+
+    def guard_source(self) -> GuardSource:
+        """See `vulcan.guard.OffersGuards`."""
+        return guard.source()
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
