@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.guard import FACTORIES, GuardSource, SafePolicy
+from vulcan.robustness import FACTORIES, GuardSource, SafePolicy
 from vulcan_cache.exported import guarded_cache, mapping
 from vulcan_cache.simulate import CacheResult, simulate
 
@@ -113,7 +113,7 @@ def warm_up(safe: str) -> None:
 
 
 def source() -> GuardSource:
-    """Return the guard at run time: see `vulcan.guard.OffersGuards`."""
+    """Return the guard at run time: see `vulcan.robustness.OffersGuards`."""
     own = [Path(module.__file__ or "").read_text(encoding="utf-8") for module in (mapping, guarded_cache)]
     return GuardSource("Cache", "\n\n\n".join([*(_body(text) for text in own), _CACHE]))
 

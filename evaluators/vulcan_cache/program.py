@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.evaluator import Instance, Rung
-from vulcan.guard import SafePolicy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningProgram
+from vulcan.robustness import SafePolicy
 from vulcan.task import Json, Metrics
 from vulcan_cache import program_loop
 from vulcan_cache.evaluator import CacheEvaluator, metrics_of

@@ -75,9 +75,9 @@ def evaluate(
     """
     from vulcan.anvil import Rejected
     from vulcan.evaluator import load_evaluator, why_indifferent
-    from vulcan.guard import guarded_by
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
+    from vulcan.robustness import guarded_by
     from vulcan.scoring import Job, LocalExecutor, Setup
     from vulcan.searches.config import SearchConfig, complete_settings
     from vulcan.searches.evidence import baseline_events, find_instances, find_objective

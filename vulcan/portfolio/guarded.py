@@ -1,8 +1,8 @@
 """Export of a policy with the guard of a safe one, as one Python module.
 
 The module has both policies as `vulcan export --format python` writes them, each in a function of its own, and the
-evaluator's guard (`vulcan.guard.OffersGuards`), which is used like the policy's own class. A format of the task's pack
-adds its code as to any other policy.
+evaluator's guard (`vulcan.robustness.OffersGuards`), which is used like the policy's own class. A format of the task's
+pack adds its code as to any other policy.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from vulcan.export.formats import PackFormat
 from vulcan.export.python.module import FORMAT_VERSION
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
-from vulcan.guard import FACTORIES, check_guard
 from vulcan.portfolio.export import class_factory, imports_and_body
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.robustness import FACTORIES, check_guard
 
 
 def export_guarded(

@@ -1,8 +1,8 @@
-"""The contract of evaluators whose policies can be guarded by a safe one."""
+"""Contracts of evaluators that make policies robust: training on perturbed instances, and guards at run time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -11,6 +11,26 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance
 from vulcan.registry import find_task
 from vulcan.task import Json
+
+
+@runtime_checkable
+class OffersShifts(Protocol):
+    """An optional capability of evaluators: perturbed copies of training instances, such as a workload may become."""
+
+    def shifted(self, instance: Instance) -> Sequence[Instance]:
+        """Return perturbed copies of a training instance, by names of their own, of the split `train`.
+
+        `evaluate` and `evaluate_baseline` accept them like any other. They must contain nothing of what is held out.
+        """
+        ...
+
+
+def shifted_copies(evaluator: Evaluator, instances: Iterable[Instance]) -> tuple[Instance, ...]:
+    """Return the perturbed copies of training instances. Raises UserError where there are none."""
+    found = [copy for i in instances for copy in evaluator.shifted(i)] if isinstance(evaluator, OffersShifts) else []
+    if not found:
+        raise UserError("--against-shift: the evaluator of this task offers no perturbed instances; leave it out")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
