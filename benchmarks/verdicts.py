@@ -67,6 +67,7 @@ TRACES: dict[str, Callable[[random.Random], list[int]]] = {
     "drift": _drift,
     "new working set": _new_set,
 }
+SAFE = ("lru", "s3-fifo")
 STATIONARY = ("popularity", "scans")
 
 
@@ -94,7 +95,7 @@ def searches(first: int, seeds: int, candidates: int, directory: Path) -> Iterat
                 executor="local",
                 progress="none",
             )
-            yield {"trace": kind, "seed": seed, **_line(run.summary)}
+            yield {"trace": kind, "seed": seed, **_line(run.summary), "guarded": _guarded(run)}
 
 
 def _line(summary: Any) -> dict[str, Any]:
@@ -106,6 +107,45 @@ def _line(summary: Any) -> dict[str, Any]:
         "test": test["score"] - test["baselines"][baseline],
         "sentence": summary["recommendation"]["sentence"],
     }
+
+
+def _guarded(run: Any) -> dict[str, Any]:
+    """Return the misses on test, as shares of the requests: of the winner, of a safe policy and of both together."""
+    from vulcan.anvil import check
+    from vulcan.registry import find_task
+    from vulcan.searches.config import complete_settings
+    from vulcan_cache.evaluator import CacheEvaluator
+
+    task, evaluator = find_task("cache_eviction"), CacheEvaluator()
+    settings = complete_settings(task, run.config["settings"])
+    (test,) = (i for i in evaluator.instances(settings, task.split) if i.split == "test")
+    winner = check(run.best.source, task)
+    found = {"winner": evaluator.evaluate(winner, test)["miss_ratio"]}
+    for safe in SAFE:
+        guarded = evaluator.run_guarded(winner, evaluator.guarded(test, safe))
+        found[safe] = evaluator.evaluate_baseline(safe, test)["miss_ratio"]
+        found[f"{safe}, guarded"] = guarded.counts.miss_ratio
+        found[f"{safe}, bound"] = guarded.bound / guarded.counts.requests
+    return found
+
+
+def guard_table(lines: list[dict[str, Any]]) -> str:
+    """Return the table of what winners miss more than a safe policy on test, alone and guarded."""
+    rows = [
+        "| trace | guard | searches | winner alone, median | worst | guarded, median | worst | bound, least |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for kind in TRACES:
+        own = [line["guarded"] for line in lines if line["trace"] == kind and "guarded" in line]
+        for safe in SAFE if own else ():
+            alone = [line["winner"] - line[safe] for line in own]
+            guarded = [line[f"{safe}, guarded"] - line[safe] for line in own]
+            figures = (median(alone), max(alone), median(guarded), max(guarded))
+            bound = min(line[f"{safe}, bound"] for line in own)
+            shown = " | ".join(f"{figure:+.4f}" for figure in figures)
+            rows.append(f"| {kind} | {safe} | {len(own)} | {shown} | {bound:.4f} |")
+            assert all(g <= line[f"{safe}, bound"] for g, line in zip(guarded, own, strict=True))
+    return "\n".join(rows)
 
 
 def table(lines: list[dict[str, Any]]) -> str:
@@ -146,7 +186,8 @@ def main() -> None:
             for line in searches(chosen.first, chosen.seeds, chosen.candidates, Path(directory)):
                 print(json.dumps(line), file=output, flush=True)
     with (chosen.table or chosen.output).open(encoding="utf-8") as file:
-        print(table([json.loads(line) for line in file]))
+        lines = [json.loads(line) for line in file]
+    print(table(lines), guard_table(lines), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ LAYERS = (
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
     {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
+    {"vulcan.robustness"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
     {"vulcan.generator"},
     {"vulcan.export", "vulcan.searches"},
@@ -47,7 +48,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
-    "vulcan.baseline_cache", "vulcan.errors", "vulcan.kernel_support", "vulcan.paths",
+    "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.kernel_support", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.cli", "vulcan.export", "vulcan.registry"}

@@ -16,8 +16,9 @@ from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
-from vulcan_cache import online_fingerprint
+from vulcan_cache import guard, online_fingerprint, shifts
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
 from vulcan_cache.online_fingerprint import OnlineFingerprint
@@ -134,9 +135,13 @@ class CacheEvaluator(CacheFindings):
             mechanism_named(cast(str, instance.parameters["mechanism"])).kernel()
             self._requests(instance)
         self._probe = self._make_probe(instances)
+        for safe in {str(i.parameters["guard"]) for i in instances if "guard" in i.parameters}:
+            guard.warm_up(safe)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        if "guard" in instance.parameters:
+            return metrics_of(self.run_guarded(policy, instance).counts)
         return metrics_of(self.run(policy, instance))
 
     def run(self, policy: Policy, instance: Instance, history: NDArray[np.uint32] | None = None) -> CacheResult:
@@ -155,6 +160,38 @@ class CacheEvaluator(CacheFindings):
             weight=p["one_in"],
             history=history,
         )
+
+    def run_guarded(self, policy: Policy, instance: Instance) -> guard.GuardedResult:
+        """Run the policy on an instance that `guarded` gave."""
+        p = cast(dict[str, Any], instance.parameters)
+        requests = self._requests(instance)
+        return guard.simulate_guarded(
+            policy,
+            p["guard"],
+            requests.objects,
+            requests.sizes,
+            p["capacity"],
+            measure_from=requests.measure_from,
+            object_count=self._trace(p).object_count,
+            **_chosen(p),
+        )
+
+    def shifted(self, instance: Instance) -> Sequence[Instance]:
+        """See `vulcan.robustness.OffersShifts`."""
+        return shifts.shifted(instance)
+
+    def safe_policies(self) -> Mapping[str, SafePolicy]:
+        """See `vulcan.robustness.OffersGuards`."""
+        return guard.SAFE_POLICIES
+
+    def guarded(self, instance: Instance, safe: str) -> Instance:
+        """See `vulcan.robustness.OffersGuards`."""
+        name = f"{instance.name}, guarded by {safe}"
+        return replace(instance, name=name, parameters={**instance.parameters, "guard": safe})
+
+    def guard_source(self) -> GuardSource:
+        """See `vulcan.robustness.OffersGuards`."""
+        return guard.source()
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
@@ -233,13 +270,21 @@ class CacheEvaluator(CacheFindings):
         return CacheResult(len(measured), total, int(misses), int(missed_bytes), int(bypassed))
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
-        """Return the trace, or the sample of it that an instance's parameters say."""
+        """Return the trace, or what an instance's parameters say is made of it: a perturbed trace, a sample."""
         one_in = cast(int, source.get("one_in", 1))
-        key = json.dumps([source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")] + [one_in])
+        shift = cast("str | None", source.get("shift"))
+        key = json.dumps(
+            [source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")]
+            + [one_in, shift, source.get("shift_to")]
+        )
         if key not in self._traces:
             self._traces[key] = (
                 sample_of(self._trace({**source, "one_in": 1}), one_in)
                 if one_in > 1
+                else shifts.shifted_trace(
+                    self._trace({**source, "shift": None, "shift_to": None}), shift, cast(int, source["shift_to"])
+                )
+                if shift is not None
                 else load_trace(
                     cast(str, source["trace"]),
                     format=cast("str | None", source["trace_format"]),

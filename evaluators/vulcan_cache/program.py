@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from vulcan.evaluator import Instance, Rung
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningProgram
+from vulcan.robustness import SafePolicy
 from vulcan.task import Json, Metrics
 from vulcan_cache import program_loop
 from vulcan_cache.evaluator import CacheEvaluator, metrics_of
@@ -66,6 +67,10 @@ class ProgramEvaluator(CacheEvaluator):
             replace(rung, instances=tuple(_read_once(i) if i not in instances else i for i in rung.instances))
             for rung in super().rungs(instances)
         ]
+
+    def safe_policies(self) -> Mapping[str, SafePolicy]:
+        """Return none: what a guarded program would hold is not simulated."""
+        return {}
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
         """See `vulcan.evaluator.OffersWindows`: ranges of requests, each told once."""

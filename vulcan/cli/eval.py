@@ -48,6 +48,13 @@ def evaluate(
         str | None,
         typer.Option(help="Objective. Default: the task's first.", autocompletion=completion.objectives),
     ] = None,
+    guard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SAFE",
+            help="Measure each policy guarded by this safe one too, as `vulcan export --guard` writes it.",
+        ),
+    ] = None,
     limit: Annotated[
         float, typer.Option(help="Timeout in seconds of each policy, for all instances together.")
     ] = 600.0,
@@ -63,12 +70,14 @@ def evaluate(
     Examples:
       vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
       vulcan eval mine.py other.py --task cache_eviction --trace my.csv
+      vulcan eval best.py --task cache_eviction --trace my.csv --guard lru
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.anvil import Rejected
     from vulcan.evaluator import load_evaluator, why_indifferent
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
+    from vulcan.robustness import guarded_by
     from vulcan.scoring import Job, LocalExecutor, Setup
     from vulcan.searches.config import SearchConfig, complete_settings
     from vulcan.searches.evidence import baseline_events, find_instances, find_objective
@@ -105,19 +114,24 @@ def evaluate(
     for instance in instances:
         if (reason := why_indifferent(evaluator, instance)) is not None:
             tell(f"{instance.name}: every policy measures the same: {reason}")
+    under_guard = guarded_by(evaluator, instances, guard) if guard is not None else ()
     scorer = Scorer(chosen, instances)
     baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
     for event in baselines:
         scorer.add_baseline(event)
-    setup = Setup(task=config.task, instances=instances, allow_unsandboxed=allow_unsandboxed)
+    setup = Setup(task=config.task, instances=(*instances, *under_guard), allow_unsandboxed=allow_unsandboxed)
     measured: list[tuple[str, str, InstanceMetrics]] = []
     with LocalExecutor(setup, 1) as executor:
-        for number, (name, source) in enumerate(sources.items()):
-            outcome = executor.submit(Job(number, source, instances, limit)).result()
+        jobs = [(name, source, instances) for name, source in sources.items()]
+        jobs += [(f"{name}, guarded by {guard}", source, under_guard) for name, source in sources.items() if guard]
+        for number, (name, source, measured_on) in enumerate(jobs):
+            outcome = executor.submit(Job(number, source, measured_on, limit)).result()
             if outcome.status != "scored":
                 tell(f"{_of(name, sources)}{outcome.status}: {outcome.message}")
                 raise typer.Exit(1)
-            measured.append((name, "candidate", outcome.metrics))
+            on_each = dict(outcome.metrics)
+            metrics = tuple((i.name, on_each[on.name]) for i, on in zip(instances, measured_on, strict=True))
+            measured.append((name, "candidate", metrics))
     measured += [(b.policy, b.kind, b.metrics) for b in baselines]
     rows = [
         _row(name, kind, instance, dict(metrics)[instance.name], scorer)

@@ -74,6 +74,14 @@ def export(
             autocompletion=completion.tasks,
         ),
     ] = None,
+    guard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SAFE",
+            help="Guard the policy by this safe one, which takes over where the policy falls behind it: for --format "
+            "python and the Python formats of the task.",
+        ),
+    ] = None,
     candidate: Annotated[
         int | None, typer.Option(help="Candidate number. Default: what the verdict recommends.")
     ] = None,
@@ -96,10 +104,13 @@ def export(
       vulcan export cache_eviction-20260101-120000-ab12 --format c -o policy.h
       vulcan export cache_eviction-20260101-120000-ab12 --all -o best
       vulcan export best.py --task congestion_control --format bpf -o best
+      vulcan export cache_eviction-20260101-120000-ab12 --guard lru -o guarded.py
       vulcan export --list --task cache_eviction
     """
     if every + show + (format is not None) > 1:
         raise UserError("--format, --all and --list are three different things: give one of them")
+    if guard is not None and (every or show):
+        raise UserError("--guard goes with --format, not with --all or --list")
     if task is not None and run is not None and format is not None:
         _check_format(format, task)
     subject = _subject(context, run, task, candidate, seconds, runs_dir, listed=show)
@@ -108,7 +119,7 @@ def export(
     elif every:
         _write_all(subject, output, as_json)
     else:
-        _write(subject, format or "python", output, as_json)
+        _write(subject, format or "python", output, as_json, guard)
 
 
 @dataclass(frozen=True)
@@ -259,12 +270,16 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -> None:
+def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, guard: str | None) -> None:
     from vulcan.export.formats import export_policy
+    from vulcan.portfolio.guarded import export_guarded
 
     for caution in subject.cautions:
         tell(f"warning: {caution}")
-    files = export_policy(subject.policy, format, subject.provenance, subject.others)
+    if guard is not None:
+        files = export_guarded(subject.policy, format, subject.provenance, guard, subject.others)
+    else:
+        files = export_policy(subject.policy, format, subject.provenance, subject.others)
     written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)

@@ -142,22 +142,25 @@ class PackFormat:
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
+        imports, behind = self.behind(policy.task)
+        text = python_module(
+            policy, provenance, load_template(policy.task), imports=imports, behind=behind, needs=self.requirements
+        )
+        return {f"{policy.task.name}_{self.format.replace('-', '_')}.py": text}
+
+    @property
+    def requirements(self) -> str:
+        return f"It needs Python and the package {self.needs}."
+
+    def behind(self, task: Task) -> tuple[tuple[str, ...], str]:
+        """Return the modules that the code after the policy imports, and that code. Raises UserError."""
         imports: dict[str, None] = {}
         texts = []
         for module in self.modules:
-            above, text = _divided(module, policy.task, self.format)
+            above, text = _divided(module, task, self.format)
             imports |= dict.fromkeys(above)
             texts.append(text)
-        behind = "\n\n\n".join(texts) + "\n"
-        text = python_module(
-            policy,
-            provenance,
-            load_template(policy.task),
-            imports=tuple(imports),
-            behind=behind,
-            needs=f"It needs Python and the package {self.needs}.",
-        )
-        return {f"{policy.task.name}_{self.format.replace('-', '_')}.py": text}
+        return tuple(imports), "\n\n\n".join(texts) + "\n"
 
     def how_to_use(self, file: str) -> str:
         """See `Exporter`."""

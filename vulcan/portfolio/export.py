@@ -67,11 +67,11 @@ def selector_module(library: Library, objective: str) -> SelectorModule:
         evaluator.fingerprint_source(),
         Path(decide.__file__).read_text(encoding="utf-8"),
         _constants(library, baseline, table),
-        *(_factory(name, text, used_by) for name, text in policies.items()),
+        *(class_factory(_function(name), text, used_by) for name, text in policies.items()),
         "POLICIES = {\n" + "".join(f"    {name!r}: {_function(name)},\n" for name in policies) + "}\n",
         template,
     ]
-    parts = [_part(text) for text in texts]
+    parts = [imports_and_body(text) for text in texts]
     imports = sorted({line for part in parts for line in part[0]})
     about = _documentation(library, objective, baseline, members)
     head = "\n\n".join([docstring(about), "from __future__ import annotations", "\n".join(imports)])
@@ -127,9 +127,9 @@ def _function(name: str) -> str:
     return f"_policy_{identifier(name)}"
 
 
-def _factory(name: str, module: str, used_by: str) -> str:
+def class_factory(function: str, module: str, used_by: str) -> str:
     """Wrap a policy's module in a function that returns its class, so that its names stay local."""
-    return f"def {_function(name)}():\n{indented(module)}\n    return {used_by}\n"
+    return f"def {function}():\n{indented(module)}\n    return {used_by}\n"
 
 
 def indented(text: str) -> str:
@@ -148,7 +148,7 @@ def indented(text: str) -> str:
     return "\n".join(line if n in inside or not line else f"    {line}" for n, line in enumerate(lines, 1))
 
 
-def _part(text: str) -> tuple[list[str], str]:
+def imports_and_body(text: str) -> tuple[list[str], str]:
     """Split a text into its top-level imports and the rest, without its docstring."""
     tree = ast.parse(text)
     imports: list[str] = []

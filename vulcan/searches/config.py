@@ -17,7 +17,7 @@ from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
 
-_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out", "state")
+_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out", "state", "robust", "train_windows", "against_shift")
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
 _EARLIER_FEEDBACK = "scores"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
@@ -22,8 +24,9 @@ from vulcan.evaluator import (
     why_indifferent,
     windows_of,
 )
+from vulcan.robustness import shifted_copies
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.scorer import Scorer
+from vulcan.searches.scorer import Aggregate, Scorer
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
@@ -39,6 +42,9 @@ SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
 
 WINDOWS = 8
 """Number of blocks of time that a held-out instance is cut into."""
+
+_COMPARED_ON_WINDOWS = 8
+"""Maximum number of known policies whose scores tell blocks of time apart."""
 
 MIN_INSTANCES = 4
 """Minimum number of instances for an interval over instances; fewer are cut into blocks of time."""
@@ -90,7 +96,11 @@ def measure_baselines(
 
 
 def baseline_events(
-    objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None]
+    objective: Objective,
+    evaluator: Evaluator,
+    instances: Sequence[Instance],
+    report: Callable[[str], None],
+    aggregate: Aggregate | None = None,
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
     kinds = baselines_on(evaluator, instances)
@@ -98,7 +108,7 @@ def baseline_events(
     missing = [name for name in objective.references if name not in measured]
     if missing:
         raise UserError(f"objective {objective.name!r} compares with {missing[0]!r}, which is no baseline")
-    scorer = Scorer(objective, instances)
+    scorer = Scorer(objective, instances, aggregate)
     for policy, results in measured.items():
         for (split, name), metrics in results.items():
             scorer.add_reference(policy, split, ((name, metrics),))
@@ -135,8 +145,51 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     for instance in training:
         if (reason := why_indifferent(evaluator, instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
+    training = list(_chosen_training(evaluator, training, find_objective(task, config.objective), config))
+    instances = (*training, *(i for i in instances if i.split != "train"))
     windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)
+
+
+def _chosen_training(
+    evaluator: Evaluator, training: Sequence[Instance], objective: Objective, config: SearchConfig
+) -> Iterator[Instance]:
+    """Yield the training instances, or blocks of time of each that differ, and perturbed copies. Raises UserError."""
+    for instance in training:
+        if config.train_windows is None:
+            yield instance
+        else:
+            yield from differing_windows(evaluator, instance, config.train_windows, objective)
+    if config.against_shift:
+        yield from shifted_copies(evaluator, training)
+
+
+def differing_windows(
+    evaluator: Evaluator, instance: Instance, count: int, objective: Objective
+) -> tuple[Instance, ...]:
+    """Return `count` of twice as many blocks of time of an instance, chosen to differ. Raises UserError.
+
+    Blocks differ where the known policies score differently on them. The first is the one most unlike the mean block,
+    each next one the one most unlike those chosen (farthest-first traversal); they stay in the order of time.
+    """
+    blocks = windows_of(evaluator, instance, 2 * count)
+    if not blocks:
+        raise UserError(
+            f"--train-windows {count}: {instance.name} cannot be cut into {2 * count} blocks of time, it is too short "
+            "or its task has none; give fewer, or leave it out"
+        )
+    names = list(dict.fromkeys([*objective.references, *evaluator.baselines()]))[:_COMPARED_ON_WINDOWS]
+    measured = measure_baselines(evaluator, blocks, names=names)
+    scorer = Scorer(objective, blocks)
+    for name, results in measured.items():
+        scorer.add_reference(name, "train", tuple((block, metrics) for (_, block), metrics in results.items()))
+    rows = [[scorer.on_instance("train", b.name, measured[name][b.split, b.name]) for name in names] for b in blocks]
+    mean = [fmean(column) for column in zip(*rows, strict=True)]
+    chosen = [max(range(len(rows)), key=lambda n: math.dist(rows[n], mean))]
+    while len(chosen) < count:
+        rest = [n for n in range(len(rows)) if n not in chosen]
+        chosen.append(max(rest, key=lambda n: min(math.dist(rows[n], rows[c]) for c in chosen)))
+    return tuple(blocks[n] for n in sorted(chosen))
 
 
 def held_out_windows(
@@ -181,7 +234,7 @@ def open_run(
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
         measured: tuple[Event, ...] = (
-            *baseline_events(objective, evaluator, evidence.instances, report),
+            *baseline_events(objective, evaluator, evidence.instances, report, Aggregate.of(config.robust)),
             *reference_events(objective, evaluator, evidence.rungs, report),
         )
         store.append(*measured)
@@ -223,7 +276,7 @@ def _plain(instance: Instance) -> dict[str, Json]:
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
     """Return the scorer of an open run."""
-    scorer = Scorer(objective, record.instances)
+    scorer = Scorer(objective, record.instances, Aggregate.of(record.config.get("robust")))
     for event in record.baselines.values():
         scorer.add_baseline(event)
     for reference in record.references.values():

@@ -7,6 +7,7 @@ This module is imported for `vulcan --help`, so it imports nothing heavy.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,8 +40,9 @@ class Option:
     """The declaration of an option; `name`, `kind`, `default`, `repeatable` and `choices` come from its field.
 
     A value is at least `minimum` and at most `maximum`, or greater than `above` and finite; `off` is a value outside of
-    the bounds that turns the option off. `number` accepts a number instead of text. `flag` is a switch without its
-    `--no-` form. `models_only` marks options without effect if no model is called (`--model ask`).
+    the bounds that turns the option off. A text matches `pattern`, which `spelled` says in words. `number` accepts a
+    number instead of text. `flag` is a switch without its `--no-` form. `models_only` marks options without effect if
+    no model is called (`--model ask`).
     """
 
     help: str
@@ -48,6 +50,8 @@ class Option:
     above: float | None = None
     maximum: float | None = None
     off: int | None = None
+    pattern: str | None = None
+    spelled: str = ""
     number: bool = False
     flag: bool = False
     models_only: bool = False
@@ -89,6 +93,8 @@ class Option:
         shown = f"{self.switch[2:]} is " + ("a huge number" if huge else str(value))
         if self.choices:
             check_choice(self.name, value, self.choices)
+        elif self.pattern is not None and not re.fullmatch(self.pattern, value):
+            raise UserError(f"{shown}: write {self.spelled}")
         elif self.repeatable and not value:
             raise UserError(f"name at least one {self.name}")
         elif self.minimum is not None and value < self.minimum:
@@ -156,6 +162,29 @@ class SearchOptions:
     max_tokens: Annotated[
         int | None, Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True)
     ] = None
+    robust: Annotated[
+        str | None,
+        Option(
+            "How scores on the training instances make a candidate's score: mean, worst-quarter (the mean of the worst "
+            "quarter of the instances) or deviation:K (the mean less K standard deviations). Default: mean.",
+            pattern=r"mean|worst-quarter|deviation(:\d{1,6}(\.\d{1,6})?)?",
+            spelled="mean, worst-quarter or deviation:K, such as deviation:0.5",
+        ),
+    ] = None
+    train_windows: Annotated[
+        int | None,
+        Option(
+            "Train on this many blocks of time of each training instance, chosen where the known policies score "
+            "differently, instead of on all of it.",
+            minimum=2,
+        ),
+    ] = None
+    against_shift: Annotated[
+        bool,
+        Option(
+            "Train on perturbed copies of the training instances too, such as the task's evaluator makes.", flag=True
+        ),
+    ] = False
     model_timeout: Annotated[
         float | None,
         Option(

@@ -1,0 +1,191 @@
+"""A guarded policy stays within its bound, and exports of it decide as the simulator does, request by request."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from cache_formats import POLICIES, requests
+from console import Console
+from effort import slow
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.verdicts import TRACES
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.export import Provenance
+from vulcan.export.source import policy_source
+from vulcan.portfolio.guarded import export_guarded
+from vulcan.registry import find_task
+from vulcan_cache import simulate
+from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, compiled, simulate_guarded
+
+TASK = find_task("cache_eviction")
+LFU = "def priority(now, obj, cache, ghost):\n    return obj.count\n"
+MRU = "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
+HEAP = {"mechanism": "heap"}
+Column = np.ndarray[Any, Any]
+
+
+@cache
+def exported(task: str, source: str, safe: str, format: str = "python") -> ModuleType:
+    origin = Provenance(task, "a.py", "", "", "", settings={} if task == "cache_queues" else HEAP)
+    ((name, text),) = export_guarded(check(source, find_task(task)), format, origin, safe).items()
+    assert name.startswith(f"{task}_guarded")
+    assert policy_source(text) == source
+    module = ModuleType(name)
+    exec(compile(text, name, "exec"), vars(module))
+    return module
+
+
+def outcomes(source: str, safe: str, columns: tuple[Column, Column], capacity: int, task: str = TASK.name) -> Column:
+    outcome = np.zeros(len(columns[0]), np.uint32)
+    how = {"mechanism": "queues"} if task == "cache_queues" else HEAP
+    simulate_guarded(check(source, find_task(task)), safe, *columns, capacity, outcome=outcome, **how)
+    return outcome
+
+
+@cache
+def missed_by(source: str | None, kind: str, capacity: int) -> Column:
+    """The requests that LRU, or a policy alone, misses."""
+    policy = compiled("lru") if source is None else check(source, TASK)
+    history = np.zeros(len(trace(kind)[0]), np.uint32)
+    simulate(policy, *trace(kind), capacity, mechanism="heap", history=history)
+    return (history & 3) != 0
+
+
+@cache
+def trace(kind: str) -> tuple[Column, Column]:
+    keys = TRACES[kind](random.Random(kind))
+    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
+    dense = np.argsort(np.argsort(first))[ids].astype(np.uint32)
+    return dense, np.ones_like(dense)
+
+
+@pytest.mark.parametrize("source", [LFU, MRU])
+@pytest.mark.parametrize("kind", TRACES)
+def test_no_range_of_requests_exceeds_the_bound(kind: str, source: str) -> None:
+    """On traces that keep their character and on those that change; K is the capacity, for objects are of one size."""
+    capacity = 160
+    outcome = outcomes(source, "lru", trace(kind), capacity)
+    missed, safe = (outcome & 1) == 1, missed_by(None, kind, capacity)
+    excess = np.cumsum(missed.astype(float) - safe - TOLERANCE)
+    before = np.concatenate(([0.0], excess[:-1]))
+    assert (excess - np.minimum.accumulate(before)).max() <= ALLOWANCE * capacity + 1e-6
+    unguarded = missed_by(source, kind, capacity)
+    first = int(np.argmax(outcome >= 2)) if (outcome >= 2).any() else len(outcome)
+    assert (missed[:first] == unguarded[:first]).all()
+    if source == MRU:
+        assert unguarded.sum() > safe.sum() + 10 * capacity
+        assert first < len(outcome)
+
+
+def test_the_policy_is_followed_again_when_it_pays() -> None:
+    """Popular objects, a working set that moves, and popular objects again."""
+    hot = trace("popularity")[0].astype(np.int64)
+    moving = np.arange(10_000) // 20 + np.random.default_rng(1).integers(0, 40, 10_000) + 1_000_000
+    keys = np.concatenate((hot[:20_000], moving, hot))
+    _, ids = np.unique(keys, return_inverse=True)
+    columns = ids.astype(np.uint32), np.ones(len(ids), np.uint32)
+    safe_followed = outcomes(LFU, "lru", columns, 60) >= 2
+    assert not safe_followed[:20_000].any()
+    changes = np.flatnonzero(np.diff(safe_followed.astype(int)))
+    assert len(changes) == 2
+    assert 20_000 < changes[0] < 30_000 < changes[1]
+
+
+CASES = [
+    ("cache_eviction", "rich", "lru"),
+    ("cache_admission", "little", "s3-fifo"),
+    ("cache_queues", "hits_evict", "lru"),
+    *(slow("cache_eviction", "gdsf", safe) for safe in SAFE_POLICIES),
+    *(slow("cache_queues", name, "sieve") for name in POLICIES["cache_queues"]),
+]
+
+
+@pytest.mark.parametrize(("task", "name", "safe"), CASES)
+def test_an_export_decides_as_the_simulator(task: str, name: str, safe: str) -> None:
+    source = POLICIES[task][name]
+    objects, sizes = requests(2_500, 250, seed=5)
+    for capacity, used in ((30_000, sizes), (30, np.ones_like(sizes))):
+        outcome = outcomes(source, safe, (objects, used), capacity, task)
+        by_request, read_through = (exported(task, source, safe).Cache(capacity, tolerance=TOLERANCE) for _ in range(2))
+        for key, size, expected in zip(objects.tolist(), used.tolist(), outcome.tolist(), strict=True):
+            assert by_request.request(f"key {key}", size) == (expected & 1 == 0)
+            assert by_request.is_guarding == (expected >= 2)
+            assert by_request.behind + len(by_request._lacks[1]) <= by_request.allowed
+            if read_through.get(f"key {key}") is None:
+                read_through.put(f"key {key}", key, size)
+        assert (read_through.misses, read_through.switches) == (by_request.misses, by_request.switches)
+        assert by_request.currsize <= capacity
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("rpgdxs"), st.integers(0, 12), st.integers(1, 30)), max_size=120))
+def test_it_remains_a_mapping_of_limited_size(steps: list[tuple[str, int, int]]) -> None:
+    guarded = exported(TASK.name, LFU, "lru").Cache(40)
+    for step, key, size in steps:
+        if step == "r":
+            guarded.request(key, size)
+        elif step == "p":
+            guarded.put(key, size, size)
+        elif step == "g":
+            guarded.get(key)
+        elif step == "d":
+            guarded.pop(key, None)
+        elif step == "x" and len(guarded):
+            guarded.popitem()
+        elif step == "s" and key == 0:
+            guarded.clear()
+        assert guarded.currsize == sum(obj.size for obj in guarded._objects.values()) <= 40
+        followed = guarded._policies[guarded._followed]
+        assert set(guarded._strays) == {key for key in guarded if key not in followed}
+        for policy, lacks in zip(guarded._policies, guarded._lacks, strict=True):
+            assert lacks == {key for key in policy if key not in guarded}
+
+
+def test_a_plugin_of_libcachesim_has_the_misses_of_the_simulator() -> None:
+    libcachesim = pytest.importorskip("libcachesim")
+    objects, sizes = requests(1_500, 250, seed=7)
+    outcome = outcomes(MRU, "lru", (objects, sizes), 30_000)
+    assert (outcome >= 2).any()
+    plugin = exported(TASK.name, MRU, "lru", "libcachesim").PolicyCache(30_000, hashpower=10)
+    for key, size, expected in zip(objects.tolist(), sizes.tolist(), outcome.tolist(), strict=True):
+        request = libcachesim.Request()
+        request.obj_id, request.obj_size = key, size
+        assert plugin.get(request) == (expected & 1 == 0)
+
+
+def test_a_safe_policy_is_the_baseline_of_its_name() -> None:
+    from vulcan_cache.baselines import BASELINES
+
+    objects, sizes = requests(2_000, 200, seed=3)
+    for name in SAFE_POLICIES:
+        how = {"mechanism": SAFE_POLICIES[name].settings.get("mechanism", "queues")}
+        ours = simulate(compiled(name), objects, sizes, 20_000, **how).misses  # type: ignore[arg-type]
+        none = np.zeros(len(objects), np.int64), 200, 20_000, 0, np.empty(0, np.uint8)
+        assert ours == BASELINES[name].kernel()(objects, sizes, *none)[0]
+
+
+def test_formats_without_a_guard_are_refused() -> None:
+    with pytest.raises(UserError, match="cannot be exported as c; use --format python"):
+        export_guarded(check(LFU, TASK), "c", Provenance(TASK.name, "a.py", "", "", ""), "lru")
+    with pytest.raises(UserError, match="no safe policy 'lur'; did you mean 'lru'"):
+        export_guarded(check(LFU, TASK), "python", Provenance(TASK.name, "a.py", "", "", ""), "lur")
+
+
+def test_the_command_measures_the_guarded_policy_beside_the_policy(tmp_path: Path) -> None:
+    (tmp_path / "mru.py").write_text(MRU)
+    trace = "zipf:requests=4000,objects=500,alpha=1.0,seed=3"
+    text = Console(tmp_path)(
+        "eval", "mru.py", "--task", TASK.name, "--trace", trace, "--cache-size", "10%", "--guard", "lru", "--json"
+    ).stdout
+    means = {row["policy"]: row["miss_ratio"] for row in json.loads(text)["means"]}
+    assert means["mru, guarded by lru"] < means["mru"]
