@@ -185,7 +185,7 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 		flow->round_samples++;
 	}
 	flow->round_marked += marked;
-	if ((s32)(tp->snd_una - flow->round_end) < 0 || duration < LEAST_ROUND_US || !delivered)
+	if ((s32)(tp->snd_una - flow->round_end) <= 0 || duration < LEAST_ROUND_US || !delivered)
 		return 0;
 	bandwidth = delivered * tp->mss_cache * 8000000 / duration;
 	policy_set_window_duration_us(&flow->features, duration, 0);
