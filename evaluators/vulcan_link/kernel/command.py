@@ -126,9 +126,9 @@ def run(
         "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
     }
     try:
-        with _in_the_kernel(policy, settings) as other:
+        with _in_the_kernel(policy, settings) as loaded:
             tell(f"sending for {seconds:g} s")
-            measured, events = run_cell(replace(cell, algorithms=(other or algorithm,) * flows + others))
+            measured, events = run_cell(replace(cell, algorithms=(loaded or algorithm,) * flows + others))
         predicted = predict(cell, policy, **settings)
     except KeyboardInterrupt:
         tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
