@@ -69,6 +69,33 @@ def test_a_policy_competes_in_the_kernel_as_it_is_predicted_to() -> None:
     assert document["competing"] == ["cubic"]
 
 
+PACED = """
+class policy:
+    sent = 0
+
+def on_ack(state, window, flow):
+    flow.pacing_bps = 3000000
+
+def cwnd(state, window):
+    return 60
+"""
+
+
+@with_policies
+@pytest.mark.slow
+def test_the_kernel_paces_at_the_rate_of_the_policy(tmp_path: Path) -> None:
+    """Without it, a window of 60 packets fills the link and has a queue of 20 packets."""
+    (tmp_path / "paced.py").write_text(PACED)
+
+    def a_quarter(document: dict[str, Any]) -> None:
+        assert document["kernel"]["goodput_mbps"] == pytest.approx(3, rel=0.05)
+        assert document["simulator"]["goodput_mbps"] == pytest.approx(3, rel=0.02)
+        assert document["kernel"]["queueing_delay_p95_ms"] < 5
+
+    given = (tmp_path / "paced.py", *LINK, "--seconds", "4", "--slow-start", "policy")
+    agreeing(lambda: Console(ROOT).document("kernel", "run", *given), a_quarter, late_ms)
+
+
 @with_policies
 def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
     before = available_algorithms()
