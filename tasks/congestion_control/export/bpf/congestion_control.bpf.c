@@ -416,6 +416,10 @@ void BPF_PROG(vulcan_init, struct sock *sk)
 	flow->round_end = tp->snd_nxt;
 	flow->round_least = NO_RTT;
 	flow->threshold = MOST_WINDOW;
+#ifndef SETTING_HANDSHAKE_NONE
+	if (tp->rtt_min.s[0].v != ~0U) /* the round trip of the connection's opening */
+		flow->least_rtt = tp->rtt_min.s[0].v;
+#endif
 	flow->window = flow->most_window = (u64)tp->snd_cwnd << POLICY_SCALE;
 	flow->state = TCP_CA_Open;
 	begin_slow_start(tp, flow, now);
