@@ -52,6 +52,7 @@ PRIOR_CWND = 39  # CWND when the last reduction began; set by the mechanism
 PRIOR_SSTHRESH = 40  # SSTHRESH then; set by the mechanism
 NEXT_SEND = 41  # ns, before which pacing lets nothing leave; set by the mechanism
 LIMITED_UNTIL = 42  # packets sent until DELIVERED exceeds this count as sent for want of data; 0: none
+SAMPLE_SENT_INTERVAL = 44  # ns, over which the packets of the rate sample were sent
 COMING = 43  # packets that the link can carry in the PROPAGATION that begins now; for algorithms that foresee it
 
 OWN = 48

@@ -36,6 +36,8 @@ STATE = (
     "acked_since_change_packets",  # delivered since the window last changed
     "round_trip_acked_packets",  # delivered since the current round trip began
     "round_trips",  # completed
+    "cwnd_exact_packets",  # the window until now with the fraction of what the policy returned
+    "send_rate_bps",  # the rate at which what the latest rate sample is of was sent, of payload
 )
 """The features of `state`."""
 
@@ -66,8 +68,10 @@ SLOT = MappingProxyType(
 
 TIMER_AFTER = len(SLOT)
 """The control `flow.timer_after_us`: NaN while a handler has not set it."""
+PACING = TIMER_AFTER + 1
+"""The control `flow.pacing_bps`, likewise."""
 
-GLOBALS = TIMER_AFTER + 1
+GLOBALS = PACING + 1
 """The float64 slots that are the mechanism's; the policy's own state lies behind them."""
 
 
@@ -76,7 +80,10 @@ GLOBALS = TIMER_AFTER + 1
 LAYOUT = Layout(
     features={name: Slot("globals", slot) for name, slot in SLOT.items()},
     global_slots=GLOBALS,
-    controls={"flow.timer_after_us": Slot("globals", TIMER_AFTER)},
+    controls={
+        "flow.timer_after_us": Slot("globals", TIMER_AFTER),
+        "flow.pacing_bps": Slot("globals", PACING),
+    },
 )
 
 EVENTS = ("on_timer", "on_window", "on_ack", "on_loss", "on_ecn", "on_timeout")

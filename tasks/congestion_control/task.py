@@ -139,6 +139,15 @@ STATE = Global(
         _packets("acked_since_change_packets", "packets acknowledged since the window changed", MAX_PACKETS),
         _packets("round_trip_acked_packets", "packets acknowledged since this round trip began", 2 * MAX_WINDOW),
         Feature("round_trips", "int", "round trips", 0.0, MAX_PACKETS, "round trips that are over"),
+        Feature(
+            "cwnd_exact_packets", "float", "packets", MIN_WINDOW, MAX_WINDOW,
+            "the same as cwnd_packets with the fraction of what this function returned, so that changes of less than a "
+            "packet add up",
+        ),
+        _rate(
+            "send_rate_bps",
+            "the rate at which the packets of that sample of the rate of delivery were sent; 0 before the first",
+        ),
     ),
 )  # fmt: skip
 
@@ -174,11 +183,16 @@ FLOW = Global(
 
 TIMER = Global(
     name="flow",
-    meaning="the policy's timer",
+    meaning="the policy's timer, and the rate at which it sends",
     features=(
         _time(
             "timer_after_us",
             "the time from now, rounded down, at which the timer expires, and not before; below 1 it is off",
+        ),
+        _rate(
+            "pacing_bps",
+            "the rate of payload from now on at which packets leave, where the window lets them; below 8, and before "
+            "the first, they leave as soon as it does",
         ),
     ),
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan_link import Scenario, simulate
-from vulcan_link.policy_state import EVENTS, GLOBALS, LAYOUT, TIMER_AFTER
+from vulcan_link.policy_state import EVENTS, GLOBALS, LAYOUT
 from vulcan_link.result import LinkResult
 
 _POINTER = ctypes.c_void_p
@@ -61,8 +61,8 @@ class PlainFlow:
         self.expected = [name for name in EVENTS if called[name]]
         self.is_over = False
 
-    def handle(self, name: str, features: dict[str, float]) -> float | None:
-        """Run the handler; return what it sets the timer to, if it does."""
+    def handle(self, name: str, features: dict[str, float]) -> dict[str, float]:
+        """Run the handler; return what it sets the controls to."""
         now = features["state.now_us"]
         assert self.expected.pop(0) == name
         if name == "on_timer":
@@ -70,10 +70,11 @@ class PlainFlow:
         assert features["flow.timer_us"] == (self.due - now if now <= self.due < math.inf else 0)
         assert self.in_slow_start == features["flow.in_slow_start"]
         self.handled[name] += 1
-        after = self.run.handle(name, features).get("flow.timer_after_us")
+        controls = self.run.handle(name, features)
+        after = controls.get("flow.timer_after_us")
         if after is not None:
             self.due = now + min(math.floor(after), 2**40) if after >= 1 else math.inf
-        return after
+        return controls
 
     def decide(self, features: dict[str, float]) -> float:
         assert self.expected == [] and not self.in_slow_start
@@ -114,7 +115,7 @@ class PlainSender:
         for name in EVENTS:
             yield _OBSERVES(self._shown(lambda flow, features, name=name: flow.handle(name, features), controls=True))
 
-    def _shown(self, take: Callable[..., float | None], controls: bool = False) -> Callable[..., float | None]:
+    def _shown(self, take: Callable[..., Any], controls: bool = False) -> Callable[..., float | None]:
         def call(address: int, *_: object) -> float | None:
             block = (ctypes.c_double * (GLOBALS + 1)).from_address(address)
             features = {name: block[slot.index] for name, slot in LAYOUT.features.items()}
@@ -123,8 +124,9 @@ class PlainSender:
             except (AssertionError, LookupError) as error:  # ctypes would only print it
                 self.failure = self.failure or error
                 return None if controls else 2.0
-            if controls and value is not None:
-                block[TIMER_AFTER] = value
+            if controls:
+                for control, number in value.items():
+                    block[LAYOUT.controls[control].index] = number
             return None if controls else value
 
         return call

@@ -5,9 +5,11 @@ Nothing here reads a clock or a device: packets and times are given. `emulator` 
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 # What one opportunity carries: a packet of 1,500 bytes and the four that a TUN device puts before it
 OPPORTUNITY_BYTES = 1504
 HEADER_BYTES = 4
+# Of packets without data: headers and options
+_MAX_CONTROL_BYTES = 120
 _NEVER = 1 << 62
+_MS = 1_000_000
 
 
 @dataclass(slots=True)
@@ -31,6 +36,7 @@ class LinkLog:
     dropped: list[tuple[int, int]] = field(default_factory=list)  # when, bytes
     departed: list[tuple[int, int, int]] = field(default_factory=list)  # when, bytes, when it had arrived; in order
     opportunities: int = 0
+    lost: int = 0  # at random, before they came to the queue
 
 
 class Bottleneck:
@@ -43,10 +49,12 @@ class Bottleneck:
     Args:
         opportunities: when each comes, in ns, nondecreasing. The link ends with the last one.
         packets: how many may wait.
+        loss: the probability that a packet of data is lost on its way to the queue, drawn from `seed`.
     """
 
-    def __init__(self, opportunities: Sequence[int], packets: int) -> None:
+    def __init__(self, opportunities: Sequence[int], packets: int, loss: float = 0.0, seed: int = 1) -> None:
         self.log = LinkLog()
+        self._loss, self._random = loss, Random(seed)
         self._times = [*opportunities, _NEVER]
         self._next = 0
         self._packets = packets
@@ -69,6 +77,9 @@ class Bottleneck:
     def arrive(self, now: int, packet: bytes) -> None:
         """A packet comes, after `advance(now)`."""
         size = len(packet) + HEADER_BYTES
+        if self._loss and len(packet) > _MAX_CONTROL_BYTES and self._random.random() < self._loss:
+            self.log.lost += 1
+            return
         self.log.arrived.append((now, size))
         if len(self._queue) >= self._packets:
             self.log.dropped.append((now, size))
@@ -110,11 +121,21 @@ class Bottleneck:
 
 
 class DelayLine:
-    """Delay line: holds packets for a fixed time (ns), in order."""
+    """Delay line: holds packets for a fixed time (ns), those of a flow in order.
 
-    def __init__(self, delay: int) -> None:
-        self._delay = delay
-        self._held: deque[tuple[int, bytes]] = deque()
+    Args:
+        delay: of all flows but those in `delays`, by the sender's port.
+        noise: what is added at random, for each millisecond anew and for all flows the same.
+        batch: packets but those that open a connection come out on its multiples, 0 for at once.
+    """
+
+    def __init__(
+        self, delay: int, *, delays: Mapping[int, int] | None = None, noise: Sequence[int] = (0,), batch: int = 0
+    ) -> None:
+        self._delay, self._delays, self._noise, self._batch = delay, delays or {}, noise, batch
+        self._held: list[tuple[int, int, bytes]] = []
+        self._latest: dict[int, int] = {}
+        self._count = 0
 
     @property
     def next_event(self) -> int | None:
@@ -123,14 +144,36 @@ class DelayLine:
 
     def arrive(self, now: int, packet: bytes) -> None:
         """A packet comes."""
-        self._held.append((now + self._delay, packet))
+        flow = sender_port(packet)
+        when = now + self._delays.get(flow, self._delay) + self._noise[now // _MS % len(self._noise)]
+        if self._batch and not opens_connection(packet):
+            when += -when % self._batch
+        self._latest[flow] = when = max(when, self._latest.get(flow, 0))
+        heapq.heappush(self._held, (when, self._count, packet))
+        self._count += 1
 
     def advance(self, now: int) -> list[bytes]:
         """Return the packets whose time has come by `now`."""
         out = []
         while self._held and self._held[0][0] <= now:
-            out.append(self._held.popleft()[1])
+            out.append(heapq.heappop(self._held)[2])
         return out
+
+
+# TCP over IPv4, without options of IP, as the kernel sends it.
+
+_PORTS, _FLAGS, _SYN = slice(20, 24), 33, 2
+
+
+def sender_port(packet: bytes) -> int:
+    """Return the sender's port of a TCP packet, whichever way it goes: the lower one is the receiver's."""
+    ports = packet[_PORTS]
+    return max(int.from_bytes(ports[:2], "big"), int.from_bytes(ports[2:], "big"))
+
+
+def opens_connection(packet: bytes) -> bool:
+    """Whether a TCP packet has the flag SYN."""
+    return len(packet) > _FLAGS and bool(packet[_FLAGS] & _SYN)
 
 
 # Delivery opportunities of a link trace.
@@ -161,8 +204,6 @@ def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
 
 
 # Event log in the format of `mm-link`, which Mahimahi's own tools read.
-
-_MS = 1_000_000
 
 
 def mahimahi_log(log: LinkLog, opportunities: Sequence[int]) -> Iterator[str]:

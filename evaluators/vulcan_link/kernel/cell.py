@@ -27,6 +27,10 @@ class Cell:
         delay_ms: one-way propagation delay.
         buffer: packets that may wait at the bottleneck.
         seconds: how long the flows send.
+        competing_delay_ms: one-way propagation delay of flows after the first `own`; None for `delay_ms`.
+        own: how many of the flows are not competitors; None for all.
+        jitter_ms, ack_batch_ms, loss, seed: noise of the path, as of `vulcan_link.Scenario`.
+        exact_clock: whether the emulator acts at the exact time, or on Mahimahi's clock of milliseconds.
     """
 
     link: LinkTrace
@@ -34,6 +38,13 @@ class Cell:
     delay_ms: float
     buffer: int
     seconds: float
+    own: int | None = None
+    competing_delay_ms: float | None = None
+    jitter_ms: float = 0.0
+    ack_batch_ms: float = 0.0
+    loss: float = 0.0
+    seed: int = 1
+    exact_clock: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.delay_ms <= 10_000:
@@ -43,7 +54,21 @@ class Cell:
         if not 1 <= self.seconds <= 3600:
             raise UserError(f"--seconds {self.seconds:g}: give a duration of 1 to 3,600 seconds")
         if not 1 <= len(self.algorithms) <= 64:
-            raise UserError(f"--flows {len(self.algorithms)}: give 1 to 64 flows")
+            raise UserError(f"--flows {len(self.algorithms)}: give 1 to 64 flows, competing ones included")
+        for option, value in (("jitter-ms", self.jitter_ms), ("ack-batch-ms", self.ack_batch_ms)):
+            if not 0 <= value <= 1000:
+                raise UserError(f"--{option} {value:g}: give a time of 0 to 1,000 ms")
+        if not 0 <= self.loss < 1:
+            raise UserError(f"--loss {self.loss:g}: give a share from 0 to below 1")
+        if self.competing_delay_ms is not None and not 0 <= self.competing_delay_ms <= 10_000:
+            raise UserError(f"--competing-delay-ms {self.competing_delay_ms:g}: give a delay of 0 to 10,000 ms")
+
+    @property
+    def delays_ms(self) -> tuple[float, ...]:
+        """One-way propagation delay of each flow."""
+        own = len(self.algorithms) if self.own is None else self.own
+        other = self.delay_ms if self.competing_delay_ms is None else self.competing_delay_ms
+        return tuple(self.delay_ms if number < own else other for number in range(len(self.algorithms)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +154,27 @@ def predict(
 ) -> LinkResult | None:
     """Return the same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
 
-    With a policy, all flows ask it, whatever they are called in the kernel; `called` and `slow_start` are then those of
+    The flows that are called `policy` ask the given one; `called` and `slow_start` are then those of
     `vulcan_link.Flow`. Raises UserError for others.
     """
     from vulcan_link import Flow, Queue, Scenario, simulate
     from vulcan_link.algorithms import ALGORITHMS
 
-    if policy is None and any(algorithm not in ALGORITHMS for algorithm in cell.algorithms):
+    if any(algorithm not in ALGORITHMS for algorithm in cell.algorithms):
         return None
-    names = ("policy",) * len(cell.algorithms) if policy else cell.algorithms
     scenario = Scenario(
         link=cell.link,
         queue=Queue("droptail", packets=cell.buffer),
         flows=tuple(
-            Flow(algorithm=name, delay_ms=cell.delay_ms, called=called, slow_start=slow_start) for name in names
+            Flow(algorithm=name, delay_ms=delay, called=called, slow_start=slow_start)
+            for name, delay in zip(cell.algorithms, cell.delays_ms, strict=True)
         ),
         duration_s=cell.seconds,
-        clock_ms=1.0,
-        jitter_us=LATENESS_US,
+        loss=cell.loss,
+        seed=cell.seed,
+        clock_ms=0.0 if cell.exact_clock else 1.0,
+        jitter_us=1000 * cell.jitter_ms + (0.0 if cell.exact_clock else LATENESS_US),
+        ack_batch_ms=cell.ack_batch_ms,
+        handshake=True,
     )
     return simulate(scenario, policy)

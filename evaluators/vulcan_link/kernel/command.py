@@ -53,7 +53,24 @@ def run(
     delay_ms: Annotated[float, typer.Option("--delay-ms", help="One-way propagation delay in milliseconds.")] = 20.0,
     buffer: Annotated[int, typer.Option(help="Bottleneck queue length in packets.")] = 40,
     seconds: Annotated[float, typer.Option(help="Duration in seconds.")] = 30.0,
-    flows: Annotated[int, typer.Option(help="Number of flows that share the link.")] = 1,
+    flows: Annotated[int, typer.Option(help="Number of flows that share the link, without competing ones.")] = 1,
+    competing: Annotated[
+        list[str] | None,
+        typer.Option(help="Competing flows: an algorithm of the kernel and how many, such as cubic or cubic:2."),
+    ] = None,
+    competing_delay_ms: Annotated[
+        float | None, typer.Option("--competing-delay-ms", help="Their one-way delay; default: that of --delay-ms.")
+    ] = None,
+    jitter_ms: Annotated[
+        float, typer.Option("--jitter-ms", help="Acknowledgements come up to this much late, at random, in order.")
+    ] = 0.0,
+    ack_batch_ms: Annotated[
+        float, typer.Option("--ack-batch-ms", help="Acknowledgements arrive together on multiples of this time.")
+    ] = 0.0,
+    loss: Annotated[float, typer.Option(help="Share of packets that are lost at random before the queue.")] = 0.0,
+    exact_clock: Annotated[
+        bool, typer.Option("--exact-clock", help="Act at exact times, not on Mahimahi's clock of milliseconds.")
+    ] = False,
     task: Annotated[str, typer.Option("--task", "-t", help="Task of the policy.")] = "congestion_control",
     called: Annotated[str, typer.Option(help="When a policy is called: ack or round, as in its search.")] = "ack",
     slow_start: Annotated[
@@ -73,6 +90,7 @@ def run(
     Examples:
       vulcan kernel run cubic --link constant:rate=12 --seconds 10
       vulcan kernel run best.py --link Verizon-LTE-short.down --buffer 100
+      vulcan kernel run best.py --link constant:rate=20 --competing cubic --exact-clock --jitter-ms 0.5
     """
     from vulcan.cli.output import print_json, tell
     from vulcan_link.kernel.cell import Cell, predict
@@ -86,16 +104,31 @@ def run(
         require_algorithm(algorithm)
     else:
         require_policies()
-    cell = Cell(load_link(link, format=format), (algorithm,) * flows, delay_ms, buffer, seconds)
+    others = _competitors(competing or [])
+    for name in others:
+        require_algorithm(name)
+    cell = Cell(
+        load_link(link, format=format),
+        ("policy" if policy_file else algorithm,) * flows + others,
+        delay_ms,
+        buffer,
+        seconds,
+        own=flows,
+        competing_delay_ms=competing_delay_ms,
+        jitter_ms=jitter_ms,
+        ack_batch_ms=ack_batch_ms,
+        loss=loss,
+        exact_clock=exact_clock,
+    )
     policy = _checked(policy_file, task) if policy_file else None
     settings = {
         "called": _choice("--called", called, "ack", "round"),
         "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
     }
     try:
-        with _in_the_kernel(policy, settings) as name:
+        with _in_the_kernel(policy, settings) as loaded:
             tell(f"sending for {seconds:g} s")
-            measured, events = run_cell(replace(cell, algorithms=(name or algorithm,) * flows))
+            measured, events = run_cell(replace(cell, algorithms=(loaded or algorithm,) * flows + others))
         predicted = predict(cell, policy, **settings)
     except KeyboardInterrupt:
         tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
@@ -113,6 +146,17 @@ def _policy_file(algorithm: str) -> Path | None:
     """Return the file that is meant; None where it is the name of an algorithm."""
     path = Path(algorithm)
     return path if path.suffix == ".py" or len(path.parts) > 1 else None
+
+
+def _competitors(given: list[str]) -> tuple[str, ...]:
+    """Return the algorithm of each competing flow. Raises UserError."""
+    found: list[str] = []
+    for text in given:
+        name, colon, count = text.partition(":")
+        if not name or (colon and not (count.isdecimal() and 1 <= int(count) <= 64)):
+            raise UserError(f"--competing {text!r}: give an algorithm of the kernel and how many, such as cubic:2")
+        found += [name] * int(count or 1)
+    return tuple(found)
 
 
 def _checked(path: Path, task: str) -> Policy:
@@ -168,6 +212,12 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResu
         "delay_ms": cell.delay_ms,
         "buffer_packets": cell.buffer,
         "seconds": cell.seconds,
+        "competing": list(cell.algorithms[cell.own :]),
+        "competing_delay_ms": cell.delays_ms[-1],
+        "jitter_ms": cell.jitter_ms,
+        "ack_batch_ms": cell.ack_batch_ms,
+        "random_loss": cell.loss,
+        "exact_clock": cell.exact_clock,
         "linux": platform.release(),
         "kernel": cast("MeasuredLink", figures),
         "simulator": None if predicted is None else _of_simulator(predicted),
@@ -203,7 +253,10 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
     from vulcan.cli.output import print_table, say, tell
 
     document = _document(label, cell, measured, predicted)
-    flows = f", {len(cell.algorithms)} flows" if len(cell.algorithms) > 1 else ""
+    own = len(cell.algorithms) if cell.own is None else cell.own
+    flows = f", {own} flows" if own > 1 else ""
+    if others := cell.algorithms[own:]:
+        flows += f", competing with {', '.join(others)}"
     say(
         f"{label} over {cell.link.name}: {cell.delay_ms:g} ms one way, {cell.buffer} packets of buffer, "
         f"{cell.seconds:g} s{flows}"

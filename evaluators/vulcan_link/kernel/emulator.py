@@ -31,7 +31,7 @@ class WakeupLateness:
 
 
 class Stage:
-    """Bottleneck or delay line on Mahimahi's clock.
+    """Bottleneck or delay line on Mahimahi's clock, or with an `exact` one on that of the host.
 
     Mahimahi reads its clock in whole milliseconds and sleeps for whole milliseconds: a stage that last did something
     at 7.4 ms and next has an event at 9 ms sleeps for 2 ms, oversleeps a little, and wakes near 9.5 ms; in time it is a
@@ -39,36 +39,46 @@ class Stage:
     comes out comes in small bursts, which HyStart and congestion controls that measure rates do notice.
     """
 
-    def __init__(self, part: Bottleneck | DelayLine) -> None:
-        self._part = part
+    def __init__(self, part: Bottleneck | DelayLine, *, exact: bool = False) -> None:
+        self._part, self._exact = part, exact
         self.wakes: int | None = None
 
     def pass_on(self, now: int, arriving: list[bytes]) -> list[bytes]:
         """Packets come in at `now` (ns); those that leave by then."""
         if not arriving and (self.wakes is None or now < self.wakes):
             return []
-        phase = now % CLOCK
+        phase = 0 if self._exact else now % CLOCK
         leaving = self._part.advance(now - phase)
         for packet in arriving:
             self._part.arrive(now - phase, packet)
         event = self._part.next_event
-        self.wakes = None if event is None else max(event, now - phase) + phase + OVERSLEPT
+        overslept = 0 if self._exact else OVERSLEPT
+        self.wakes = None if event is None else max(event, now - phase) + phase + overslept
         return leaving
 
 
 def emulate(
-    sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begins: int, duration: int
+    sender: int,
+    receiver: int,
+    bottleneck: Bottleneck,
+    forth: DelayLine,
+    back: DelayLine,
+    begins: int,
+    duration: int,
+    *,
+    exact: bool = False,
 ) -> WakeupLateness:
     """Forward packets between two TUN devices until `duration` (ns) after `begins` (ns of the monotonic clock).
 
-    What the sender's side gives crosses the bottleneck and then the delay (ns, one way); what the receiver's side
-    gives crosses the delay alone. The bottleneck's log holds what happened, and when what waits at the end would have
+    What the sender's side gives crosses the bottleneck and then the delay `forth`; what the receiver's side gives
+    crosses the delay `back` alone. The bottleneck's log holds what happened, and when what waits at the end would have
     crossed: without it a link's last outage would shorten the delays.
 
     Args:
         sender, receiver: file descriptors of the TUN devices, non-blocking; packets without a TUN header.
+        exact: whether the clock is exact, or has Mahimahi's milliseconds.
     """
-    link, forward, backward = (Stage(part) for part in (bottleneck, DelayLine(delay), DelayLine(delay)))
+    link, forward, backward = (Stage(part, exact=exact) for part in (bottleneck, forth, back))
     wakeups = late = worst = 0
     while (now := time.monotonic_ns() - begins) < 0:
         time.sleep(min(-now, 1_000_000) * 1e-9)

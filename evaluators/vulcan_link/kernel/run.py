@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import time
 from functools import partial
+from random import Random
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog, opportunity_times
+from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
 from vulcan_link.kernel.cell import Cell, Measurement, measure
 from vulcan_link.kernel.emulator import emulate
 from vulcan_link.kernel.host import require_algorithm, require_namespaces
@@ -19,13 +20,15 @@ from vulcan_link.kernel.namespace import (
     open_link_end,
 )
 from vulcan_link.kernel.processes import PipeChannel, become_real_time, children
-from vulcan_link.kernel.transfer import listen, receive, send
+from vulcan_link.kernel.transfer import FIRST_PORT, listen, receive, send
 
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
 _LEAD = _SECOND // 5
 # Extra link time for packets still queued at the end; nothing waits for it
 _DRAIN = 120 * _SECOND
+# Milliseconds after which the noise repeats
+_NOISES = 100_003
 
 
 def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
@@ -37,13 +40,14 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     for algorithm in set(cell.algorithms):
         require_algorithm(algorithm)
     duration = round(cell.seconds * _SECOND)
-    bottleneck = Bottleneck(opportunity_times(cell.link, duration + _DRAIN).tolist(), cell.buffer)
+    times = opportunity_times(cell.link, duration + _DRAIN).tolist()
+    bottleneck = Bottleneck(times, cell.buffer, cell.loss, cell.seed)
     with children() as start:
         receiver = start("receiver", partial(_receiver, duration))
         sender = start("sender", partial(_sender, cell.algorithms, duration))
         _, (receiving_end,) = receiver.take()
         _, (sending_end,) = sender.take()
-        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, cell.delay_ms, duration))
+        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, cell, duration))
         begins = time.monotonic_ns() + _LEAD
         for child in (receiver, link, sender):
             child.channel.give(begins)
@@ -59,6 +63,16 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     if changed:
         raise RuntimeError(f"a flow of {cell.algorithms} ended as {changed[0]}")
     return measure(log, cell.seconds, sent, received, punctuality), log
+
+
+def delay_lines(cell: Cell) -> tuple[DelayLine, DelayLine]:
+    """Return the propagation of packets and that of acknowledgements."""
+    delays = {FIRST_PORT + number: round(delay * 1e6) for number, delay in enumerate(cell.delays_ms)}
+    random = Random(cell.seed)
+    noise = [round(random.random() * cell.jitter_ms * 1e6) for _ in range(_NOISES)] if cell.jitter_ms else (0,)
+    delay = round(cell.delay_ms * 1e6)
+    back = DelayLine(delay, delays=delays, noise=noise, batch=round(cell.ack_batch_ms * 1e6))
+    return DelayLine(delay, delays=delays), back
 
 
 def _receiver(duration: int, channel: PipeChannel) -> None:
@@ -82,10 +96,11 @@ def _sender(algorithms: tuple[str, ...], duration: int, channel: PipeChannel) ->
 
 
 def _link(
-    sending_end: int, receiving_end: int, bottleneck: Bottleneck, delay_ms: float, duration: int, channel: PipeChannel
+    sending_end: int, receiving_end: int, bottleneck: Bottleneck, cell: Cell, duration: int, channel: PipeChannel
 ) -> None:
     become_real_time(50)
     gc.disable()
     begins, _ = channel.take()
-    punctuality = emulate(sending_end, receiving_end, bottleneck, round(delay_ms * 1e6), begins, duration)
+    forth, back = delay_lines(cell)
+    punctuality = emulate(sending_end, receiving_end, bottleneck, forth, back, begins, duration, exact=cell.exact_clock)
     channel.give((bottleneck.log, punctuality))

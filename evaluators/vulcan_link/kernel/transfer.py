@@ -8,9 +8,11 @@ import struct
 import time
 from dataclasses import asdict, dataclass
 
-from vulcan_link.kernel.namespace import RECEIVER_ADDRESS
+from vulcan_link.kernel.namespace import RECEIVER_ADDRESS, SENDER_ADDRESS
 
 PORT = 5001
+FIRST_PORT = 6001
+"""The sender's port of the first flow; of the others, those after it."""
 _CHUNK = 1 << 16
 
 
@@ -67,6 +69,7 @@ def send(algorithms: tuple[str, ...], begins: int, ends: int) -> list[SentFlow]:
         flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
         # At the end nothing is drained: the connection is cut
         flow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        flow.bind((SENDER_ADDRESS, FIRST_PORT + len(flows)))
         flow.setblocking(False)
         flows[flow.fileno()] = flow
     time.sleep(max(begins - time.monotonic_ns(), 0) * 1e-9)

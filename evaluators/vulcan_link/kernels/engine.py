@@ -55,7 +55,7 @@ from vulcan_link.kernels.bottleneck import (
     transmitted_at,
     use_opportunity,
 )
-from vulcan_link.kernels.policy_hooks import ask
+from vulcan_link.kernels.policy_hooks import IS_PACED, ask
 from vulcan_link.kernels.policy_hooks import begin as begin_policy
 from vulcan_link.kernels.random_numbers import noise
 from vulcan_link.kernels.receiver import DELAY, MILLISECOND, acknowledge, receive
@@ -322,7 +322,9 @@ def run(
             due[MAY_SEND] = NEVER
         if mine[m.ASK] >= 0 and int(flow[ALGORITHM]) == POLICY:
             ask(mine, flow, policy, handlers, shown[f], spare, spare, source == ACK_ARRIVES)
-        if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY):
+        if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (
+            flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY and flow[IS_PACED] == 0.0
+        ):
             window_rate(flow)
 
         room = all_acks.shape[1]

@@ -24,10 +24,14 @@ from vulcan_link.flow_state import (
     NO_THRESHOLD,
     NOW,
     OWN,
+    PACED,
+    PACING_RATE,
+    PACKET_BYTES,
     PAYLOAD_BYTES,
     RTT,
     SAMPLE_DELIVERED,
     SAMPLE_INTERVAL,
+    SAMPLE_SENT_INTERVAL,
     SMOOTHED_RTT,
     SSTHRESH,
     STARTED,
@@ -40,6 +44,7 @@ from vulcan_link.policy_state import (
     ON_TIMEOUT,
     ON_TIMER,
     ON_WINDOW,
+    PACING,
     SLOT,
     TIMER_AFTER,
 )
@@ -48,6 +53,8 @@ from vulcan_link.scenario import MAX_PACKETS
 MIN_WINDOW = 2.0
 MAX_WINDOW = float(MAX_PACKETS)
 MIN_ROUND = 1_000_000.0
+MICROSECOND = 1000.0
+MIN_PACING, MAX_PACING = 8.0, 1e12  # bits/s; below, packets are not paced
 
 # The policy's bookkeeping, behind the slots that cubic's HyStart uses while the mechanism runs slow start.
 LAST_LOSS = OWN + 32
@@ -61,6 +68,9 @@ ROUND_MAX = OWN + 39
 ROUND_SUM = OWN + 40
 ROUND_SAMPLES = OWN + 41
 TIMER_DUE = OWN + 42  # us since the flow began, infinite while the policy's timer is off
+IS_PACED = OWN + 43  # 1 where the policy has set the rate
+EXACT = OWN + 44  # the window with the fraction of what the policy returned
+CONFIGURED = OWN + 45  # whether the flow is paced where the policy sets no rate
 MAX_TIMER = float(1 << 40)
 
 _NOW = SLOT["state.now_us"]
@@ -88,6 +98,8 @@ _RECOVERY = SLOT["state.in_recovery"]
 _SINCE_CHANGE = SLOT["state.acked_since_change_packets"]
 _ROUND_ACKED = SLOT["state.round_trip_acked_packets"]
 _ROUNDS = SLOT["state.round_trips"]
+_EXACT = SLOT["state.cwnd_exact_packets"]
+_SEND_RATE = SLOT["state.send_rate_bps"]
 _W_DURATION = SLOT["window.duration_us"]
 _W_DELIVERED = SLOT["window.delivered_packets"]
 _W_BYTES = SLOT["window.delivered_bytes"]
@@ -106,11 +118,13 @@ def begin(mine, flow, shown, ecn):
     """The flow begins."""
     flow[LAST_LOSS] = flow[ROUND_BEGAN] = flow[NOW]
     flow[ROUND_MIN] = flow[TIMER_DUE] = math.inf
+    flow[EXACT] = flow[CWND]
+    flow[CONFIGURED] = flow[PACED]
     mine[m.SLOW_START] = mine[m.SLOW_START_BY_MECHANISM]
     shown[_SSTHRESH] = MAX_WINDOW
     shown[_ECN] = ecn
     shown[_MSS] = flow[PAYLOAD_BYTES]
-    shown[_CWND] = shown[_MAX_CWND] = flow[CWND]
+    shown[_CWND] = shown[_EXACT] = shown[_MAX_CWND] = flow[CWND]
     cubic.begin(flow)
 
 
@@ -159,6 +173,8 @@ def show(mine, flow, shown):
     shown[_NOW] = math.floor((flow[NOW] - flow[STARTED]) / 1e3)
     shown[_CAUSE] = mine[m.ASK]
     shown[_CWND] = max(math.floor(flow[CWND]), MIN_WINDOW)  # at a timeout it may be 1
+    # of a window that the mechanism has changed since, the fraction is nothing
+    shown[_EXACT] = flow[EXACT] if math.floor(flow[EXACT]) == shown[_CWND] else shown[_CWND]
     shown[_IN_FLIGHT] = flow[IN_FLIGHT]
     shown[_ACKED] = flow[ACKED]
     shown[_LOST] = flow[LOST]
@@ -169,6 +185,8 @@ def show(mine, flow, shown):
     shown[_MAX_RTT] = math.floor(flow[MAX_RTT] / 1e3)
     if flow[SAMPLE_INTERVAL] > 0.0 and flow[CAUSE] != TIMEOUT:
         shown[_RATE] = flow[SAMPLE_DELIVERED] * flow[PAYLOAD_BYTES] * 8e9 / flow[SAMPLE_INTERVAL]
+        if flow[SAMPLE_SENT_INTERVAL] >= MICROSECOND:
+            shown[_SEND_RATE] = flow[SAMPLE_DELIVERED] * flow[PAYLOAD_BYTES] * 8e9 / flow[SAMPLE_SENT_INTERVAL]
     shown[_DELIVERED] = mine[DELIVERED_COUNT]
     shown[_LOST_TOTAL] = mine[LOST_COUNT]
     shown[_MARKED] = flow[MARKED]
@@ -180,8 +198,8 @@ def show(mine, flow, shown):
 
 @function
 def clamped(answer):
-    """Return a whole number of packets in the declared range."""
-    return math.floor(min(max(answer, MIN_WINDOW), MAX_WINDOW))
+    """Return a number of packets in the declared range."""
+    return min(max(answer, MIN_WINDOW), MAX_WINDOW)
 
 
 @function
@@ -190,7 +208,7 @@ def slow_start_continues(mine, flow):
     if mine[m.SLOW_START] == 0:
         return False
     cubic.sampled(flow)
-    flow[CWND] = min(flow[CWND] + flow[ACKED], flow[SSTHRESH])
+    flow[CWND] = flow[EXACT] = min(flow[CWND] + flow[ACKED], flow[SSTHRESH])
     if flow[CWND] >= flow[SSTHRESH] or flow[CWND] >= MAX_WINDOW:
         mine[m.SLOW_START] = 0
     return True
@@ -206,17 +224,25 @@ def show_flow(mine, flow, shown):
 
 @function
 def handle(handler, mine, flow, shown, records, statistics):
-    """Call a handler, if there is one, and set the timer if it says so."""
+    """Call a handler, if there is one, and set the timer and the pacing rate if it says so."""
     if handler == 0:
         return
     show_flow(mine, flow, shown)
-    shown[TIMER_AFTER] = math.nan
+    shown[TIMER_AFTER] = shown[PACING] = math.nan
     call_event(handler, shown, records, 0, statistics, 0, 0.0)
     after = shown[TIMER_AFTER]
     if after >= 1.0:
         flow[TIMER_DUE] = shown[_NOW] + min(math.floor(after), MAX_TIMER)
     elif after < 1.0:
         flow[TIMER_DUE] = math.inf
+    rate = shown[PACING]
+    if rate >= MIN_PACING:
+        flow[IS_PACED] = flow[PACED] = 1.0
+        # of payload, as Linux paces, where the mechanism counts headers
+        flow[PACING_RATE] = min(rate, MAX_PACING) * flow[PACKET_BYTES] / flow[PAYLOAD_BYTES]
+    elif rate < MIN_PACING:
+        flow[IS_PACED] = flow[PACING_RATE] = 0.0
+        flow[PACED] = flow[CONFIGURED]
 
 
 @function
@@ -261,7 +287,8 @@ def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     elif slow_start_continues(mine, flow) or (mine[m.CALLED] == 1 and not over):
         note(mine, flow, shown, before)
         return
-    answer = clamped(call_score(score, shown, records, 0, statistics, 0, 0.0))
+    exact = clamped(call_score(score, shown, records, 0, statistics, 0, 0.0))
+    answer = math.floor(exact)
     mine[m.CALLS] += 1
     mine[m.DECISIONS] = mine[m.DECISIONS] * 6364136223846793005 + int(answer) + 1  # Knuth's multiplier, modulo 2**64
     if cause == TIMEOUT and mine[m.SLOW_START_BY_MECHANISM] == 1:
@@ -270,6 +297,7 @@ def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
         mine[m.SLOW_START] = 1
     else:
         flow[CWND] = answer
+        flow[EXACT] = exact
         if cause in (TIMEOUT, CONGESTION) or flow[SSTHRESH] == NO_THRESHOLD:
             flow[SSTHRESH] = answer
     note(mine, flow, shown, before)

@@ -26,7 +26,13 @@ from vulcan_link.engine_state import (
     UNA,
     WAS_RETRANSMITTED,
 )
-from vulcan_link.flow_state import SAMPLE_DELIVERED, SAMPLE_INTERVAL, SAMPLE_LIMITED, SAMPLE_PRIOR_DELIVERED
+from vulcan_link.flow_state import (
+    SAMPLE_DELIVERED,
+    SAMPLE_INTERVAL,
+    SAMPLE_LIMITED,
+    SAMPLE_PRIOR_DELIVERED,
+    SAMPLE_SENT_INTERVAL,
+)
 
 TIMESTAMP = 1_000_000  # the unit of TCP timestamps
 
@@ -116,6 +122,7 @@ def deliver(mine, flow, packets, arrivals, count, echo, now):
             flow[SAMPLE_PRIOR_DELIVERED] = packet[m.DELIVERED_THEN]
             flow[SAMPLE_LIMITED] = packet[m.LIMITED_THEN]
             # the longer of the times over which the packets were sent and acknowledged
+            flow[SAMPLE_SENT_INTERVAL] = sent - packet[m.FIRST_SENT_THEN]
             flow[SAMPLE_INTERVAL] = max(sent - packet[m.FIRST_SENT_THEN], now - packet[m.DELIVERED_TIME_THEN])
     if sampled >= 0:
         flow[SAMPLE_DELIVERED] = mine[DELIVERED_COUNT] - flow[SAMPLE_PRIOR_DELIVERED]

@@ -26,6 +26,8 @@ char _license[] SEC("license") = "GPL";
 #ifdef POLICY_EVENTS
 #define NO_TIMER (~0ULL)
 #define MOST_TIMER (1ULL << 40) /* us */
+#define LEAST_PACING 8 /* bits/s */
+#define LEAST_RATE_OF_TWO 150000 /* bytes/s, below which one packet leaves at a time */
 #endif /* POLICY_EVENTS */
 
 enum cause { ACKNOWLEDGEMENT, CONGESTION, TIMEOUT, MARK };
@@ -37,6 +39,9 @@ struct flow {
 #ifdef POLICY_EVENTS
 	struct policy_controls controls;
 	u64 timer_due; /* us */
+	u64 pacing; /* bytes/s, 0 where the policy sets no rate */
+	u32 was_paced; /* the socket's pacing before the policy set a rate */
+	u32 is_paced;
 #endif /* POLICY_EVENTS */
 	u64 window; /* packets times 2^POLICY_SCALE: what the policy returned last */
 	u64 began, last_loss; /* us */
@@ -44,7 +49,7 @@ struct flow {
 	u32 delivered_then, lost_then; /* the kernel's counts when they were last looked at */
 	u64 changed; /* packets delivered when the window last changed */
 	u64 rtt, least_rtt, most_rtt; /* us */
-	u64 rate, least_bandwidth, most_bandwidth; /* bits/s */
+	u64 rate, send_rate, least_bandwidth, most_bandwidth; /* bits/s */
 	u64 threshold, most_window; /* packets */
 	u64 round_began, round_delivered, round_lost, round_marked, round_least, round_most, round_sum, round_samples;
 	u64 rounds;
@@ -185,7 +190,7 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 		flow->round_samples++;
 	}
 	flow->round_marked += marked;
-	if ((s32)(tp->snd_una - flow->round_end) < 0 || duration < LEAST_ROUND_US || !delivered)
+	if ((s32)(tp->snd_una - flow->round_end) <= 0 || duration < LEAST_ROUND_US || !delivered)
 		return 0;
 	bandwidth = delivered * tp->mss_cache * 8000000 / duration;
 	policy_set_window_duration_us(&flow->features, duration, 0);
@@ -213,6 +218,23 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 }
 
 #ifdef POLICY_EVENTS
+/* Pace the socket at the policy's rate, by the kernel's own timer where no queueing discipline does. */
+static __always_inline void pace(struct sock *sk, struct flow *flow)
+{
+	if (flow->pacing) {
+		if (!flow->is_paced) {
+			flow->was_paced = sk->sk_pacing_status;
+			flow->is_paced = 1;
+			if (flow->was_paced == SK_PACING_NONE)
+				sk->sk_pacing_status = SK_PACING_NEEDED;
+		}
+		sk->sk_pacing_rate = at_most(flow->pacing, sk->sk_max_pacing_rate);
+	} else if (flow->is_paced) {
+		flow->is_paced = 0;
+		sk->sk_pacing_status = flow->was_paced;
+	}
+}
+
 /* Show how long the policy's timer has to go, and whether slow start is the mechanism's. */
 static __always_inline void show_flow(struct flow *flow, u32 cause, u64 now)
 {
@@ -226,15 +248,19 @@ static __always_inline void before_handler(struct flow *flow, u32 cause, u64 now
 {
 	show_flow(flow, cause, now);
 	flow->controls.flow.timer_after_us = POLICY_UNSET;
+	flow->controls.flow.pacing_bps = POLICY_UNSET;
 }
 
-/* Set the timer if a handler has. */
+/* Set the timer and the pacing rate if a handler has. */
 static __always_inline void after_handler(struct flow *flow, u64 now)
 {
 	policy_fixed after = flow->controls.flow.timer_after_us;
 
 	if (after != POLICY_UNSET)
 		flow->timer_due = after >> POLICY_SCALE < 1 ? NO_TIMER : now + at_most(after >> POLICY_SCALE, MOST_TIMER);
+	after = flow->controls.flow.pacing_bps;
+	if (after != POLICY_UNSET)
+		flow->pacing = after >> POLICY_SCALE < LEAST_PACING ? 0 : (u64)after >> (POLICY_SCALE + 3);
 }
 
 #define HANDLE(event)                                                                     \
@@ -323,6 +349,8 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_set_state_acked_since_change_packets(shown, flow->delivered - flow->changed, 0);
 	policy_set_state_round_trip_acked_packets(shown, flow->delivered - flow->round_delivered, 0);
 	policy_set_state_round_trips(shown, flow->rounds, 0);
+	policy_set_state_cwnd_exact_packets(shown, window_of(tp, flow), POLICY_SCALE);
+	policy_set_state_send_rate_bps(shown, flow->send_rate, 0);
 #ifdef POLICY_EVENTS
 	show_flow(flow, cause, now);
 #endif /* POLICY_EVENTS */
@@ -388,6 +416,10 @@ void BPF_PROG(vulcan_init, struct sock *sk)
 	flow->round_end = tp->snd_nxt;
 	flow->round_least = NO_RTT;
 	flow->threshold = MOST_WINDOW;
+#ifndef SETTING_HANDSHAKE_NONE
+	if (tp->rtt_min.s[0].v != ~0U) /* the round trip of the connection's opening */
+		flow->least_rtt = tp->rtt_min.s[0].v;
+#endif
 	flow->window = flow->most_window = (u64)tp->snd_cwnd << POLICY_SCALE;
 	flow->state = TCP_CA_Open;
 	begin_slow_start(tp, flow, now);
@@ -408,15 +440,23 @@ void BPF_PROG(vulcan_cong_control, struct sock *sk, u32 ack, int flag, const str
 	u64 rtt = rs->rtt_us >= 0 ? (u64)rs->rtt_us : NO_RTT;
 	s64 interval = rs->interval_us;
 	s32 delivered = rs->delivered, marked = rs->delivered_ce;
+	u32 sent = rs->snd_interval_us;
 
 	if (flow) {
-		if (delivered > 0 && interval > 0)
+		if (delivered > 0 && interval > 0) {
 			flow->rate = (u64)delivered * tp->mss_cache * 8000000 / (u64)interval;
+			if (sent > 0)
+				flow->send_rate = (u64)delivered * tp->mss_cache * 8000000 / sent;
+		}
 		ask(sk, tp, flow, flow->asked, tp->tcp_mstamp, rtt, marked > 0 ? marked : 0);
 		flow->asked = ACKNOWLEDGEMENT;
 		flow->was_recovering = flow->state >= TCP_CA_CWR;
 	}
 	set_rate(sk, tp);
+#ifdef POLICY_EVENTS
+	if (flow)
+		pace(sk, flow);
+#endif /* POLICY_EVENTS */
 }
 
 SEC("struct_ops/vulcan_set_state")
@@ -455,6 +495,17 @@ u32 BPF_PROG(vulcan_undo_cwnd, struct sock *sk)
 	return at_least(tp->snd_cwnd, tp->prior_cwnd);
 }
 
+#ifdef POLICY_EVENTS
+/* Of a paced sender, packets that leave at a time at least. */
+SEC("struct_ops/vulcan_min_tso_segs")
+u32 BPF_PROG(vulcan_min_tso_segs, struct sock *sk)
+{
+	struct flow *flow = flow_of(sk);
+
+	return flow && flow->pacing && flow->pacing < LEAST_RATE_OF_TWO ? 1 : 2;
+}
+
+#endif /* POLICY_EVENTS */
 SEC(".struct_ops")
 struct tcp_congestion_ops vulcan = {
 	.init = (void *)vulcan_init,
@@ -462,5 +513,8 @@ struct tcp_congestion_ops vulcan = {
 	.set_state = (void *)vulcan_set_state,
 	.ssthresh = (void *)vulcan_ssthresh,
 	.undo_cwnd = (void *)vulcan_undo_cwnd,
+#ifdef POLICY_EVENTS
+	.min_tso_segs = (void *)vulcan_min_tso_segs,
+#endif /* POLICY_EVENTS */
 	.name = "@NAME@",
 };

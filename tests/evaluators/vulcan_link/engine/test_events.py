@@ -29,6 +29,7 @@ def on_timer(state, window, flow):
 
 def on_window(state, window, flow):
     policy.times[state.round_trips] = window.avg_rtt_us
+    flow.pacing_bps = 4e6 + state.send_rate_bps
 
 def on_ack(state, window, flow):
     policy.waits = flow.timer_us
@@ -40,6 +41,7 @@ def on_loss(state, window, flow):
 
 def on_ecn(state, window, flow):
     flow.timer_after_us = 0
+    flow.pacing_bps = 0
 
 def on_timeout(state, window, flow):
     policy.losses = 0
@@ -102,6 +104,31 @@ def test_a_policy_without_handlers_is_as_one_whose_handlers_do_nothing() -> None
         plain = simulate(scenario(seed), policy("vegas"))
         idle = "\n\nclass policy:\n    x = 0\n\n\ndef on_ack(state, window, flow):\n    policy.x = 1\n"
         assert simulate(scenario(seed), check(STATEFUL["vegas"] + idle, TASK)) == plain
+
+
+PACED = """
+class policy:
+    sent = 0
+
+def on_ack(state, window, flow):
+    flow.pacing_bps = 3e6 if state.now_us < 4e6 else 0
+
+def cwnd(state, window):
+    return 60
+"""
+
+
+def test_packets_leave_at_the_pacing_rate_until_it_is_taken_back() -> None:
+    link = load_link("constant:rate=12")
+    paced = [
+        simulate(
+            Scenario(link, Queue(packets=200), (Flow("policy", slow_start="policy"),), to, measure_from_s=begin),
+            check(PACED, TASK),
+        )
+        for begin, to in ((1.0, 4.0), (5.0, 8.0))
+    ]
+    assert [result.goodput_bps for result in paced] == pytest.approx([3e6, 12e6 * 1448 / 1500], rel=0.02)
+    assert paced[0].queueing_delay_max_ms < 5 < paced[1].queueing_delay_avg_ms
 
 
 def test_no_handler_is_shown_a_value_outside_of_its_declared_range() -> None:

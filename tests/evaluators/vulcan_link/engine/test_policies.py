@@ -82,6 +82,13 @@ def test_a_window_that_grows_by_one_a_round_trip_and_halves_on_loss_is_reno() ->
     assert ours.queueing_delay_avg_ms == pytest.approx(reno.queueing_delay_avg_ms, rel=0.2)
 
 
+def test_the_fraction_of_a_window_adds_up() -> None:
+    """Growth by a tenth of a packet an acknowledgement is lost on a window that is rounded down."""
+    rounded, exact = (run(f"state.{name}_packets + 0.1", receive_window=64) for name in ("cwnd", "cwnd_exact"))
+    assert rounded.flows[0].window_avg == pytest.approx(10, abs=0.1)
+    assert exact.flows[0].window_avg > 40
+
+
 def test_losses_are_told_once_each_recovery() -> None:
     """Without this one that halves at a loss would be at its least before the recovery is over."""
     body = (
@@ -118,6 +125,8 @@ def test_decisions_tell_policies_apart_and_are_repeated() -> None:
         ("window.bandwidth_bps <= 12e6 and window.delivered_bytes == window.delivered_packets * 1448", "window"),
         ("window.duration_us == 0 or window.duration_us >= 1000", "at least 1 ms"),
         ("state.min_bandwidth_bps <= state.max_bandwidth_bps", "bandwidths"),
+        ("state.cwnd_packets <= state.cwnd_exact_packets < state.cwnd_packets + 1", "fraction"),
+        ("state.delivery_rate_bps <= state.send_rate_bps * 1.0001 or state.now_us < 200000", "send rate"),
     ],
 )
 def test_what_it_is_shown_is_true(holds: str, name: str) -> None:

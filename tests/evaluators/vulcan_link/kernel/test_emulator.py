@@ -53,7 +53,7 @@ class TwoHosts:
 
     def emulate(self, bottleneck: Bottleneck, delay: int, duration: int) -> None:
         devices = (self.sender_device.fileno(), self.receiver_device.fileno())
-        emulate(*devices, bottleneck, delay, time.monotonic_ns(), duration)
+        emulate(*devices, bottleneck, DelayLine(delay), DelayLine(delay), time.monotonic_ns(), duration)
 
 
 def test_packets_cross_in_order_and_acknowledgements_come_back() -> None:

@@ -50,7 +50,9 @@ def test_a_link_that_carried_nothing_is_an_error_of_the_users() -> None:
 @pytest.mark.parametrize(
     ("changed", "named"),
     [({"delay_ms": -1.0}, "--delay-ms -1"), ({"buffer": 0}, "--buffer 0"), ({"seconds": 0.1}, "--seconds 0.1"),
-     ({"algorithms": ()}, "--flows 0"), ({"algorithms": ("reno",) * 65}, "--flows 65")],
+     ({"algorithms": ()}, "--flows 0"), ({"algorithms": ("reno",) * 65}, "--flows 65"),
+     ({"jitter_ms": -1.0}, "--jitter-ms -1"), ({"ack_batch_ms": 2e3}, "--ack-batch-ms 2000"),
+     ({"loss": 1.0}, "--loss 1"), ({"competing_delay_ms": -2.0}, "--competing-delay-ms -2")],
 )  # fmt: skip
 def test_a_cell_that_makes_no_sense_is_named(changed: dict[str, object], named: str) -> None:
     link = make_link("one", "opportunities", np.array([MS]), MS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,3 +106,42 @@ def test_a_delay_line_holds_each_packet_for_its_delay_and_keeps_their_order(dela
                 line.arrive(now, named(number, 40))
         out += [(now, number_of(packet)) for packet in line.advance(now)]
     assert out == [(when + delay, number) for number, when in enumerate(arrivals)]
+
+
+def tcp(port: int, *, syn: bool = False, data: int = 0) -> bytes:
+    """A packet from the sender's port, with the headers that the kernel writes."""
+    head = bytearray(40)
+    head[20:24] = port.to_bytes(2, "big") + (5001).to_bytes(2, "big")
+    head[33] = 2 if syn else 16
+    return bytes(head) + bytes(data)
+
+
+def test_a_delay_line_keeps_the_order_of_each_flow_under_noise_and_has_a_delay_for_each() -> None:
+    line = DelayLine(10 * MS, delays={6002: 30 * MS}, noise=(5 * MS, 0))
+    for ms, port in ((0, 6001), (1, 6001), (2, 6002), (3, 6001)):
+        line.arrive(ms * MS, tcp(port, data=ms))
+    came = {}
+    for ms in range(50):
+        came |= {len(packet) - 40: ms for packet in line.advance(ms * MS)}
+    assert came == {0: 15, 1: 15, 2: 37, 3: 15}
+
+
+def test_batches_hold_acknowledgements_and_not_what_opens_a_connection() -> None:
+    line = DelayLine(3 * MS, batch=10 * MS)
+    line.arrive(0, tcp(6001, syn=True))
+    line.arrive(4 * MS, tcp(6001))
+    line.arrive(8 * MS, tcp(6001))
+    assert len(line.advance(3 * MS)) == 1
+    assert line.next_event == 10 * MS
+    assert len(line.advance(10 * MS)) == 1
+    assert line.next_event == 20 * MS
+
+
+def test_random_losses_take_data_alone_and_count_as_no_drops() -> None:
+    bottleneck = Bottleneck([MS], 10_000, loss=0.25, seed=3)
+    for _ in range(2000):
+        bottleneck.arrive(0, tcp(6001, data=1000))
+        bottleneck.arrive(0, tcp(6001))
+    assert bottleneck.log.lost == pytest.approx(500, rel=0.1)
+    assert len(bottleneck.log.arrived) == 4000 - bottleneck.log.lost
+    assert bottleneck.log.dropped == []

@@ -51,6 +51,52 @@ def test_policies_with_state_run_in_the_kernel(name: str) -> None:
 
 
 @with_policies
+@pytest.mark.slow
+def test_a_policy_competes_in_the_kernel_as_it_is_predicted_to() -> None:
+    """`bdp` yields to CUBIC: its measuring windows, of a few packets then, must be those of the simulator.
+
+    Where they ended a packet early, it got 6 to 8 of 20 Mbit/s.
+    """
+
+    def as_much(document: dict[str, Any]) -> None:
+        (mine, cubic), (predicted, _) = (document[part]["flows"] for part in ("kernel", "simulator"))
+        assert mine["goodput_mbps"] < 1.5 * predicted["goodput_mbps"]
+        assert cubic["goodput_mbps"] > 12
+
+    given = (POLICIES / "bdp.py", "--link", "constant:rate=20", "--buffer", "67", "--seconds", "12")
+    beside = ("--competing", "cubic", "--exact-clock", "--jitter-ms", "0.5")
+    document = agreeing(lambda: Console(ROOT).document("kernel", "run", *given, *beside), as_much, late_ms)
+    assert document["competing"] == ["cubic"]
+
+
+PACED = """
+class policy:
+    sent = 0
+
+def on_ack(state, window, flow):
+    flow.pacing_bps = 3000000
+
+def cwnd(state, window):
+    return 60
+"""
+
+
+@with_policies
+@pytest.mark.slow
+def test_the_kernel_paces_at_the_rate_of_the_policy(tmp_path: Path) -> None:
+    """Without it, a window of 60 packets fills the link and has a queue of 20 packets."""
+    (tmp_path / "paced.py").write_text(PACED)
+
+    def a_quarter(document: dict[str, Any]) -> None:
+        assert document["kernel"]["goodput_mbps"] == pytest.approx(3, rel=0.05)
+        assert document["simulator"]["goodput_mbps"] == pytest.approx(3, rel=0.02)
+        assert document["kernel"]["queueing_delay_p95_ms"] < 5
+
+    given = (tmp_path / "paced.py", *LINK, "--seconds", "4", "--slow-start", "policy")
+    agreeing(lambda: Console(ROOT).document("kernel", "run", *given), a_quarter, late_ms)
+
+
+@with_policies
 def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
     before = available_algorithms()
     command = (COMMAND, "kernel", "run", POLICIES / "reno.py", *LINK, "--seconds", "60")
@@ -80,6 +126,8 @@ def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
         ),
         ("fine.py", "def cwnd(state, window):\n    return 10\n", ("--seconds", "0"), "--seconds 0: give a duration"),
         ("fine.py", "def cwnd(state, window):\n    return 10\n", ("--link", "no/such"), "no/such"),
+        ("cubic", None, ("--competing", "cubic:0"), "--competing 'cubic:0': give an algorithm"),
+        ("cubic", None, ("--competing", "cubik"), "no congestion control 'cubik'"),
     ],
 )
 @with_policies

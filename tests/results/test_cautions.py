@@ -1,0 +1,79 @@
+"""What a task warns of in a winner stands wherever the winner does."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+import typer
+from locations import RECORDED
+
+from vulcan.cli.export import _subject, _write
+from vulcan.cli.summary import print_result
+from vulcan.registry import find_task
+from vulcan.results import run as results
+from vulcan.results.report.data import Report, report_document
+from vulcan.results.report.formats import markdown
+from vulcan.results.report.html_page import html_page
+from vulcan.store import RunRecord
+from vulcan.store.runs import open_store
+from vulcan.task import Caution, Task
+
+
+@pytest.fixture
+def record() -> RunRecord:
+    with closing(open_store(RECORDED)) as store:
+        return RunRecord.of(store.events())
+
+
+@pytest.fixture
+def warned(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is said of the recorded winner where its task has a limit that it exceeds on its worst instance of test."""
+    assert record.chosen is not None
+    winner = record.chosen.candidate
+    of_test = dict(results.metrics_of(record, winner, "test"))
+    metric = next(iter(next(iter(of_test.values()))))
+    worst = max(of_test, key=lambda name: of_test[name][metric])
+    value = of_test[worst][metric]
+    limit = max((of[metric] for name, of in of_test.items() if name != worst), default=value - 1)
+    warning = Caution(metric, (limit + value) / 2, "does it too much")
+
+    def with_caution(name: str) -> Task:
+        return replace(find_task(name), cautions=(warning,))
+
+    monkeypatch.setattr(results, "find_task", with_caution)
+    (said,) = [line for line in results.cautions_of(record, winner) if "of test" in line]
+    assert said.startswith(f"candidate {winner} does it too much on 1 of {len(of_test)} instances of test: ")
+    assert f"{metric} {value:.3g} on {worst}, " in said
+    return said
+
+
+def test_the_verdict_says_it(record: RunRecord, warned: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_result(RECORDED, record, None)
+    assert f"\nwarning: {warned}\n" in capsys.readouterr().out
+
+
+def test_every_form_of_the_report_says_it(warned: str) -> None:
+    report = Report.of(RECORDED)
+    document = report_document(report, seconds=0.0)
+    assert warned in document["cautions"]
+    assert warned in markdown(report, document).replace("\\", "")
+    assert warned in html_page(report, document)
+
+
+def test_the_export_says_it(warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    context = cast("typer.Context", SimpleNamespace(args=[]))
+    subject = _subject(context, str(RECORDED), None, None, 0.0, tmp_path, listed=False)
+    _write(subject, "c", tmp_path / "policy.h", as_json=False)
+    assert f"warning: {warned}\n" in capsys.readouterr().err
+
+
+def test_nothing_is_said_below_the_limit(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert record.chosen is not None
+    task = replace(find_task(record.config["task"]), cautions=(Caution("no such metric", 0.0, "does it"),))
+    monkeypatch.setattr(results, "find_task", lambda _: task)
+    assert results.cautions_of(record, record.chosen.candidate) == []
