@@ -10,6 +10,7 @@ All is computed from the log of a simulation (`simulate`), with one definition f
 - The link is first filled at the end of the first window of which it used `FILLED`. Start-up lasts for two more round
   trips with a full queue.
 - The link's rate is compared with that of two windows before, over two windows each: see `trend_of`.
+- After the rate rose, a window is due to that until there is one of which the link used `REFILLED`.
 - A loss is followed for `AFTER_LOSS` round trips, with the mean wait of the packets that left in its window.
 """
 
@@ -30,13 +31,14 @@ Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 MIN_WINDOW = 10_000_000
-FILLED, STANDING = 0.8, 0.1
-"""Share of a window's capacity that fills the link; standing queue, as a share of the base round trip, that counts."""
+FILLED, REFILLED, STANDING = 0.8, 0.95, 0.1
+"""Shares of a window's capacity that fill the link at first, and after its rate rose; standing queue, as a share of the
+base round trip, that counts."""
 
 AFTER_LOSS = 3
 """Round trips."""
 
-STARTING, AFTER_A_LOSS, AFTER_RISE, OTHERWISE = range(4)
+STARTING, AFTER_RISE, AFTER_A_LOSS, OTHERWISE = range(4)
 IDLE_CAUSES = 4
 """Of idle capacity; the first that holds in a window."""
 
@@ -164,7 +166,9 @@ def account(scenario: Scenario, result: LinkResult, flows: int) -> Account:
         all_carried=all_carried,
         all_waited=all_waited,
         trend=trend,
-        idle_cause=_idle_cause(loss_windows, (until_then - begin - 1) // width, start_up, trend),
+        idle_cause=_idle_cause(
+            loss_windows, (until_then - begin - 1) // width, start_up, trend, used >= REFILLED * capacity
+        ),
         losses=np.bincount(causes, minlength=LOSS_CAUSES),
         loss_causes=causes,
         loss_windows=loss_windows,
@@ -230,13 +234,14 @@ def _loss_causes(kinds: Ints, starting: NDArray[np.bool_], trend: Ints) -> Ints:
     return causes
 
 
-def _idle_cause(first: Ints, last: Ints, start_up: int, trend: Ints) -> Ints:
+def _idle_cause(first: Ints, last: Ints, start_up: int, trend: Ints, full: NDArray[np.bool_]) -> Ints:
     """Return the cause of idle capacity in each window; losses are followed from one window to another."""
     count = len(trend)
     following = np.bincount(first, minlength=count + 1)
     following[: count + 1] -= np.bincount(np.minimum(last + 1, count), minlength=count + 1)
     cause = np.full(count, OTHERWISE)
-    cause[trend == ROSE] = AFTER_RISE
     cause[np.cumsum(following[:count]) > 0] = AFTER_A_LOSS
+    rise, filled = (np.maximum.accumulate(np.where(at, np.arange(count), -1)) for at in (trend == ROSE, full))
+    cause[rise > filled] = AFTER_RISE
     cause[:start_up] = STARTING
     return cause

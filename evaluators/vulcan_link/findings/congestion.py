@@ -64,9 +64,9 @@ def idle_finding(account: Account) -> Statement:
     whole = float(idle.sum())
     return Statement(
         f"Idle link: {whole:.1%} of the capacity ({whole * total / 1e6:.2f} of {total / 1e6:.1f} Mbit) passed with no "
-        f"packet there: {idle[a.STARTING]:.1%} in start-up, {idle[a.AFTER_A_LOSS]:.1%} within {a.AFTER_LOSS} "
-        f"round trips after a loss, {idle[a.AFTER_RISE]:.1%} as the link's rate rose, {idle[a.OTHERWISE]:.1%} at other "
-        "times.",
+        f"packet there: {idle[a.STARTING]:.1%} in start-up, {idle[a.AFTER_RISE]:.1%} since the link's rate "
+        f"rose until it was full again, {idle[a.AFTER_A_LOSS]:.1%} within {a.AFTER_LOSS} round trips after a loss, "
+        f"{idle[a.OTHERWISE]:.1%} at other times.",
         6.0 + 3.5 * min(1.0, 2 * whole),
     )
 
