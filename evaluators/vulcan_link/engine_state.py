@@ -108,6 +108,20 @@ ACK_SLOTS = 8
 Q_FLOW, Q_SEQUENCE, Q_TIME, Q_SENT_AT, Q_MARK, Q_BYTES = range(6)
 QUEUE_SLOTS = 6
 
+# A row of the log: what happens to a packet, when, and to which flow's. The value is, of packets that come to the
+# queue, the bytes that wait there; of those that leave it, how long they waited, ns.
+E_TIME, E_KIND, E_FLOW, E_VALUE = range(4)
+LOG_SLOTS = 4
+(
+    LOST_BEFORE,  # at random, before the queue
+    QUEUED,
+    OVERFLOWED,  # dropped as it came to a full queue
+    REFUSED,  # dropped as it came, by who manages the queue
+    DROPPED_WAITING,  # dropped out of the queue
+    CARRIED,  # out of the link, and new to the receiver
+    CARRIED_AGAIN,  # and the receiver had it
+) = range(7)
+
 # The link: where its trace and its queue are.
 (
     POSITION,  # of the next opportunity, or of the rate that holds
@@ -132,7 +146,8 @@ QUEUE_SLOTS = 6
     DROPPING,
     LAST_DEPARTURE,
     SERIAL,  # acknowledgements so far, of all flows
-) = range(22)
+    LOGGED,  # rows of the log so far, those that it has no room for included
+) = range(23)
 LINK_SLOTS = 24
 
 # What the link and its queue are.

@@ -16,10 +16,10 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.baselines import BASELINES, simulator_digest
-from vulcan_link.result import metrics_of
+from vulcan_link.findings.sender import BY_GOODPUT, LinkFindings
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import capacity, simulate
-from vulcan_link.workloads import NONE, WORKLOADS, LinkWorkload, buffer_in_packets, fair_share, parse_competitors
+from vulcan_link.workloads import NONE, WORKLOADS, LinkWorkload, buffer_in_packets, parse_competitors
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 from vulcan_traces.links.generator_spec import is_link_spec
 
@@ -46,9 +46,6 @@ _MAX_DELAY_MS = 10_000.0
 _HOW = ("queue", "loss_seed", "called", "slow_start")
 """The settings that every instance repeats."""
 
-_MEASURED_BY = "goodput"
-"""Marks instances whose objectives count goodput and drops; those recorded before have no such parameter."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Path:
@@ -67,7 +64,7 @@ class _Path:
     min_buffer: int = 2
 
 
-class LinkEvaluator:
+class LinkEvaluator(LinkFindings):
     """Evaluator whose instances are a link, its path and the flows that share it; no state is kept between instances.
 
     Without a named link there are generated ones, others for training, validation and test. The trace of a named link
@@ -76,6 +73,7 @@ class LinkEvaluator:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._links: dict[tuple[str, str | None], LinkTrace] = {}
         self._parts: dict[tuple[str, int, int], LinkTrace] = {}
         self._probe: LinkProbe | None = None
@@ -104,7 +102,7 @@ class LinkEvaluator:
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.result`."""
-        return self._measured(instance, "policy", 0.0, policy)
+        return self.measured(instance, "policy", policy=policy)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: shorter runs."""
@@ -126,20 +124,12 @@ class LinkEvaluator:
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("link", "link_format")}
         return cached_metrics(
             ["link", name, baseline.parameter, simulator_digest(), of],
-            lambda: self._measured(instance, baseline.algorithm, baseline.parameter),
+            lambda: self.measured(instance, baseline.algorithm, baseline.parameter),
         )
 
-    def _measured(self, instance: Instance, algorithm: str, parameter: float, policy: Policy | None = None) -> Metrics:
-        p = cast(dict[str, Any], instance.parameters)
-        scenario = _scenario(instance, algorithm, self._link(instance), parameter)
-        competitors = [c for spec in p["competing"] if (c := parse_competitors(spec)) is not None]
-        return metrics_of(
-            simulate(scenario, policy),
-            p["flows"],
-            scenario.flows[0].round_trip_ms,
-            fair_share(p["flows"], competitors, scenario.duration_s),
-            by_goodput=p.get("measured_by") == _MEASURED_BY,
-        )
+    def scenario(self, instance: Instance, algorithm: str, parameter: float = 0.0) -> Scenario:
+        """See `LinkFindings`."""
+        return _scenario(instance, algorithm, self._link(instance), parameter)
 
     def _named(self, spec: str, settings: Mapping[str, Json], split: Split) -> list[_Path]:
         """Return a link that the user names, cut along time."""
@@ -295,7 +285,7 @@ def _noise(settings: Mapping[str, Json], workload: LinkWorkload | None = None) -
         "ack_batch_ms": batch or 0.0,
         "competing_delay_ms": others,
         "handshake": settings["handshake"] == "measured",
-        "measured_by": _MEASURED_BY,
+        "measured_by": BY_GOODPUT,
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan_link.engine_state import LOG_SLOTS
 from vulcan_link.scenario import HEADERS
 
 
@@ -66,7 +67,8 @@ class LinkResult:
     delivery opportunities could carry, or its rates. `queueing_delay_p95_ms` is the smallest delay that at least 95 %
     of the packets did not exceed, in bins of 10 us up to 1 s and 10 ms above. `jain` is Jain's index of the flows'
     goodputs. `events` counts what the simulator did; `management` is a hash of what a
-    policy that manages the queue asked for; `series` is there when asked for: each of shape (samples, flows).
+    policy that manages the queue asked for; `series` is there when asked for: each of shape (samples, flows). So is
+    `log`, what happened at the queue in order, of the whole simulation: rows as `engine_state` has them.
     """
 
     flows: tuple[FlowResult, ...]
@@ -88,6 +90,7 @@ class LinkResult:
     events: int
     management: int = 0
     series: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    log: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, LOG_SLOTS), np.int64), repr=False)
 
     @property
     def drop_share(self) -> float:

@@ -34,13 +34,16 @@ def simulate(
     manager: QueueManager | None = None,
     series: bool = False,
     series_interval_ms: float = 100.0,
+    log: bool = False,
+    log_rows: int = 0,
 ) -> LinkResult:
     """Run the scenario; flows whose algorithm is `policy` ask the given one.
 
     With `series`, the result has each flow's window, packets in flight, smoothed round trip and counts every
-    `series_interval_ms`. A `manager` may drop or mark packets as they come to the queue. The same scenario, policy and
-    manager give the same result, bit for bit. Raises UserError for an algorithm that is not known, for a link that
-    carries nothing, and where a flow asks for a policy and none is given.
+    `series_interval_ms`; with `log`, what happened to each packet at the queue (`log_rows` is room to begin with). A
+    `manager` may drop or mark packets as they come to the queue. The same scenario, policy and manager give the same
+    result, bit for bit. Raises UserError for an algorithm that is not known, for a link that carries nothing, and where
+    a flow asks for a policy and none is given.
     """
     from vulcan_link.kernels.engine import run
 
@@ -58,6 +61,7 @@ def simulate(
     sampled = np.zeros((len(m.SERIES), samples, count))
     link, settings = _link(scenario, queue_rows), _settings(scenario, interval)
     rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
+    logged = np.zeros((max(_log_rows(scenario, rate), log_rows) if log else 0, m.LOG_SLOTS), np.int64)
     managing = manager.install(settings, rate, _packet_limit(scenario.queue)) if manager is not None else None
     events = run(
         addresses,
@@ -83,9 +87,27 @@ def simulate(
         bins,
         base,
         sampled,
+        logged,
     )
+    if link[m.LOGGED] > len(logged):  # the log was too short: far more was sent than the link carries
+        return simulate(
+            scenario,
+            policy,
+            manager=manager,
+            series=series,
+            series_interval_ms=series_interval_ms,
+            log=True,
+            log_rows=int(link[m.LOGGED]),
+        )
     made = _result(scenario, own, base, bins, flows, link, events, sampled if series else None, interval)
+    made = replace(made, log=logged[: link[m.LOGGED]])
     return made if managing is None else replace(made, management=decisions_of_state(managing))
+
+
+def _log_rows(scenario: Scenario, rate: float) -> int:
+    """Return the rows of a log with room for four times what the link carries, and for what flows begin with."""
+    smallest = min(flow.packet_bytes for flow in scenario.flows)
+    return round(8.0 * rate * scenario.duration_s / (8 * smallest)) + 1000 * len(scenario.flows)
 
 
 def capacity(link: LinkTrace, begin_s: float, end_s: float) -> float:

@@ -130,6 +130,16 @@ def transmitted_at(link, times, rates, period, now, size):
 
 
 @helper
+def note(link, log, now, kind, flow, value):
+    """Write a row of the log, if there is one and it has room."""
+    if log.shape[0] > 0:
+        if link[m.LOGGED] < log.shape[0]:
+            row = log[link[m.LOGGED]]
+            row[m.E_TIME], row[m.E_KIND], row[m.E_FLOW], row[m.E_VALUE] = now, kind, flow, value
+        link[m.LOGGED] += 1
+
+
+@helper
 def fill(link, row, now, flow, sequence, sent_at, mark, size):
     row[Q_FLOW] = flow
     row[m.Q_SEQUENCE] = sequence
@@ -142,11 +152,12 @@ def fill(link, row, now, flow, sequence, sent_at, mark, size):
 
 
 @helper
-def admit_fairly(link, queue, settings, own, now, flow, sequence, sent_at, size, idle):
+def admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, size, idle):
     """Queue a packet with its flow's, and drop the first of the flow that holds most while the queue is too full."""
     flows = own.shape[0]
     if link[m.SERIAL] == 0 and link[TAIL] == 0:
         fair_queue.begin(link, flows)
+    note(link, log, now, m.QUEUED, flow, link[WAITING_BYTES])
     at = fair_queue.push(link, flow, flows, size)
     fill(link, queue[at], now, flow, sequence, sent_at, 0, size)
     leaving = 1 if idle else 0  # all that waits at an idle link has come with this packet, and one is about to leave
@@ -160,17 +171,18 @@ def admit_fairly(link, queue, settings, own, now, flow, sequence, sent_at, size,
         link[WAITING_BYTES] -= first[Q_BYTES]
         own[fat, DROPPED] += 1
         own[fat, OUTSTANDING] -= 1
+        note(link, log, now, m.DROPPED_WAITING, fat, now - first[Q_TIME])
     return True
 
 
 @helper
-def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
+def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
     """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
     waiting = count = link[TAIL] - link[HEAD]
     kept = link[WAITING_BYTES]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
     if settings[m.CODEL] == m.FAIR_CODEL:
-        return admit_fairly(link, queue, settings, own, now, flow, sequence, sent_at, size, idle)
+        return admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, size, idle)
     if idle and waiting > 0:  # the first of them is about to leave
         count -= 1
         kept -= queue[link[HEAD] & (queue.shape[0] - 1), Q_BYTES]
@@ -183,6 +195,7 @@ def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
             )
         own[flow, DROPPED] += 1
         own[flow, OUTSTANDING] -= 1
+        note(link, log, now, m.OVERFLOWED, flow, link[WAITING_BYTES])
         return False
     mark = 1 if capable and waiting >= settings[MARK_PACKETS] else 0
     if settings[m.MANAGER] != 0:
@@ -194,7 +207,9 @@ def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
         elif verdict != ADMIT:
             own[flow, DROPPED] += 1
             own[flow, OUTSTANDING] -= 1
+            note(link, log, now, m.REFUSED, flow, link[WAITING_BYTES])
             return False
+    note(link, log, now, m.QUEUED, flow, link[WAITING_BYTES])
     fill(link, queue[link[TAIL] & (queue.shape[0] - 1)], now, flow, sequence, sent_at, mark, size)
     return True
 
@@ -228,10 +243,11 @@ def take(link, queue, settings, own, now):
 
 
 @helper
-def drop_current(link, own):
+def drop_current(link, own, log, now):
     flow = link[CURRENT + Q_FLOW]
     own[flow, DROPPED] += 1
     own[flow, OUTSTANDING] -= 1
+    note(link, log, now, m.DROPPED_WAITING, flow, now - link[CURRENT + Q_TIME])
 
 
 @helper
@@ -245,7 +261,7 @@ def control_law(settings, at, drops):
 
 
 @helper
-def dequeue_of_one(link, queue, settings, own, now):
+def dequeue_of_one(link, queue, settings, own, log, now):
     """The same, of a single queue or that of the flow in turn. CoDel as in RFC 8289, 5."""
     found = take(link, queue, settings, own, now)
     if settings[m.CODEL] == m.DROP_TAIL:
@@ -258,7 +274,7 @@ def dequeue_of_one(link, queue, settings, own, now):
                 link[CURRENT + Q_MARK] = 1
             if verdict != DROP:
                 break
-            drop_current(link, own)
+            drop_current(link, own, log, now)
             found = take(link, queue, settings, own, now)
         return found > 0
     entering = link[DROPPING] == 0 and found == 2
@@ -270,7 +286,7 @@ def dequeue_of_one(link, queue, settings, own, now):
             link[CURRENT + Q_MARK] = 1
             link[DROP_NEXT] = control_law(settings, link[DROP_NEXT], link[DROPS])
             return True
-        drop_current(link, own)
+        drop_current(link, own, log, now)
         found = take(link, queue, settings, own, now)
         if found < 2:
             link[DROPPING] = 0
@@ -280,7 +296,7 @@ def dequeue_of_one(link, queue, settings, own, now):
         if can_mark(link, settings, own):
             link[CURRENT + Q_MARK] = 1
         else:
-            drop_current(link, own)
+            drop_current(link, own, log, now)
             found = take(link, queue, settings, own, now)
         link[DROPPING] = 1
         more = link[DROPS] - link[LAST_DROPS]
@@ -291,15 +307,15 @@ def dequeue_of_one(link, queue, settings, own, now):
 
 
 @helper
-def dequeue(link, queue, settings, own, now):
+def dequeue(link, queue, settings, own, log, now):
     """The next packet to be carried becomes CURRENT; returns False where there is none."""
     if settings[m.CODEL] != m.FAIR_CODEL:
-        return dequeue_of_one(link, queue, settings, own, now)
+        return dequeue_of_one(link, queue, settings, own, log, now)
     while True:
         f = fair_queue.next_flow(link) if link[TAIL] > 0 else -1
         if f < 0:
             return False
-        found = dequeue_of_one(link, queue, settings, own, now)
+        found = dequeue_of_one(link, queue, settings, own, log, now)
         fair_queue.served(link, f, link[CURRENT + Q_BYTES] if found else 0)
         if found:
             return True

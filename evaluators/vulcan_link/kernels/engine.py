@@ -52,6 +52,7 @@ from vulcan_link.kernels.bottleneck import (
     coming,
     delay_of_current,
     dequeue,
+    note,
     transmitted_at,
     use_opportunity,
 )
@@ -101,7 +102,7 @@ def sample(series, row, flows, own, link):
 
 
 @helper
-def serve(link, queue, settings, times, rates, own, dues, flows, all_received, all_arrivals, all_acks, bins, now):
+def serve(link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, bins, now):
     """The link's next action: an opportunity is used, or a packet has been transmitted and the next one begins."""
     left = 0
     if settings[m.BY_RATES] == 0:
@@ -111,7 +112,7 @@ def serve(link, queue, settings, times, rates, own, dues, flows, all_received, a
         if link[IN_SERVICE] == 0:
             if settings[m.BY_RATES] == 0 and left == 0:
                 break
-            if not dequeue(link, queue, settings, own, now):
+            if not dequeue(link, queue, settings, own, log, now):
                 break
             link[IN_SERVICE] = 1
             if settings[m.BY_RATES] == 1:
@@ -148,6 +149,9 @@ def serve(link, queue, settings, times, rates, own, dues, flows, all_received, a
         )
         if his[m.RECEIVED] > known:
             his[m.LAST_NEW] = now
+            note(link, log, now, m.CARRIED, g, delay)
+        else:
+            note(link, log, now, m.CARRIED_AGAIN, g, delay)
         if at_once:
             acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, now)
         elif dues[g, DELAYED_ACK] == NEVER:
@@ -188,6 +192,7 @@ _SIGNATURE = types.int64(
     _I2,  # bins of queueing delays
     _I2,  # counts when the measured time began
     types.Array(types.float64, 3, "C"),  # series
+    _I2,  # log, without rows where nobody asks for one
 )
 
 
@@ -236,6 +241,7 @@ def run(
     bins,
     base,
     series,
+    log,
 ):
     """Run the simulation to its end. Returns the number of events."""
     count = flows.shape[0]
@@ -267,7 +273,20 @@ def run(
 
         if by_link:
             serve(
-                link, queue, settings, times, rates, own, dues, flows, all_received, all_arrivals, all_acks, bins, now
+                link,
+                queue,
+                settings,
+                times,
+                rates,
+                own,
+                log,
+                dues,
+                flows,
+                all_received,
+                all_arrivals,
+                all_acks,
+                bins,
+                now,
             )
             continue
 
@@ -340,6 +359,7 @@ def run(
             settings,
             times,
             own,
+            log,
             f,
             room,
             loss,

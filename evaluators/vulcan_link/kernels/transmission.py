@@ -23,7 +23,7 @@ from vulcan_link.flow_state import (
     SSTHRESH,
     WINDOW_LIMITED,
 )
-from vulcan_link.kernels.bottleneck import admit, wake
+from vulcan_link.kernels.bottleneck import admit, note, wake
 from vulcan_link.kernels.random_numbers import uniform
 from vulcan_link.kernels.scoreboard import in_flight, next_lost
 from vulcan_link.kernels.timers import arm, arm_retransmission
@@ -71,6 +71,7 @@ def send(
     settings,
     times,
     own,
+    log,
     f,
     room,
     loss,
@@ -146,9 +147,10 @@ def send(
         mine[m.OUTSTANDING] += 1
         if loss > 0.0 and uniform(loss_generator, 0) < loss:
             mine[m.LOST_AT_RANDOM] += 1
+            note(link, log, now, m.LOST_BEFORE, f, 0)
             mine[m.OUTSTANDING] -= 1
         else:
-            queued = admit(link, queue, settings, own, now, f, sequence, now, int(flow[PACKET_BYTES]))
+            queued = admit(link, queue, settings, own, log, now, f, sequence, now, int(flow[PACKET_BYTES]))
             if queued and link[SERVICE] == NEVER:
                 wake(link, times, settings, now)
         sent += 1

@@ -1,0 +1,109 @@
+"""The findings of the evaluator of congestion control: a base class, for what they share with measuring."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, cast
+
+from vulcan.anvil import Policy
+from vulcan.evaluator import EvaluatorFinding, Instance
+from vulcan.task import Metrics
+from vulcan_link.baselines import BASELINES
+from vulcan_link.findings.account import account
+from vulcan_link.findings.congestion import Run, differences, findings_of
+from vulcan_link.findings.workload import describe_path
+from vulcan_link.result import LinkResult, metrics_of
+from vulcan_link.scenario import Scenario
+from vulcan_link.simulate import simulate
+from vulcan_link.workloads import fair_share, parse_competitors
+
+BY_GOODPUT = "goodput"
+"""Marks instances whose objectives count goodput and drops; those recorded before have no such parameter."""
+
+
+class LinkFindings(ABC):
+    """Findings on instances of a link; a subclass knows the instances."""
+
+    def __init__(self) -> None:
+        self._best: dict[str, Run] = {}
+
+    @abstractmethod
+    def scenario(self, instance: Instance, algorithm: str, parameter: float = 0.0) -> Scenario:
+        """Return the instance's scenario, with senders of that algorithm."""
+
+    @abstractmethod
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`."""
+
+    def measured(
+        self, instance: Instance, algorithm: str, parameter: float = 0.0, policy: Policy | None = None
+    ) -> Metrics:
+        """Run senders on the instance, and return the metrics."""
+        scenario = self.scenario(instance, algorithm, parameter)
+        return _metrics(instance, scenario, simulate(scenario, policy))
+
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.DescribesWorkloads`."""
+        return describe_path(self.scenario(instance, "policy"), _competing(instance))
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.PreparesFindings`."""
+        for instance in instances:
+            self._best_on(instance)
+
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.OffersFindings`: idle link, delay and losses by cause and by part of the run."""
+        return findings_of(self.run(instance, "policy", policy=policy), self._best_on(instance))
+
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.ComparesPolicies`."""
+        return differences(*(self.run(instance, "policy", policy=policy) for policy in (first, second)))
+
+    def run(
+        self,
+        instance: Instance,
+        algorithm: str,
+        parameter: float = 0.0,
+        policy: Policy | None = None,
+        name: str = "policy",
+    ) -> Run:
+        """Run senders on the instance with a log, and return the numbers behind `findings`."""
+        scenario = self.scenario(instance, algorithm, parameter)
+        result = simulate(scenario, policy, log=True)
+        flows = cast(int, instance.parameters["flows"])
+        return Run(name, _metrics(instance, scenario, result), account(scenario, result, flows), _competing(instance))
+
+    def _best_on(self, instance: Instance) -> Run:
+        """Return a run of the baseline with the most `power`.
+
+        On an instance that was not prepared the baseline is that of one that was: to look for it could take files.
+        """
+        key = json.dumps(dict(instance.parameters), sort_keys=True)
+        if key not in self._best:
+            prepared = next(iter(self._best.values()), None)
+            if prepared is not None and instance.split != "train":
+                name = prepared.name
+            else:
+                names = [name for name, baseline in BASELINES.items() if baseline.kind == "baseline"]
+                name = max(names, key=lambda one: self.evaluate_baseline(one, instance)["power"])
+            best = BASELINES[name]
+            self._best[key] = self.run(instance, best.algorithm, best.parameter, name=name)
+        return self._best[key]
+
+
+def _competing(instance: Instance) -> tuple[str, ...]:
+    return tuple(cast(list[str], instance.parameters["competing"]))
+
+
+def _metrics(instance: Instance, scenario: Scenario, result: LinkResult) -> Metrics:
+    p = cast(dict[str, Any], instance.parameters)
+    competitors = [c for spec in p["competing"] if (c := parse_competitors(spec)) is not None]
+    return metrics_of(
+        result,
+        p["flows"],
+        scenario.flows[0].round_trip_ms,
+        fair_share(p["flows"], competitors, scenario.duration_s),
+        by_goodput=p.get("measured_by") == BY_GOODPUT,
+    )
