@@ -38,12 +38,16 @@ attack: $(VENV)/.installed
 test-slow: $(VENV)/.tests-installed
 	VULCAN_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-# SGLang's own prefix cache beside the simulator: takes 2 minutes and an environment of its own of 1.5 GB, with PyTorch
-# for the CPU (TORCH) and of SGLang's requirements only those of its tree
+# SGLang's own prefix caches beside the simulator, and exported modules in SGLang and LMCache, in an environment of its own:
+# PyTorch for the CPU, and of what the two packages require only what their caches import. TORCH names the build of
+# Linux; elsewhere `torch` has no CUDA either. Too long and too large for continuous integration (docs/how-to/prefix-cache.md)
 SGLANG ?= sglang==0.5.23
-TORCH ?= torch
+LMCACHE ?= lmcache==0.5.6
+TORCH ?= torch==2.13.0+cpu
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 test-sglang: $(VENV)-sglang/.installed
-	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py $(ARGS)
+	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py \
+	    tests/evaluators/vulcan_prefix/test_lmcache.py $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
@@ -86,11 +90,17 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+# the wheel of PyTorch on PyPI brings gigabytes of CUDA
 $(VENV)-sglang/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-sglang
-	$(VENV)-sglang/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest '$(TORCH)' anyio \
-	    msgspec orjson packaging pillow psutil pybase64 pydantic pyzmq requests starlette tqdm
-	$(VENV)-sglang/bin/python -m pip install --quiet --disable-pip-version-check --no-deps '$(SGLANG)'
+	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
+	    --index-url '$(TORCH_INDEX)' '$(TORCH)'
+	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable . pytest \
+	    hypothesis aiofile aiofiles anyio cachetools filelock fsspec jinja2 msgspec networkx orjson packaging pillow \
+	    prometheus-client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq requests setuptools starlette sympy tqdm \
+	    transformers
+	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
+	    '$(SGLANG)' '$(LMCACHE)'
 	@touch $@
 
 # most of what is installed is never imported: Python compiles what is when it is

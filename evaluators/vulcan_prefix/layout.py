@@ -3,7 +3,8 @@
 from vulcan.anvil.feature_layout import Layout, Slot
 
 # Float64 slots of a node's record; from STAMP on what no policy reads: the order of accesses, the time of the latest
-# hit, the priority that evicted nodes had then, the most tokens that the branch had, and when it was last released.
+# hit, the priority that evicted nodes had then, the most tokens that the branch had, when it was last released, and the
+# session of its latest hit.
 (
     TOKENS,
     DEPTH,
@@ -13,6 +14,8 @@ from vulcan.anvil.feature_layout import Layout, Slot
     GAP,
     PRIORITY,
     SIBLINGS,
+    CHILDREN_HAD,
+    ENDED,
     TURN,
     KIND,
     ID,
@@ -21,8 +24,9 @@ from vulcan.anvil.feature_layout import Layout, Slot
     BASE,
     HISTORY,
     RELEASED,
+    SESSION,
     RECORD,
-) = range(17)
+) = range(20)
 
 # Float64 slots of the globals
 NOW, CAPACITY, USED, NEEDED, LEAVES, RUNNING, WAITING, EVICTED_PRIORITY, GLOBALS = range(9)
@@ -39,6 +43,8 @@ LAYOUT = Layout(
         "node.gap": Slot("entity", GAP),
         "node.priority": Slot("entity", PRIORITY),
         "node.siblings": Slot("entity", SIBLINGS),
+        "node.children": Slot("entity", CHILDREN_HAD),
+        "node.ended": Slot("entity", ENDED),
         "node.turn": Slot("entity", TURN),
         "node.kind": Slot("entity", KIND),
         "server.capacity": Slot("globals", CAPACITY),

@@ -118,6 +118,9 @@ def simulate(
         trace.starts,
         trace.blocks,
         trace.prompt_blocks,
+        # a session without a number is one of its own
+        np.where(trace.sessions == 0, -1 - np.arange(trace.requests), trace.sessions),
+        trace.ends,
         trace.turns,
         trace.kinds,
         trace.priorities,

@@ -71,6 +71,14 @@ NODE = Entity(
             "the highest priority of the requests that went through it; 0 where requests have none",
         ),
         Feature("siblings", "int", "nodes", 0.0, MAX_REQUESTS, "other children that its parent has now"),
+        Feature(
+            "children", "int", "nodes", 0.0, MAX_REQUESTS,
+            "children that it has had: requests went on after it in so many ways; those that have left count",
+        ),
+        Feature(
+            "ended", "bool", "flag", 0.0, 1.0,
+            "1 where the session that last hit it is known to have ended; 0 where it lives, or none is recorded",
+        ),
         Feature("turn", "int", "turns", 1.0, MAX_REQUESTS, "the turn of the conversation that last hit it, from 1"),
         Feature(
             "kind", "int", "kind", 0.0, 1000.0,

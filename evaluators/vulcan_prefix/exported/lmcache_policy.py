@@ -13,7 +13,9 @@ from vulcan_prefix.exported.stand_ins import _USES, PrefixPolicy
 
 _NOT_SHOWN = frozenset(
     {
+        "node.children",
         "node.depth",
+        "node.ended",
         "node.kind",
         "node.priority",
         "node.siblings",

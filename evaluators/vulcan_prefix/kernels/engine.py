@@ -59,6 +59,8 @@ _SIGNATURE = types.uint64(
     _RI1,  # where a request's blocks start
     _RI1,  # blocks
     _RI1,  # full blocks of prompts
+    _RI1,  # sessions
+    _RI1,  # whether the session ends with the request
     _RI1,  # turns
     _RI1,  # kinds
     _RI1,  # priorities
@@ -95,6 +97,8 @@ def serve(
     starts,
     blocks,
     prompt_blocks,
+    sessions,
+    ends_session,
     turns,
     kinds,
     priorities,
@@ -322,6 +326,8 @@ def serve(
                         records[child, at.BASE] = inflation
                         records[child, at.TURN] = turns[who_inserts]
                         records[child, at.KIND] = kinds[who_inserts]
+                        records[child, at.SESSION] = sessions[who_inserts]
+                        records[child, at.ENDED] = 0.0
                         classes[class_of(records, child), 0] += 1.0
                         _tell(update, globals_, tree, records, flat, statistics, slots, child)
                         _tell(on_hit, globals_, tree, records, flat, statistics, slots, child)
@@ -339,6 +345,7 @@ def serve(
                 tree[leaf, PARENT] = at_node
                 head[blocks[first + done]] = leaf
                 tree[at_node, CHILDREN] += 1
+                records[at_node, at.CHILDREN_HAD] += 1.0
                 counters[EVICTABLE] += last - done
                 counters[CLOCK] += 1
                 records[leaf, at.ID] = tree[leaf, SERIAL]
@@ -348,6 +355,9 @@ def serve(
                 records[leaf, at.LAST_ACCESS] = time
                 records[leaf, at.CREATED] = time
                 records[leaf, at.GAP] = 0.0
+                records[leaf, at.CHILDREN_HAD] = 0.0
+                records[leaf, at.ENDED] = 0.0
+                records[leaf, at.SESSION] = sessions[who_inserts]
                 records[leaf, at.PRIORITY] = priorities[who_inserts]
                 records[leaf, at.TURN] = turns[who_inserts]
                 records[leaf, at.KIND] = kinds[who_inserts]
@@ -369,6 +379,11 @@ def serve(
                 _tell(on_insert, globals_, tree, records, flat, statistics, slots, leaf)
                 at_node = leaf
             if finishing:
+                above = at_node
+                while above != 0 and ends_session[who_inserts] != 0:
+                    if records[above, at.SESSION] == sessions[who_inserts]:
+                        records[above, at.ENDED] = 1.0
+                    above = tree[above, PARENT]
                 # what others had inserted meanwhile, and a block that is not full, are free again
                 counters[FREE] += max(done - inserted, 0)
                 whole = prompt_tokens[who_inserts] + output_tokens[who_inserts]

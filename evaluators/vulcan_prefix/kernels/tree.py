@@ -103,6 +103,7 @@ def split(tree, records, head, blocks, spare, counters, lower, count, block_toke
     tree[upper, LOCKS] = tree[lower, LOCKS]
     for column in range(at.RECORD):
         records[upper, column] = records[lower, column]
+    records[upper, at.CHILDREN_HAD] = 1.0
     tree[lower, PARENT] = upper
     tree[lower, REF] = ref + count
     tree[lower, LENGTH] -= count

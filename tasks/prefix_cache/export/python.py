@@ -45,8 +45,10 @@ class _Node(_Entity):
     """What the policy sees of a node of the tree: the argument `node`."""
 
     __slots__ = (
+        "children",
         "created",
         "depth",
+        "ended",
         "gap",
         "hits",
         "id",
@@ -64,7 +66,7 @@ class _Node(_Entity):
         self.id = identity
         self.tokens = self.depth = self.hits = self.turn = 1.0
         self.last_access = self.created = self.last_hit = now
-        self.gap = self.priority = self.siblings = self.kind = 0.0
+        self.gap = self.priority = self.siblings = self.kind = self.children = self.ended = 0.0
 
 
 class _Server(_Statistics):

@@ -1,4 +1,4 @@
-"""SGLang's own `RadixCache`, with its own strategies and an exported policy, finds what the simulator finds.
+"""SGLang's own caches, with its own strategies and with exported policies, find what the simulator finds.
 
 These need the package sglang with PyTorch, and are skipped without; `make test-sglang` runs them.
 """
@@ -6,26 +6,23 @@ These need the package sglang with PyTorch, and are skipped without; `make test-
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
+from exported_modules import TASK, exported
 from plain_prefix import serve
 
-from vulcan.anvil import Policy, check
-from vulcan.export import Provenance, find_exporter
-from vulcan.registry import find_task
+from vulcan.anvil import check
 from vulcan_prefix import Server, simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
 if importlib.util.find_spec("sglang") is None:
     pytest.skip("sglang is not installed: make test-sglang", allow_module_level=True)
 
-from sglang_replay import SglangTree, use_clock
+from sglang_replay import SglangTree, UnifiedTree, use_clock
 
 SERVER = Server()
-TASK = find_task("prefix_cache")
 
 POLICIES = {
     "features": """
@@ -54,20 +51,13 @@ def on_evict(now, node, server):
 def priority(now, node, server):
     return node.last_access + policy.bonus * node.seen + server.evicted_priority * 0.01
 """,
+    "requests": """
+def priority(now, node, server):
+    idle = now - node.last_access
+    lasting = (1.0 + node.turn) ** 0.5 * (1.0 + 0.1 * node.children + 0.3 * (node.kind == 2.0))
+    return -(idle + 50.0) * (1.0 + 50.0 * node.ended) / lasting
+""",
 }
-
-
-def exported(policy: Policy, directory: Path, name: str) -> ModuleType:
-    """The module that `vulcan export --format sglang` writes, imported."""
-    files = find_exporter("sglang", TASK).export(policy, Provenance("prefix_cache", name, "", "", ""))
-    path = directory / f"strategy_{name}.py"
-    path.write_text(next(iter(files.values())))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -75,30 +65,56 @@ def trace() -> PromptTrace:
     return load_prompts("mix:requests=1200,seed=11")
 
 
+def replayed(tree: SglangTree, trace: PromptTrace, capacity: int) -> list[int]:
+    """Blocks found at every request by SGLang, which evicted something."""
+    found, waits = serve(trace, tree, capacity, SERVER, load=0.5)
+    assert tree.evictions
+    assert len(waits) == len(found)
+    return found
+
+
 @pytest.mark.parametrize("name", ["lru", "lfu", "fifo", "slru", "priority"])
 @pytest.mark.parametrize("share", [0.05, 0.15])
-def test_its_own_strategies_find_the_same_tokens_at_every_request(name: str, share: float, trace: PromptTrace) -> None:
+@pytest.mark.parametrize("cache", [SglangTree, UnifiedTree])
+def test_its_own_strategies_find_the_same_tokens_at_every_request(
+    name: str, share: float, cache: type[SglangTree], trace: PromptTrace
+) -> None:
     capacity = int(share * trace.block_count)
-    tree = SglangTree(trace, capacity, name, use_clock())
-    found, waits = serve(trace, tree, capacity, SERVER, load=0.5)
-    result = simulate(name, trace, capacity * trace.block_tokens, SERVER, load=0.5)
-    assert tree.evictions
-    assert result.found.tolist() == found
-    assert result.waits.tolist() == pytest.approx(waits)
+    found = replayed(cache(trace, capacity, name, use_clock()), trace, capacity)
+    assert simulate(name, trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+
+
+def test_t_lru_of_its_unified_cache_finds_the_same_tokens_at_every_request(trace: PromptTrace) -> None:
+    capacity = int(0.1 * trace.block_count)
+    found = replayed(UnifiedTree(trace, capacity, "tlru", use_clock()), trace, capacity)
+    assert simulate("tlru", trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
 
 
 @pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("cache", [SglangTree, UnifiedTree])
 def test_an_exported_policy_finds_the_same_tokens_at_every_request(
-    name: str, trace: PromptTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, cache: type[SglangTree], trace: PromptTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = check(POLICIES[name], TASK)
-    module = exported(policy, tmp_path, name)
+    module = exported(policy, "sglang", tmp_path, name)
     clock = use_clock()
     monkeypatch.setattr(module, "time", clock)
-    module.register(name=f"vulcan_{name}")
+    trees: list[SglangTree] = []
+
+    def describe(node: Any) -> tuple[int, int, bool]:
+        return trees[-1].describe(node)
+
+    module.register(name=f"vulcan_{name}", describe=describe)
     capacity = int(0.1 * trace.block_count)
-    tree = SglangTree(trace, capacity, f"vulcan_{name}", clock)
-    found, _ = serve(trace, tree, capacity, SERVER, load=0.5)
-    result = simulate(policy, trace, capacity * trace.block_tokens, SERVER, load=0.5)
-    assert tree.evictions
-    assert result.found.tolist() == found
+    trees.append(cache(trace, capacity, f"vulcan_{name}", clock))
+    found = replayed(trees[0], trace, capacity)
+    assert simulate(policy, trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+
+
+def test_its_tree_in_rust_is_left_for_a_policy_in_python(trace: PromptTrace, tmp_path: Path) -> None:
+    policy = check("def priority(now, node, server):\n    return node.last_access\n", TASK)
+    module = exported(policy, "sglang", tmp_path, "core")
+    module.register(name="vulcan_core")
+    cores = [UnifiedTree(trace, 1000, name, use_clock()).cache.tree_core for name in ("lru", "vulcan_core")]
+    assert [type(core).__name__ for core in cores] == ["RustUnifiedTreeCore", "UnifiedTreeCore"]
+    assert cores[1].eviction_strategy.is_of_vulcan

@@ -2,7 +2,7 @@
 
     chat        conversations: each turn's prompt is the whole conversation so far        turns, prompt, output, think
     api         single requests of programs, after one of a few long templates            templates, template
-    agent       agents that call tools in a loop, each result appended to the context     steps, result
+    agent       agents that call tools in a loop, each result appended to the context     steps, result, ends
     documents   questions about long documents, several about each                        document, questions
     mix         all four, by the share of requests that each has                          chat, api, agent, documents
 
@@ -17,7 +17,8 @@ of 64 tokens. Lengths are log-normal, and the keys are means. Defaults follow pu
     documents   19,019 tokens in, 72 out, over 80 % of the prompts cached: L-Eval as used by Mooncake (FAST 2025)
 
 Not from any publication, but assumed: the numbers and lengths of system prompts and templates and their popularity
-(Zipf, exponent 1), the variances, and how soon questions about a document follow one another.
+(Zipf, exponent 1), the variances, how soon questions about a document follow one another, and that agents tell the
+server when they are done (`ends`, the share of sessions that do), while people do not.
 """
 
 from __future__ import annotations
@@ -39,17 +40,10 @@ MAX_PROMPT = 131_072
 """Most tokens of a prompt with its output: the session ends before a longer one."""
 
 PROMPT_WORKLOADS = {
-    "train": ("chat:requests=6000,seed=1", "agent:requests=6000,seed=1", "mix:requests=6000,seed=1"),
-    "validation": ("chat:requests=6000,seed=2", "agent:requests=6000,seed=2", "mix:requests=6000,seed=2"),
-    "test": (
-        "chat:requests=6000,seed=3",
-        "agent:requests=6000,seed=3",
-        "api:requests=6000,seed=3",
-        "documents:requests=6000,seed=3",
-        "mix:requests=6000,seed=3",
-    ),
+    part: tuple(f"{kind}:requests=6000,seed={seed}" for kind in ("chat", "api", "agent", "documents", "mix"))
+    for seed, part in enumerate(("train", "validation", "test"), 1)
 }
-"""Default workloads, by split; `api` and `documents` alone are in the test only."""
+"""Default workloads, by split."""
 
 _SIGMA = 1.0
 _SYSTEM_PROMPTS = 4
@@ -59,12 +53,14 @@ _REUSE_SIGMA = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """Tokens of the shared prefix and its number, and of each turn the time since the session began, input, output."""
+    """Tokens of the shared prefix and its number, of each turn the time since the session began, input and output, and
+    whether the server is told that it ends."""
 
     kind: str
     prefix: int
     shared: int
     turns: list[tuple[float, int, int]]
+    is_closed: bool = False
 
 
 Rng = np.random.Generator
@@ -159,6 +155,7 @@ def _trace(name: str, drawn: list[tuple[float, int, int, _Session]]) -> PromptTr
         prompts // BLOCK,
         np.array([numbers[number_] for _, number_, _, _ in drawn], np.int64),
         np.array([turn + 1 for _, _, turn, _ in drawn], np.int64),
+        np.array([session.is_closed and turn + 1 == len(session.turns) for _, _, turn, session in drawn], np.int64),
         np.array([kinds[session.kind] for *_, session in drawn], np.int64),
         np.zeros(len(drawn), np.int64),
         tuple(kinds),
@@ -220,7 +217,8 @@ def _agent(rng: Rng, values: Values) -> _Session:
         turns.append((at, given, output))
         at += 0.03 * output + float(rng.lognormal(math.log(2.0), 1.5)) + 1.0
     shared = _prefix_tokens("agent", prefix, _SYSTEM_TOKENS["agent"])
-    return _Session("agent", prefix, shared, _cut(turns, shared))
+    ends = number(values, "ends")
+    return _Session("agent", prefix, shared, _cut(turns, shared), ends == 1 or rng.random() < ends)
 
 
 class _Documents:
@@ -261,7 +259,7 @@ GENERATORS: dict[str, dict[str, Key]] = {
         "think": Key(600.0, 1, 1e6),
     },
     "api": {"templates": Key(50, 1, 10_000), "template": Key(2000.0, 1, 1e5)},
-    "agent": {"steps": Key(31.6, 1, 10_000), "result": Key(600.0, 1, 1e5)},
+    "agent": {"steps": Key(31.6, 1, 10_000), "result": Key(600.0, 1, 1e5), "ends": Key(1.0, 0, 1)},
     "documents": {"document": Key(18_900.0, 1, 1e5), "questions": Key(6.0, 1, 1000)},
     "mix": {f"{kind}_share": Key(0.25, 0, 1) for kind in ("chat", "api", "agent", "documents")},
 }

@@ -25,7 +25,8 @@ class PromptTrace:
     blocks before it, so equal numbers mean equal prefixes; numbers are dense, from 0.
 
     `arrivals` are in seconds from the first one. `sessions` and `turns` (from 1) are 0 and 1 where the log does not
-    say; `kinds` index `kind_names`, of which the first is "", for none recorded.
+    say, and `ends` is 1 for a request that is known to be the last of its session; `kinds` index `kind_names`, of which
+    the first is "", for none recorded.
     """
 
     name: str
@@ -38,6 +39,7 @@ class PromptTrace:
     prompt_blocks: Integers
     sessions: Integers
     turns: Integers
+    ends: Integers
     kinds: Integers
     priorities: Integers
     kind_names: tuple[str, ...] = ("",)
@@ -59,7 +61,7 @@ class PromptTrace:
     @cached_property
     def digest(self) -> str:
         """Identifies the content."""
-        found = hashlib.sha256(f"prompts 1 {self.block_tokens}".encode())
+        found = hashlib.sha256(f"prompts 2 {self.block_tokens}".encode())
         for column in (
             self.arrivals,
             self.prompt_tokens,
@@ -69,11 +71,15 @@ class PromptTrace:
             self.prompt_blocks,
             self.sessions,
             self.turns,
+            self.ends,
             self.kinds,
             self.priorities,
         ):
             found.update(np.ascontiguousarray(column).tobytes())
         return found.hexdigest()[:32]
+
+
+_Row = tuple[float, int, int, list[Key], list[Key] | None, int, int | None, bool, str, int]
 
 
 @dataclass
@@ -86,7 +92,7 @@ class PromptTraceBuilder:
 
     name: str
     block_tokens: int
-    _rows: list[tuple[float, int, int, list[Key], list[Key] | None, int, int, str, int]] = field(default_factory=list)
+    _rows: list[_Row] = field(default_factory=list)
 
     def add(
         self,
@@ -97,16 +103,18 @@ class PromptTraceBuilder:
         output: list[Key] | None = None,
         *,
         session: int = 0,
-        turn: int = 1,
+        turn: int | None = 1,
+        ends: bool = False,
         kind: str = "",
         priority: int = 0,
     ) -> None:
         """Add a request with the keys of the full blocks of its prompt, and of its output where they are known.
 
         `output` begins with the block that the end of the prompt and the beginning of the output share. Blocks of an
-        unknown output are different from all others.
+        unknown output are different from all others. Without a `turn`, it is one more than that of the request whose
+        whole prompt this one's begins with, of two blocks at least; 1 where there is none.
         """
-        self._rows.append((time, prompt_tokens, output_tokens, prompt, output, session, turn, kind, priority))
+        self._rows.append((time, prompt_tokens, output_tokens, prompt, output, session, turn, ends, kind, priority))
 
     def build(self) -> PromptTrace:
         rows = sorted(self._rows, key=lambda row: row[0])
@@ -114,8 +122,10 @@ class PromptTraceBuilder:
         count = 0
         blocks: list[int] = []
         starts, full = [0], []
+        turns: list[int] = []
+        turn_at: dict[int, int] = {}
         kinds: dict[str, int] = {"": 0}
-        for _, prompt_tokens, output_tokens, prompt, output, _, _, kind, _ in rows:
+        for _, prompt_tokens, output_tokens, prompt, output, _, turn, _, kind, _ in rows:
             known = prompt[: prompt_tokens // self.block_tokens]
             full.append(len(known))
             total = (prompt_tokens + output_tokens) // self.block_tokens
@@ -127,6 +137,11 @@ class PromptTraceBuilder:
                     count += 1
                 blocks.append(number)
                 before = number
+            own = blocks[starts[-1] : starts[-1] + len(known)]
+            before = next((turn_at[number] for number in reversed(own) if number in turn_at), 0)
+            turns.append(before + 1 if turn is None else turn)
+            if len(own) > 1:
+                turn_at[own[-1]] = turns[-1]
             unknown = total - (len(blocks) - starts[-1])
             blocks.extend(range(count, count + unknown))
             count += unknown
@@ -147,8 +162,9 @@ class PromptTraceBuilder:
             np.array(blocks, np.int64),
             np.array(full, np.int64),
             column(5),
-            column(6),
-            np.array([kinds[row[7]] for row in rows], np.int64),
-            column(8),
+            np.array(turns, np.int64),
+            column(7),
+            np.array([kinds[row[8]] for row in rows], np.int64),
+            column(9),
             tuple(kinds),
         )

@@ -5,11 +5,13 @@
 `bailian`    Qwen-Bailian traces (Wang et al., USENIX ATC 2025; github.com/alibaba-edu/qwen-bailian-usagetraces-anon):
              `timestamp` in seconds, blocks of 16 tokens, and `chat_id`, `parent_chat_id`, `type`, `turn`.
 `tokens`     a log of one's own: `timestamp` in seconds, `prompt`, a list of token ids, and optionally `output`, another
-             (or `output_length`), `session` (a number or a text), `turn`, `kind` (a text) and `priority`.
+             (or `output_length`), `session` (a number or a text), `turn`, `ends` (true where the session is known to
+             end with the request), `kind` (a text) and `priority`.
 
-The first two do not say what the outputs were. Their blocks take up the cache, but nothing is ever found there, so that
-hits are underestimated by what a conversation's next turn would find of the output before it. The last block of a
-prompt, which is seldom full, is not cached: servers keep full blocks only.
+Mooncake's do not say which requests continue one another: a request's turn is one more than that of the request whose
+whole prompt its own begins with. Neither do the first two say what the outputs were. Their blocks take up the cache,
+but nothing is ever found there, so that hits are underestimated by what a conversation's next turn would find of the
+output before it. The last block of a prompt, which is seldom full, is not cached: servers keep full blocks only.
 """
 
 from __future__ import annotations
@@ -72,7 +74,13 @@ _Add = Callable[[PromptTraceBuilder, Record], None]
 
 def _mooncake() -> _Add:
     def add(builder: PromptTraceBuilder, record: Record) -> None:
-        builder.add(_time(record) / 1e3, _count(record, "input_length"), _count(record, "output_length"), _ids(record))
+        builder.add(
+            _time(record) / 1e3,
+            _count(record, "input_length"),
+            _count(record, "output_length"),
+            _ids(record),
+            turn=None,
+        )
 
     return add
 
@@ -120,6 +128,7 @@ def _tokens() -> _Add:
             keys[full:] if output is not None else None,
             session=session,
             turn=max(1, _whole(record, "turn", turns.get(session, 1))),
+            ends=record.get("ends") is True,
             kind=str(record.get("kind", "")),
             priority=_whole(record, "priority", 0),
         )

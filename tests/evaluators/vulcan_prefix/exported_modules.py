@@ -1,0 +1,27 @@
+"""Exported modules of policies for prefix caches, imported as a server imports them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from vulcan.anvil import Policy
+from vulcan.export import Provenance, find_exporter
+from vulcan.registry import find_task
+
+TASK = find_task("prefix_cache")
+
+
+def exported(policy: Policy, format: str, directory: Path, name: str) -> ModuleType:
+    """The module that `vulcan export --format FORMAT` writes, imported."""
+    files = find_exporter(format, TASK).export(policy, Provenance("prefix_cache", name, "", "", ""))
+    path = directory / f"{format}_{name}.py"
+    path.write_text(next(iter(files.values())))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
