@@ -386,13 +386,14 @@ def describe(windows: Windows, job: SpotJob, prices: Prices) -> list[EvaluatorFi
         )
     ]
     where = "Spot is" if len(regions) == 1 else f"In a region spot is (there are {len(regions)})"
+    what = "spot" if len(regions) == 1 else "spot of one region"
     middle = np.median(shares.mean(axis=1))
     made.append(
         Statement(
             f"{where} available in {shares.mean():.0%} of the time; by run {shares.mean(axis=1).min():.0%} to "
             f"{shares.mean(axis=1).max():.0%}, half of the runs below {middle:.0%}. In "
-            f"{int((shares.max(axis=1) * job.deadline >= job.duration).sum()):,} runs a region has it for at least as "
-            "long as the work takes, start-ups not counted.",
+            f"{int((shares.max(axis=1) * job.deadline >= job.duration).sum()):,} runs {what} is there for "
+            "at least as long as the work takes, start-ups not counted.",
             9.0,
         )
     )
