@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -16,9 +16,10 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
+from vulcan_spot.findings import SpotFindings
 from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
 from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, net_of, prices_of, runs_in
-from vulcan_spot.runs import JobRuns
+from vulcan_spot.runs import JobRuns, Tally
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
@@ -75,7 +76,7 @@ Regions = tuple[tuple[SpotTrace, ...], ...]
 """The traces of each region: one trace, which is cut into windows, or several, which are windows."""
 
 
-class WindowsEvaluator(ABC):
+class WindowsEvaluator(SpotFindings):
     """An instance is an environment with a job: the same job is run in each of the environment's windows.
 
     A long trace is cut along time, and each split has windows from its own part of it; of ready-made windows each split
@@ -92,6 +93,7 @@ class WindowsEvaluator(ABC):
     """Name of this evaluator in the keys of cached results."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._loaded: dict[tuple[str, str | None, int], Regions] = {}
         self._windows: dict[tuple[str, str], Windows] = {}
         self._probes: tuple[tuple[Windows, SpotJob, Prices, SafetyNet], ...] | None = None
@@ -111,10 +113,6 @@ class WindowsEvaluator(ABC):
     @abstractmethod
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         """Return the windows of an environment at these places."""
-
-    @abstractmethod
-    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
-        """Run a policy, or a baseline of that name."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -263,8 +261,16 @@ class SpotEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of(regions[0], places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
-        return simulate(who, windows, job, prices, net)
+    def simulate(
+        self,
+        who: Policy | str,
+        windows: Windows,
+        job: SpotJob,
+        prices: Prices,
+        net: SafetyNet,
+        tally: Tally | None = None,
+    ) -> JobRuns:
+        return simulate(who, windows, job, prices, net, tally)
 
 
 # The evaluator of the task `spot_multi`: availability in several regions and jobs in, dollars out.
@@ -301,8 +307,16 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of_regions(regions, places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
-        return simulate_regions(who, windows, job, prices, net)
+    def simulate(
+        self,
+        who: Policy | str,
+        windows: Windows,
+        job: SpotJob,
+        prices: Prices,
+        net: SafetyNet,
+        tally: Tally | None = None,
+    ) -> JobRuns:
+        return simulate_regions(who, windows, job, prices, net, tally)
 
     def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""

@@ -50,10 +50,34 @@ class Decider:
     migrates: bool = False
     addresses: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     statistics: Floats | None = None
+    plan: NDArray[np.uint8] | None = None
 
 
-def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
-    """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`."""
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How runs spend their time, by the names of the constants of `vulcan_spot.kernels.engine`.
+
+    `seconds` has shape (windows, USES); `phases` (PHASES, TICKS) and `zones` (regions, TICKS) are sums over windows.
+    """
+
+    seconds: Counts
+    phases: Counts
+    zones: Counts
+
+    @classmethod
+    def of(cls, windows: Windows) -> Tally:
+        """Return an empty one, for runs over these windows."""
+        from vulcan_spot.kernels import engine as k
+
+        regions = len(np.atleast_2d(windows.available))
+        shapes = (len(windows.begins), k.USES), (k.PHASES, k.TICKS), (regions, k.TICKS)
+        return cls(*(np.zeros(shape, np.int64) for shape in shapes))
+
+
+def run(
+    who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet, tally: Tally | None = None
+) -> JobRuns:
+    """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`, and fill in the tally if given."""
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
 
@@ -62,6 +86,8 @@ def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: Safet
     statistics = np.zeros(0) if who.statistics is None else who.statistics
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
+    nothing = np.zeros((0, 0), np.int64)
+    counted = (nothing, nothing, nothing) if tally is None else (tally.seconds, tally.phases, tally.zones)
     decisions = kernel.run(
         who.number,
         who.migrates,
@@ -82,6 +108,8 @@ def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: Safet
         windows.gap,
         ratio,
         results,
+        np.zeros((0, 0), np.uint8) if who.plan is None else who.plan,
+        *counted,
     )
     spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
     finished = results[:, kernel.FINISHED]
@@ -98,13 +126,47 @@ def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: Safet
     )
 
 
-def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
-    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off."""
+MAX_ORIGINS = 1 << 29
+"""Largest table to trace a plan with, in bytes; few of its pages are ever touched."""
+
+
+def room_for_plans(windows: Windows, job: SpotJob) -> NDArray[np.uint8] | None:
+    """Return an empty array of plans for `cheapest`; None where to trace them would take too much memory."""
+    ticks = -(-job.deadline // windows.gap) + 2 * -(-job.overhead // windows.gap) + 4
+    regions, states, units = _states(windows, job)
+    if regions * states > np.iinfo(np.uint8).max or ticks * regions * states * units > MAX_ORIGINS:
+        return None
+    return np.zeros((len(windows.begins), ticks), np.uint8)
+
+
+def _states(windows: Windows, job: SpotJob) -> tuple[int, int, int]:
+    """Return the numbers of regions, of states of a VM and of units of progress."""
+    unit = math.gcd(windows.gap, job.overhead)
+    levels = max(1, -(-job.overhead // windows.gap))
+    return len(np.atleast_2d(windows.available)), 1 + 2 * levels, job.duration // unit + 2
+
+
+def cheapest(
+    known: Sequence[JobRuns],
+    windows: Windows,
+    job: SpotJob,
+    prices: Prices,
+    net: SafetyNet,
+    plans: NDArray[np.uint8] | None = None,
+) -> JobRuns:
+    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off.
+
+    `plans`, of shape (windows, ticks), is filled in with what runs in each tick, for a `Decider` with the number
+    `PLANNED`.
+    """
     from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
     available = np.atleast_2d(windows.available)
     unit, hours = math.gcd(windows.gap, job.overhead), windows.gap / SECONDS
-    shape = (2, len(available), 1 + 2 * max(1, -(-job.overhead // windows.gap)), job.duration // unit + 2)
+    states = _states(windows, job)
+    shape = (2, *states)
+    origins = np.zeros((0 if plans is None else plans.shape[1], *states), np.uint8)
+    nothing = np.zeros(0, np.uint8)
     costs = np.empty(shape)
     counts = np.zeros((*shape, COUNTS), np.int32)
     best = np.zeros((len(windows.begins), 1 + COUNTS), np.int64)
@@ -127,6 +189,8 @@ def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: P
             costs,
             counts,
             best[i],
+            origins,
+            nothing if plans is None else plans[i],
         )
     finished, spot, on_demand, starts, preempted, moves = best.T
     return JobRuns(

@@ -7,10 +7,11 @@ import itertools
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
@@ -19,6 +20,7 @@ from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
+from vulcan_tiering.findings import Inputs, TieringFindings
 from vulcan_tiering.machine import TIERS, Machine
 from vulcan_tiering.page_sample import make_rungs, sample_of
 from vulcan_tiering.simulate import AccessSamples, TieringResult, sample_accesses, simulate
@@ -31,18 +33,7 @@ PROBE_PAGES = 256
 """About as many pages of each training instance tell policies apart by what they move."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """Inputs of an instance: capacity and limit in pages, each of which represents `weight` pages."""
-
-    counts: PageCounts
-    samples: AccessSamples
-    capacity: int
-    limit: int
-    weight: int
-
-
-class TieringEvaluator:
+class TieringEvaluator(TieringFindings):
     """An instance is a workload and a machine; a run always starts with no page mapped.
 
     A trace of one's own is cut along time: the search is measured on its first intervals, the winner chosen on the
@@ -50,6 +41,7 @@ class TieringEvaluator:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._counts: dict[tuple[str, int], PageCounts] = {}
         self._sampled: dict[str, tuple[PageCounts, AccessSamples]] = {}
         self._probes: tuple[Instance, ...] | None = None
@@ -160,20 +152,20 @@ class TieringEvaluator:
     def _measured(self, name: str, instance: Instance) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)
         e = self._evidence(p)
-        metrics = metrics_of(
-            run_baseline(
-                name,
-                e.counts,
-                e.samples,
-                e.capacity,
-                migration_limit=e.limit,
-                machine=_machine(p),
-                measure_from=p["measure_from"],
-                measure_to=p["measure_to"],
-                weight=e.weight,
-            )
-        )
+        metrics = metrics_of(run_baseline(name, e.counts, e.samples, e.capacity, **_how(p, e)))
         return metrics if name in UNSAMPLED else self._with_sampling(metrics, p)
+
+    def inputs(self, instance: Instance) -> tuple[Inputs, Machine]:
+        return self._evidence(instance.parameters), _machine(instance.parameters)
+
+    def place(self, who: Policy | str, instance: Instance, history: NDArray[np.uint8]) -> Metrics:
+        e = self._evidence(instance.parameters)
+        given = (e.counts, e.samples, e.capacity)
+        how = _how(instance.parameters, e)
+        if isinstance(who, str):
+            metrics = metrics_of(run_baseline(who, *given, **how, history=history))
+            return metrics if who in UNSAMPLED else self._with_sampling(metrics, instance.parameters)
+        return self._with_sampling(metrics_of(simulate(who, *given, **how, history=history)), instance.parameters)
 
     def _with_sampling(self, metrics: Metrics, parameters: Mapping[str, Json]) -> dict[str, float]:
         """Add the time that taking samples costs, which is shared by the threads and does not depend on placement."""
@@ -190,19 +182,9 @@ class TieringEvaluator:
     def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> TieringResult:
         p = cast(dict[str, Any], parameters)
         e = self._evidence(p)
-        return simulate(
-            policy,
-            e.counts,
-            e.samples,
-            e.capacity,
-            migration_limit=e.limit,
-            machine=_machine(p),
-            measure_from=p["measure_from"],
-            measure_to=p["measure_to"],
-            weight=e.weight,
-        )
+        return simulate(policy, e.counts, e.samples, e.capacity, **_how(p, e))
 
-    def _evidence(self, parameters: Mapping[str, Json]) -> _Evidence:
+    def _evidence(self, parameters: Mapping[str, Json]) -> Inputs:
         p = cast(dict[str, Any], parameters)
         one_in = p["one_in"]
         key = json.dumps([p["trace"], p["page_size"], p["sample_period"], p["sample_seed"], one_in])
@@ -214,7 +196,7 @@ class TieringEvaluator:
                 counts = self._load(p["trace"], p["page_size"])
                 self._sampled[key] = counts, sample_accesses(counts, p["sample_period"], p["sample_seed"])
         capacity, limit = (max(1, p[name] // one_in) for name in ("capacity", "limit"))
-        return _Evidence(*self._sampled[key], capacity, limit, one_in)
+        return Inputs(*self._sampled[key], capacity, limit, one_in)
 
     def _load(self, spec: str, page_size: int) -> PageCounts:
         key = (spec, page_size)
@@ -254,6 +236,17 @@ def metrics_of(result: TieringResult) -> dict[str, float]:
 
 def _machine(p: Mapping[str, Any]) -> Machine:
     return Machine(TIERS[p["fast_tier"]], TIERS[p["slow_tier"]], p["threads"], p["migration_stall"])
+
+
+def _how(p: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """Return the arguments that simulations of policies and of baselines have in common."""
+    return {
+        "migration_limit": inputs.limit,
+        "machine": _machine(p),
+        "measure_from": p["measure_from"],
+        "measure_to": p["measure_to"],
+        "weight": inputs.weight,
+    }
 
 
 def _check(settings: Mapping[str, Json]) -> None:

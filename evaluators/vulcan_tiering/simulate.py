@@ -84,18 +84,20 @@ def simulate(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
+    history: NDArray[np.uint8] | None = None,
 ) -> TieringResult:
     """Run a policy of the task `memory_tiering`, starting with no page mapped.
 
     `capacity` is how many pages the fast tier holds, `migration_limit` how many may be copied after each interval. The
     intervals from `measure_from` to `measure_to` (without it) are measured, all before are run. Each page stands for
-    `weight` ones: then the capacity and the limit are that many times as large too.
+    `weight` ones: then the capacity and the limit are that many times as large too. `history`, zeros of shape
+    (intervals, pages), takes where each page is in each interval (`kernels.state`).
     """
     from vulcan_tiering.kernels.ranking import rank_all
 
     native = policy.native(LAYOUT)
     handlers = (native.events.get(name, 0) for name in ("on_tick", "on_page", "on_move"))
-    room = Room.of(counts, capacity)
+    room = Room.of(counts, capacity, history)
     records = _aligned(counts.pages * RECORD)
     last = counts.intervals if measure_to is None else measure_to
     moves = rank_all(
@@ -132,9 +134,10 @@ class Room:
     rest: NDArray[np.int64]
     carried: NDArray[np.float64]
     totals: NDArray[np.float64]
+    history: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, counts: PageCounts, capacity: int) -> Room:
+    def of(cls, counts: PageCounts, capacity: int, history: NDArray[np.uint8] | None = None) -> Room:
         """Raises UserError for a fast tier that has no page."""
         from vulcan_tiering.kernels.selection import DIGITS
         from vulcan_tiering.kernels.state import CARRIED, TOTALS
@@ -154,6 +157,7 @@ class Room:
             rest,
             np.zeros(CARRIED),
             np.zeros(TOTALS),
+            np.zeros((0, 0), np.uint8) if history is None else history,
         )
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -167,6 +171,7 @@ class Room:
             self.rest,
             self.carried,
             self.totals,
+            self.history,
         )
 
     def result(self, moves: int) -> TieringResult:

@@ -10,7 +10,7 @@ import typer
 
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, say
+from vulcan.cli.output import print_json, print_table, read_policy, say, tell, write_text
 
 if TYPE_CHECKING:
     from vulcan.evaluator import EvaluatorFinding
@@ -26,6 +26,9 @@ PolicyFile = Annotated[
         autocompletion=completion.choices_of_task,
     ),
 ]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write a self-contained HTML page with pictures to this file.")
+]
 Limit = Annotated[float, typer.Option(help="Timeout in seconds for all instances together.")]
 
 
@@ -33,6 +36,7 @@ def explain(
     context: typer.Context,
     policy: PolicyFile,
     task: TaskName,
+    output: Output = None,
     limit: Limit = 600.0,
     allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
@@ -45,6 +49,7 @@ def explain(
     \b
     Examples:
       vulcan explain best.py --task cache_eviction --trace my.csv --cache-size 10%
+      vulcan explain best.py --task cache_eviction --trace my.csv -o why.html
       vulcan explain best.py --task cache_eviction --trace my.csv --json
     """
     from vulcan.registry import find_task
@@ -52,7 +57,7 @@ def explain(
 
     settings = task_settings(find_task(task), context)
     found = explanation.explain(read_policy(policy), task, settings, limit=limit, allow_unsandboxed=allow_unsandboxed)
-    _print(found, as_json=as_json)
+    _show(found, output, as_json=as_json)
 
 
 def compare(
@@ -65,6 +70,7 @@ def compare(
         ),
     ],
     task: TaskName,
+    output: Output = None,
     limit: Limit = 600.0,
     allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
@@ -87,10 +93,15 @@ def compare(
         limit=limit,
         allow_unsandboxed=allow_unsandboxed,
     )
-    _print(found, as_json=as_json)
+    _show(found, output, as_json=as_json)
 
 
-def _print(found: Explanation, *, as_json: bool) -> None:
+def _show(found: Explanation, output: Path | None, *, as_json: bool) -> None:
+    if output is not None:
+        write_text(output, found.html())
+        tell(f"wrote {output}")
+        if not as_json:
+            return
     if as_json:
         print_json(found.document())
         return
@@ -109,17 +120,14 @@ def print_findings(findings: Iterable[EvaluatorFinding]) -> None:
     import textwrap
 
     from vulcan.evaluator import SmallTable, Statement
+    from vulcan.searches.feedback import cell_text
 
     for one in findings:
         if isinstance(one, Statement):
             say(textwrap.fill(one.text, 100))
         elif isinstance(one, SmallTable):
             say(f"\n{one.title}")
-            print_table(one.columns, [tuple(map(_shown, row)) for row in one.rows])
+            print_table(one.columns, [tuple(map(cell_text, row)) for row in one.rows])
         else:
             say(f"\n{one.title}")
-            print_table((one.x, one.y), [(_shown(x), _shown(y)) for x, y in one.points])
-
-
-def _shown(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+            print_table((one.x, one.y), [(cell_text(x), cell_text(y)) for x, y in one.points])

@@ -17,6 +17,7 @@ from vulcan.evaluator import (
     why_indifferent,
 )
 from vulcan.registry import find_task, task_reference
+from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import describe_workload, find_instances
@@ -40,6 +41,18 @@ class Explanation:
         """Return the findings about the policy on an instance, the most telling first."""
         found = [one.content for one in self.findings if one.instance == instance]
         return sorted(found, key=lambda content: -content.weight)
+
+    def html(self) -> str:
+        """Return a self-contained page: statements, bar charts of tables and line charts of series."""
+        title = f"{self.task}: {'where two policies differ' if self.is_comparison else 'what a policy does'}"
+        return page(title, self._sections())
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return f'<style>{STYLE}</style><div class="findings">{self._sections()}</div>'
+
+    def _sections(self) -> str:
+        return by_instance(self.workload, self.findings, "The differences" if self.is_comparison else "The policy")
 
     def document(self) -> ExplainDocument:
         """Return the explanation as JSON."""

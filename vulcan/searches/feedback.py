@@ -183,9 +183,9 @@ def _markdown_of(content: EvaluatorFinding, prefix: str) -> str:
         case Statement(text):
             return f"- {prefix}{text}"
         case SmallTable(title, columns, rows):
-            return f"\n{prefix}{title}:\n\n{markdown(columns, [tuple(map(_shown, row)) for row in rows])}\n"
+            return f"\n{prefix}{title}:\n\n{markdown(columns, [tuple(map(cell_text, row)) for row in rows])}\n"
         case Series(title, x, y, points):
-            return f"- {prefix}{title} ({x}: {y}): " + ", ".join(f"{_shown(a)}: {_shown(b)}" for a, b in points)
+            return f"- {prefix}{title} ({x}: {y}): " + ", ".join(f"{cell_text(a)}: {cell_text(b)}" for a, b in points)
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -194,5 +194,6 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
 
 
-def _shown(value: str | float) -> str:
+def cell_text(value: str | float) -> str:
+    """Return a cell of a table: whole numbers with separators, others with four digits."""
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -55,6 +55,7 @@ def findings_of(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
             )
         )
         found_here.append(Statement(_kept_too_long(found), 7.0))
+        found_here.append(_holders(found))
     if facts[k.REFUSALS]:
         found_here.append(
             Statement(
@@ -102,6 +103,19 @@ def _kept_too_long(found: Attribution) -> str:
         f"({_part(found.facts[k.NEVER_HIT], found.facts[k.EVICTIONS])} of the evictions): refusing these would have "
         "freed that space."
     )
+
+
+def _holders(found: Attribution) -> SmallTable:
+    from vulcan_cache.kernels import attribution as k
+
+    held, idle, unhit = (float(found.spaces[n]) for n in (k.HELD, k.HELD_IDLE, k.HELD_UNHIT))
+    parts = (
+        ("until the next hit, or the end", held - idle),
+        ("after the last hit, until evicted", idle - unhit),
+        ("never hit, until evicted", unhit),
+    )
+    rows = tuple((name, round(100 * part / held, 1)) for name, part in parts)
+    return SmallTable("Who holds the cache, in bytes times requests", ("objects", "of the cache %"), rows, 0.0)
 
 
 def _table(found: Attribution, setting: Setting, dimension: int) -> SmallTable | None:

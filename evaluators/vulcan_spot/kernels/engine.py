@@ -25,7 +25,17 @@ import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import helper, kernel, types
-from vulcan_spot.kernels.rules import NONE, ON_DEMAND, SPOT, U, ceiling, decided, guaranteed, with_decision
+from vulcan_spot.kernels.rules import (
+    NONE,
+    ON_DEMAND,
+    SPOT,
+    U,
+    ceiling,
+    decided,
+    guaranteed,
+    must_hurry,
+    with_decision,
+)
 from vulcan_spot.layout import (
     AGE,
     AVAILABLE,
@@ -41,6 +51,7 @@ from vulcan_spot.layout import (
     ON_DEMAND_ONLY,
     OVERHEAD,
     OVERHEAD_LEFT,
+    PLANNED,
     POLICY,
     PREEMPTIONS,
     PRICE_RATIO,
@@ -103,8 +114,28 @@ SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESU
 """Counters of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
 that the safety net changed, and moves between regions."""
 
-MOVE = 3  # only in the hash of decisions, where a region's number is added to it
+MOVE = 3  # in the hash of decisions and in plans, where a region's number is added to it
 NEVER = -1.0
+
+FIRST, PREEMPTION, CHANGE, STOP, MOVED, REASONS = range(6)
+"""Reasons of a start: the run's first VM; the VM before was preempted; the VM is exchanged for one of the other kind;
+the policy had stopped the VM before; it had left it to move."""
+
+WORK_SPOT, WORK_FORCED, WORK_WITH_SPOT, WORK_EARLY = range(4)
+"""Seconds of work: on spot; on demand where the deadline forces it, else where spot was available, and was not."""
+
+START = 4
+"""Seconds of start-up by reason, on spot and then on demand."""
+
+REST_SPOT, REST_ON_DEMAND, WAITED_WITH_SPOT, WAITED, MOVING, USES = range(START + 2 * REASONS, START + 2 * REASONS + 6)
+"""Seconds paid for after the job is done, by kind of VM; seconds without a VM: spot was available, or was not, or the
+job moved."""
+
+PHASES = 8
+"""Parts of the time until the deadline; what is later belongs to the last."""
+
+IDLE, ON_SPOT, ON_REQUEST, SEEN_AVAILABLE, TICKS = range(5)
+"""Ticks by what ran, as `NONE`, `SPOT` and `ON_DEMAND` number it, and those in which spot was available."""
 
 _F = types.Array(types.float64, 1, "C")
 _FRESH = types.Array(types.float64, 1, "C", readonly=True)
@@ -130,6 +161,10 @@ _SIGNATURE = types.uint64(
     types.int64,  # gap, s
     types.float64,  # price of spot as a share of that of on-demand
     types.Array(types.int64, 2, "C"),  # results, (windows, RESULTS)
+    types.Array(types.uint8, 2, "C", readonly=True),  # what `PLANNED` does, (windows, ticks): MOVE + region to move
+    types.Array(types.int64, 2, "C"),  # seconds by use, (windows, USES), or (0, USES) for none of these three
+    types.Array(types.int64, 2, "C"),  # ticks by phase, (PHASES, TICKS)
+    types.Array(types.int64, 2, "C"),  # ticks by region, (regions, TICKS)
 )
 
 
@@ -172,7 +207,12 @@ def run(
     gap,
     price_ratio,
     results,
+    plan,
+    seconds,
+    phases,
+    zones,
 ):
+    counting = seconds.shape[0] > 0
     decide, prefer, enter, update, on_tick = policy
     regions = available.shape[0]
     decisions = U(0)
@@ -198,6 +238,7 @@ def run(
         last = NONE
         before = -1
         counted_spot = counted_on_demand = starts = overruled = 0
+        use = reason = ended = 0
         tick = begins[window]
         end = ends[window]
         while True:
@@ -209,6 +250,10 @@ def run(
                 lost = min(gap, overhead_left)
                 overhead_left -= lost
                 work_left = duration - progress
+                if counting:
+                    seconds[window, START + (last - SPOT) * REASONS + reason] += lost
+                    seconds[window, use] += min(gap - lost, work_left)
+                    seconds[window, REST_SPOT + last - SPOT] += max(0, gap - lost - work_left)
                 if gap - lost >= work_left:
                     results[window, FINISHED] = now - gap + lost + work_left
                     break
@@ -251,6 +296,10 @@ def run(
                 if on_tick != 0:
                     call_event(on_tick, globals_, records, U(at), statistics, row, float(region))
                 asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
+            elif who == PLANNED:
+                asked = np.int64(plan[window, tick - begins[window]])
+                if asked >= MOVE:
+                    asked = NONE
             elif who == ON_DEMAND_ONLY:
                 asked = ON_DEMAND
             elif who == SPOT_ONLY:
@@ -264,8 +313,13 @@ def run(
             request = guaranteed(asked, work_left, time_left, overhead, gap, last if published else held, overhead_left)
             overruled += request != asked
             moving = request == NONE and (who == POLICY or moves_on) and regions > 1
+            if who == PLANNED:
+                moving = plan[window, tick - begins[window]] >= MOVE
+            zone = region
             if moving:
                 to = (region + 1) % regions
+                if who == PLANNED:
+                    to = np.int64(plan[window, tick - begins[window]]) - MOVE
                 if who == POLICY:
                     to = _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap)
                 region = to
@@ -277,6 +331,26 @@ def run(
                 decisions = with_decision(decisions, MOVE + region)
             if request == SPOT and here == 0:
                 request = NONE
+            if counting:
+                if last == SPOT and held == NONE:
+                    ended = PREEMPTION
+                if held != NONE and request == NONE:
+                    ended = MOVED if moving else STOP
+                if request not in (held, NONE):
+                    reason = FIRST if starts == 0 else ended if held == NONE else CHANGE
+                if request == NONE:
+                    seconds[window, MOVING if moving else WAITED_WITH_SPOT if here else WAITED] += gap
+                elif request == SPOT:
+                    use = WORK_SPOT
+                elif must_hurry(work_left, time_left, overhead, gap):
+                    use = WORK_FORCED
+                else:
+                    use = WORK_WITH_SPOT if here else WORK_EARLY
+                phase = min(PHASES - 1, now * PHASES // deadline)
+                phases[phase, request] += 1
+                phases[phase, SEEN_AVAILABLE] += here
+                zones[zone, request] += 1
+                zones[zone, SEEN_AVAILABLE] += here
             if request not in (held, NONE):
                 overhead_left = overhead
                 starts += 1

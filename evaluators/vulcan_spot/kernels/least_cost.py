@@ -19,6 +19,9 @@ from vulcan_spot.kernels.rules import NONE, ON_DEMAND, SPOT, ceiling, must_hurry
 
 SPOT_TICKS, ON_DEMAND_TICKS, STARTS, PREEMPTED, MOVES, COUNTS = range(6)
 
+MOVE = 3
+"""In a plan, with the number of the region to move to added to it."""
+
 ALIKE = 1e-11  # dollars; sums of the same prices in another order differ by less
 _SIGNATURE = types.void(
     types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
@@ -37,6 +40,10 @@ _SIGNATURE = types.void(
     types.Array(types.float64, 4, "C"),  # room for costs: (2, regions, states, units of the duration)
     types.Array(types.int32, 5, "C"),  # room for counts: (2, regions, states, units of the duration, COUNTS)
     types.Array(types.int64, 1, "C"),  # the best: finished, s, and its counts
+    types.Array(types.uint8, 4, "C"),  # room for origins: (ticks, regions, states, units of the duration), or no ticks
+    types.Array(
+        types.uint8, 1, "C"
+    ),  # the best plan, (ticks,): what runs in each tick, or MOVE + the region to move to
 )
 
 
@@ -58,6 +65,8 @@ def least_cost(
     costs,
     counts,
     best,
+    origins,
+    plan,
 ):
     # states: 0 is nothing; 1 .. levels is spot whose overhead has run for that many ticks; then on-demand likewise
     regions = available.shape[0]
@@ -72,6 +81,8 @@ def least_cost(
     first = last_unit = 0  # units of progress that any state has
     now = 0
     tick = begin
+    tracing = origins.shape[0] > 0
+    end_tick = end_region = end_state = end_at = end_taken = 0
     while first <= last_unit:
         other = 1 - side
         next_first, next_last = np.int64(1) << 60, np.int64(-1)
@@ -134,6 +145,8 @@ def least_cost(
                                 best[1 + ON_DEMAND_TICKS] += taken == ON_DEMAND
                                 best[1 + STARTS] += taken != held
                                 best[1 + PREEMPTED] += held != last
+                                end_tick, end_taken = tick, taken
+                                end_region, end_state, end_at = region, state, at
                             continue
                         if total + ceiling(work_left - done, gap) * lowest > enough:
                             continue
@@ -142,6 +155,8 @@ def least_cost(
                         next_last = max(next_last, to)
                         if total < costs[other, to_region, reached, to]:
                             costs[other, to_region, reached, to] = total
+                            if tracing:
+                                origins[tick + 1 - begin, to_region, reached, to] = region * states + state
                             for i in range(COUNTS):
                                 counts[other, to_region, reached, to, i] = counts[side, region, state, at, i]
                             counts[other, to_region, reached, to, SPOT_TICKS] += taken == SPOT
@@ -153,3 +168,19 @@ def least_cost(
         first, last_unit = next_first, next_last
         now += gap
         tick += 1
+    if not tracing:
+        return
+    plan[end_tick - begin] = end_taken
+    region, state, at = end_region, end_state, end_at
+    for step in range(end_tick - begin, 0, -1):
+        origin = np.int64(origins[step, region, state, at])
+        was_region, was_state = origin // states, origin % states
+        taken = NONE if state == 0 else SPOT if state <= levels else ON_DEMAND
+        plan[step - 1] = taken if was_region == region else MOVE + region
+        if taken != NONE:
+            was = NONE if was_state == 0 else SPOT if was_state <= levels else ON_DEMAND
+            here = begin + step - 1 < end and available[region, begin + step - 1] != 0
+            held = NONE if was == SPOT and not here else was
+            passed = (was_state - 1) % levels + 1 if taken == held else 0
+            at -= (gap - min(gap, max(0, overhead - passed * gap))) // unit
+        region, state = was_region, was_state

@@ -24,6 +24,7 @@ def run_baseline(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
+    history: NDArray[np.uint8] | None = None,
 ) -> TieringResult:
     """As `vulcan_tiering.simulate`, for one of `BASELINES`. Raises KeyError for a name that is not one."""
     last = counts.intervals if measure_to is None else measure_to
@@ -31,7 +32,7 @@ def run_baseline(
         return bound(counts, machine, capacity, measure_from, last, weight)
     from vulcan_tiering.kernels.baselines import BASELINE_NUMBERS, MEMORY, OWN, place_all
 
-    room = Room.of(counts, capacity)
+    room = Room.of(counts, capacity, history)
     chosen = np.zeros(counts.pages, np.uint8)
     if name == "static-oracle":
         chosen[most_accessed(counts, capacity, measure_from, last)] = 1

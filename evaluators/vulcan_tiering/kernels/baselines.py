@@ -50,6 +50,7 @@ OWN, MEMORY = 4, 64
         PLACES,  # room: keys, twice the pages, histogram, twice the pages
         FLOATS,
         FLOATS,  # carried, totals
+        types.Array(types.uint8, 2, "C"),  # room for a history, or none: see `serve`
     )
 )
 def place_all(
@@ -76,6 +77,7 @@ def place_all(
     rest,
     carried,
     totals,
+    history,
 ):
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     moves = U(0)
@@ -86,7 +88,7 @@ def place_all(
             for page in range(before, n):
                 carried[FAST_PAGES] += np.int64(chosen[page]) - np.int64(fast[page])
                 fast[page] = chosen[page]
-        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first)
+        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first, history)
         if interval + 1 == last:
             break
         if way == TPP:

@@ -71,6 +71,7 @@ def _bounded(score):
         PLACES,  # room: keys, twice the pages, histogram, twice the pages
         FLOATS,
         FLOATS,  # carried, totals
+        types.Array(types.uint8, 2, "C"),  # room for a history, or none: see `serve`
     )
 )
 def rank_all(
@@ -98,6 +99,7 @@ def rank_all(
     rest,
     carried,
     totals,
+    history,
 ):
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     score, enter, update, of_interval, on_tick, on_page, on_move = policy
@@ -107,7 +109,7 @@ def rank_all(
     globals_[at.FAST_CAPACITY] = capacity * weight
     for interval in range(last):
         n = map_pages(fast, arrivals, interval, capacity, carried)
-        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first)
+        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first, history)
         if interval + 1 == last:
             break
         now = float(interval)

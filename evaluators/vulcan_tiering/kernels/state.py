@@ -23,6 +23,9 @@ U = np.uint64
 # What is measured, in `totals`
 TIME, ACCESSES, HITS, PROMOTIONS, DEMOTIONS, SLOW_BYTES, TOTALS = range(7)
 
+# What a history has of a page in an interval, 0 before it is mapped
+MAPPED_SLOW, MAPPED_FAST = np.uint8(1), np.uint8(2)
+
 # What is carried from one interval to the next, in `carried`: mapped pages, how many of them are fast, pages just
 # promoted and demoted, and of the latest interval bandwidths, latencies and the share of hits
 MAPPED, FAST_PAGES, PROMOTED, DEMOTED, FAST_BYTES_PER_NS, SLOW_BYTES_PER_NS, FAST_NS, SLOW_NS, HIT_SHARE, CARRIED = (
@@ -49,8 +52,14 @@ def map_pages(fast, arrivals, interval, capacity, carried):
 
 
 @function
-def serve(m, loads, stores, interval, n, fast, carried, totals, counts):
-    """The accesses of an interval with pages where they are; the migrations before it take their share of bandwidth."""
+def serve(m, loads, stores, interval, n, fast, carried, totals, counts, history):
+    """The accesses of an interval with pages where they are; the migrations before it take their share of bandwidth.
+
+    `history`, of shape (intervals, pages) or empty, takes `MAPPED_SLOW` and `MAPPED_FAST` for the pages mapped.
+    """
+    if history.shape[0] > 0:
+        for page in range(n):
+            history[interval, page] = MAPPED_SLOW + fast[page]
     fast_loads = 0
     fast_stores = 0
     all_loads = 0

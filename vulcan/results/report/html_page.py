@@ -16,6 +16,8 @@ import jinja2
 from markupsafe import Markup
 
 from vulcan.evaluator import SplitName, kind_name
+from vulcan.results.candidate import findings_about
+from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference, progress
 from vulcan.searches.evidence import SPLITS
 
@@ -308,6 +310,7 @@ _SECTIONS = {
     "progress": "Progress",
     "instances": "Instances",
     "winner": "Program",
+    "why": "Findings",
     "lineage": "Lineage",
     "tradeoff": "Complexity",
     "failures": "Failures",
@@ -342,7 +345,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
     return environment.get_template("report.html.j2").render(
         doc=document,
         title=f"{document['task']}: a search for a policy",
-        sections=_SECTIONS.items(),
+        sections=[(id, name) for id, name in _SECTIONS.items() if id != "why" or report.record.workload],
         splits=splits,
         standings=standings(report, document, splits),
         winner_rows=_winner_rows(report, splits),
@@ -350,7 +353,8 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
         verdict_meanings=MEANINGS,
         columns=_COLUMNS,
         chart=lambda name, caption: _chart(name, caption, drawn),
-        style=Markup(page_text("report.css")),
+        findings=_findings(report),
+        style=Markup(page_text("report.css") + STYLE),
         script=Markup(page_text("figures.js") + page_text("report.js")),
         plotly=Markup(plotly_script()),
         data=_embedded(report, document, drawn),
@@ -425,6 +429,13 @@ def _winner_rows(report: Report, splits: Sequence[SplitName]) -> dict[SplitName,
     if report.winner is None:
         return dict.fromkeys(splits)
     return {split: report.rows.of_candidate(report.winner.candidate, split) for split in splits}
+
+
+def _findings(report: Report) -> Markup:
+    """Return the findings about the workload and the winner that the run recorded, drawn."""
+    record = report.record
+    about = findings_about(record, report.winner.candidate) if report.winner else ()
+    return Markup(by_instance(record.workload.located if record.workload else (), about, "The winner"))
 
 
 def _chart(name: str, caption: str, drawn: Mapping[str, Any]) -> Markup:

@@ -178,6 +178,9 @@ def test_an_evaluator_says_it_in_words_and_tables() -> None:
     assert f"The best baseline, {best}, has " in texts[1]
     for table in (one for one in found if isinstance(one, SmallTable)):
         columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+        if table.title.startswith("Who holds"):
+            assert sum(columns["of the cache %"]) == pytest.approx(100, abs=0.2)
+            continue
         assert sum(columns["misses"]) == misses[0]
         assert sum(columns["requests %"]) == pytest.approx(100, abs=0.5)
     between = evaluator.compare(*policies, instance)

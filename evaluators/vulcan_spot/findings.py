@@ -1,0 +1,454 @@
+"""Findings of the spot evaluators: the dollars of a policy by cause, against a plan that knows availability."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Series, SmallTable, Statement
+from vulcan.task import Metrics
+from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
+from vulcan_spot.plan import job_of, net_of, prices_of
+from vulcan_spot.runs import JobRuns, Tally, room_for_plans
+from vulcan_spot.simulate import BOUND
+from vulcan_spot.windows import Windows
+
+Dollars = NDArray[np.float64]
+
+CAUSES = (
+    "the work itself, at the price of spot",
+    "on demand, forced by the deadline",
+    "on demand, though spot was available",
+    "on demand, spot out, before the deadline forced it",
+    "start-up of the first VM",
+    "restart after a preemption",
+    "restart by change of VM",
+    "restart after the policy stopped the VM",
+    "restart after a move",
+    "paid after the job was done",
+    "missed deadline",
+)
+"""Where dollars go. Work on demand counts with the difference of the prices, all else with what is paid."""
+
+AVAILABLE = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+"""Limits of the classes of runs by the share of the time until the deadline in which spot is available."""
+
+_LONG = (1.0, 4.0, 12.0)
+_MAX_ZONES = 15
+_CENT = 0.01
+"""Runs whose costs differ by less cost the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Dollars of runs: by cause, of shape (windows, causes), and paid for VMs by phase and by region, sums over runs.
+
+    The causes of a run add up to its cost; phases and regions to all costs but those of missed deadlines. `by_cause`
+    and `hours` (by use, `kernels.engine`) are means over runs.
+    """
+
+    runs: JobRuns
+    tally: Tally
+    causes: Dollars
+    phases: Dollars
+    zones: Dollars
+    by_cause: Dollars
+    hours: Dollars
+
+    @property
+    def cost(self) -> float:
+        return float(self.runs.cost.mean())
+
+
+def spending_of(runs: JobRuns, tally: Tally, gap: int, job: SpotJob, prices: Prices) -> Spending:
+    """Divide the dollars of runs by cause, phase and region."""
+    from vulcan_spot.kernels import engine as k
+
+    used = tally.seconds / SECONDS
+    causes = np.zeros((len(used), len(CAUSES)))
+    causes[:, 0] = job.duration / SECONDS * prices.spot
+    for cause, use in enumerate((k.WORK_FORCED, k.WORK_WITH_SPOT, k.WORK_EARLY), start=1):
+        causes[:, cause] = used[:, use] * (prices.on_demand - prices.spot)
+    for reason in range(k.REASONS):
+        causes[:, 4 + reason] = (
+            used[:, k.START + reason] * prices.spot + used[:, k.START + k.REASONS + reason] * prices.on_demand
+        )
+    causes[:, 9] = used[:, k.REST_SPOT] * prices.spot + used[:, k.REST_ON_DEMAND] * prices.on_demand
+    causes[:, 10] = prices.missed * (runs.finished > job.deadline)
+    per_tick = np.array([0.0, prices.spot, prices.on_demand, 0.0]) * gap / SECONDS
+    means = causes.mean(axis=0), used.mean(axis=0)
+    return Spending(runs, tally, causes, tally.phases @ per_tick, tally.zones @ per_tick, *means)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a policy is compared with: the best baseline, and a plan of the least cost if it could be traced."""
+
+    baseline: str
+    best: Spending
+    plan: Spending | None
+    classes: NDArray[np.int64]
+    """The class of each run in `AVAILABLE`."""
+
+
+class SpotFindings(ABC):
+    """Findings on instances of the spot tasks; a subclass knows the instances and runs policies on them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    @abstractmethod
+    def simulate(
+        self,
+        who: Policy | str,
+        windows: Windows,
+        job: SpotJob,
+        prices: Prices,
+        net: SafetyNet,
+        tally: Tally | None = None,
+    ) -> JobRuns:
+        """Run a policy, or a baseline of that name, and fill in the tally if given."""
+
+    @abstractmethod
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.Evaluator`."""
+
+    @abstractmethod
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`."""
+
+    @abstractmethod
+    def _windows_of(self, instance: Instance) -> Windows: ...
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.PreparesFindings`."""
+        for instance in instances:
+            self._compared_with(instance)
+
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.DescribesWorkloads`."""
+        return describe(self._windows_of(instance), job_of(instance.parameters), prices_of(instance.parameters))
+
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.OffersFindings`: dollars by cause, against the best baseline and the least cost."""
+        known = self._compared_with(instance)
+        gap = self._windows_of(instance).gap
+        return _findings(self.spending(policy, instance), known, gap, job_of(instance.parameters))
+
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.ComparesPolicies`."""
+        classes = classes_of(self._windows_of(instance), job_of(instance.parameters))
+        return _differences(self.spending(first, instance), self.spending(second, instance), classes)
+
+    def spending(self, who: Policy | str, instance: Instance) -> Spending:
+        """Return the numbers behind `findings`, of a policy, a baseline, or a plan of the least cost."""
+        of = instance.parameters
+        windows, job, prices = self._windows_of(instance), job_of(of), prices_of(of)
+        tally = Tally.of(windows)
+        runs = self.simulate(who, windows, job, prices, net_of(of), tally)
+        return spending_of(runs, tally, windows.gap, job, prices)
+
+    def _compared_with(self, instance: Instance) -> _Known:
+        key = str(instance.parameters)
+        if key not in self._known:
+            names = [name for name, kind in self.baselines().items() if kind == "baseline"]
+            best = min(names, key=lambda name: self.evaluate_baseline(name, instance)["mean_cost"])
+            windows, job = self._windows_of(instance), job_of(instance.parameters)
+            plan = None if room_for_plans(windows, job) is None else self.spending(BOUND, instance)
+            self._known[key] = _Known(best, self.spending(best, instance), plan, classes_of(windows, job))
+        return self._known[key]
+
+
+def _findings(own: Spending, known: _Known, gap: int, job: SpotJob) -> list[EvaluatorFinding]:
+    plan, runs = known.plan, len(own.runs.cost)
+    against = plan or known.best
+    reference = f"the best baseline {known.baseline}" if plan is None else "the least-cost plan"
+    words = f"The best baseline, {known.baseline}, pays {_money(known.best.cost)}"
+    if plan is not None:
+        words += f", the least-cost plan, which knows availability in advance, {_money(plan.cost)}"
+    made: list[EvaluatorFinding] = [
+        Statement(
+            f"A run costs {_money(own.cost)} on average over {runs:,} runs. {words}; the work alone, all on spot, "
+            f"would be {_money(float(own.causes[0, 0]))}. The regret, against {reference}, is "
+            f"{_money(own.cost - against.cost)} a run.",
+            10.0,
+        )
+    ]
+    by_cause = own.by_cause - against.by_cause
+    order = [int(cause) for cause in np.argsort(-by_cause, kind="stable") if abs(by_cause[cause]) >= _CENT]
+    more = [f"{_money(float(by_cause[n]))} {CAUSES[n]}" for n in order[:3] if by_cause[n] > 0]
+    less = [f"{_money(-float(by_cause[n]))} {CAUSES[n]}" for n in order[:-4:-1] if by_cause[n] < 0]
+    if more or less:
+        parts = [f"{word}: {'; '.join(causes)}" for word, causes in (("more for", more), ("less for", less)) if causes]
+        made.append(Statement(f"Compared with {reference} a run pays {'. It pays '.join(parts)}.", 9.0))
+    made += [
+        Statement(_time(own, against, reference, job), 8.0),
+        Statement(_slack(own, job), 7.0),
+        _cause_table(own, known),
+        _availability_table(own, against, known.classes),
+        _phase_table(own, known),
+    ]
+    if len(own.zones) > 1:
+        made.append(_zone_table(own, against, gap))
+    behind = np.cumsum(own.phases - against.phases) / runs
+    points = tuple(((n + 1) / len(behind), float(value)) for n, value in enumerate(behind))
+    title = f"dollars paid so far in excess of {reference}"
+    made.append(Series(title, "part of the time until the deadline", "dollars a run", points, 0.0))
+    return made
+
+
+def _time(own: Spending, against: Spending, reference: str, job: SpotJob) -> str:
+    from vulcan_spot.kernels import engine as k
+
+    def hours(use: int) -> str:
+        return f"{own.hours[use]:.2f} h ({against.hours[use]:.2f})"
+
+    left = [float((job.deadline - one.runs.finished).mean()) / SECONDS for one in (own, against)]
+    counts = [(float(one.runs.starts.mean()), float(one.runs.preemptions.mean())) for one in (own, against)]
+    moving = f", moves for {hours(k.MOVING)}" if own.hours[k.MOVING] else ""
+    return (
+        f"A run, with {reference} in brackets: waits for {hours(k.WAITED)} while spot is out and for "
+        f"{hours(k.WAITED_WITH_SPOT)} while it is available{moving}; works for {hours(k.WORK_SPOT)} on spot, and on "
+        f"demand for {hours(k.WORK_FORCED)} forced by the deadline, {hours(k.WORK_WITH_SPOT)} though spot was "
+        f"available and {hours(k.WORK_EARLY)} before the deadline forced it; starts {counts[0][0]:.1f} "
+        f"({counts[1][0]:.1f}) VMs, of which {counts[0][1]:.1f} ({counts[1][1]:.1f}) are preempted; is done "
+        f"{left[0]:.2f} h ({left[1]:.2f}) before the deadline."
+    )
+
+
+def _slack(own: Spending, job: SpotJob) -> str:
+    from vulcan_spot.kernels import engine as k
+
+    early = own.tally.seconds[:, k.WORK_EARLY]
+    unused = np.minimum(early, np.maximum(job.deadline - own.runs.finished, 0))
+    share = float(own.causes[:, 3].sum()) / max(1.0, float(early.sum()))
+    return (
+        f"Unused slack: {int((unused > 0).sum()):,} of {len(unused):,} runs worked on demand while spot was out, "
+        "before the deadline forced it, and were done early. Of that work, as much as there was time left at the end "
+        f"could have waited: {float(unused.mean()) / SECONDS:.2f} h a run, {_money(float(unused.mean()) * share)} "
+        "at the difference of the prices."
+    )
+
+
+def _cause_table(own: Spending, known: _Known) -> SmallTable:
+    shown = [own, known.best] + ([known.plan] if known.plan else [])
+    means = np.array([one.by_cause for one in shown])
+    rows = [
+        _row(CAUSES[cause], *means[:, cause], means[0, cause] - means[-1, cause])
+        for cause in range(len(CAUSES))
+        if means[:, cause].any()
+    ]
+    columns = ("class", "policy", known.baseline, *(["least cost"] if known.plan else []), "regret")
+    return SmallTable("Dollars a run by cause", columns, tuple(rows), 6.0)
+
+
+def _availability_table(own: Spending, against: Spending, classes: NDArray[np.int64]) -> SmallTable:
+    costs = own.runs.cost, against.runs.cost
+    rows = [
+        _row(
+            f"up to {limit:.0%}",
+            int(here.sum()),
+            *(cost[here].mean() for cost in costs),
+            (costs[0] - costs[1])[here].sum() / len(classes),
+        )
+        for number, limit in enumerate(AVAILABLE)
+        if (here := np.asarray(classes == number)).any()
+    ]
+    columns = ("class", "runs", "dollars a run", "reference", "part of the regret")
+    return SmallTable("Regret by the share of the time in which spot is available", columns, tuple(rows), 5.0)
+
+
+def _phase_table(own: Spending, known: _Known) -> SmallTable:
+    runs, parts = len(own.runs.cost), len(own.phases)
+    shown = [own, known.best] + ([known.plan] if known.plan else [])
+    rows = [
+        _row(
+            f"{n + 1}/{parts}",
+            *(one.phases[n] / runs for one in shown),
+            (own.phases[n] - shown[-1].phases[n]) / runs,
+        )
+        for n in range(parts)
+    ]
+    columns = ("class", "policy", known.baseline, *(["least cost"] if known.plan else []), "regret")
+    return SmallTable("Dollars a run paid for VMs by part of the time until the deadline", columns, tuple(rows), 4.0)
+
+
+def _zone_table(own: Spending, against: Spending, gap: int) -> SmallTable:
+    from vulcan_spot.kernels import engine as k
+
+    runs = len(own.runs.cost)
+    per_run = gap / SECONDS / runs
+    groups = [(str(zone), [zone]) for zone in range(len(own.zones))]
+    if len(groups) > _MAX_ZONES:
+        groups = [*groups[:_MAX_ZONES], ("others", list(range(_MAX_ZONES, len(own.zones))))]
+    rows = []
+    for name, zones in groups:
+        ticks, theirs = (one.tally.zones[zones].sum(axis=0) for one in (own, against))
+        present = int(ticks[[k.IDLE, k.ON_SPOT, k.ON_REQUEST]].sum())
+        dollars, reference = (float(one.zones[zones].sum()) / runs for one in (own, against))
+        rows.append(
+            _row(
+                name,
+                100 * float(ticks[k.SEEN_AVAILABLE]) / max(1, present),
+                *(float(ticks[what]) * per_run for what in (k.ON_SPOT, k.ON_REQUEST, k.IDLE)),
+                float(theirs[k.ON_SPOT]) * per_run,
+                dollars,
+                dollars - reference,
+            )
+        )
+    columns = (
+        "region", "available % while there", "h on spot", "h on demand", "h without VM", "reference: h on spot",
+        "dollars", "regret",
+    )  # fmt: skip
+    return SmallTable("Hours and dollars a run by region", columns, tuple(rows), 4.5)
+
+
+def _differences(first: Spending, second: Spending, classes: NDArray[np.int64]) -> list[EvaluatorFinding]:
+    costs = first.runs.cost, second.runs.cost
+    gain = costs[1] - costs[0]
+    runs = len(gain)
+    cheaper, dearer = int((gain > _CENT).sum()), int((gain < -_CENT).sum())
+    made: list[EvaluatorFinding] = [
+        Statement(
+            f"A run of the first costs {_money(first.cost)}, of the second {_money(second.cost)}. Of {runs:,} runs the "
+            f"first is cheaper in {cheaper:,} and the second in {dearer:,}; the other {runs - cheaper - dearer:,} cost "
+            "the same.",
+            10.0,
+        )
+    ]
+    means = first.by_cause, second.by_cause
+    columns = ("class", "first", "second", "saved by the first")
+    rows = [_row(name, a, b, b - a) for name, a, b in zip(CAUSES, *means, strict=True) if a or b]
+    made.append(SmallTable("Dollars a run by cause", columns, tuple(rows), 9.0))
+    parts = len(first.phases)
+    rows = [
+        _row(f"{n + 1}/{parts}", a / runs, b / runs, (b - a) / runs)
+        for n, (a, b) in enumerate(zip(first.phases, second.phases, strict=True))
+    ]
+    title = "Dollars a run paid for VMs by part of the time until the deadline"
+    made.append(SmallTable(title, columns, tuple(rows), 8.0))
+    rows = [
+        _row(
+            f"up to {limit:.0%}",
+            *(int(chosen.sum()) for chosen in (here, here & (gain > _CENT), here & (gain < -_CENT))),
+            gain[here].sum() / runs,
+        )
+        for number, limit in enumerate(AVAILABLE)
+        if (here := np.asarray(classes == number)).any()
+    ]
+    columns_here = ("class", "runs", "first cheaper", "second cheaper", "saved by the first")
+    title = "Differences by the share of the time in which spot is available"
+    made.append(SmallTable(title, columns_here, tuple(rows), 7.0))
+    return made
+
+
+def availability(windows: Windows, job: SpotJob) -> NDArray[np.float64]:
+    """Return the share of the time until the deadline in which spot is available in some region, of shape (windows,).
+
+    After the end of its window spot is not available.
+    """
+    ticks = -(-job.deadline // windows.gap)
+    anywhere = np.asarray(np.atleast_2d(windows.available).any(axis=0))
+    begins, ends = windows.begins.tolist(), windows.ends.tolist()
+    return np.array([anywhere[a : min(b, a + ticks)].sum() / ticks for a, b in zip(begins, ends, strict=True)])
+
+
+def classes_of(windows: Windows, job: SpotJob) -> NDArray[np.int64]:
+    """Return the class of each run in `AVAILABLE`."""
+    return np.asarray(np.searchsorted(AVAILABLE, availability(windows, job) - 1e-12))
+
+
+def describe(windows: Windows, job: SpotJob, prices: Prices) -> list[EvaluatorFinding]:
+    """Return the findings on an instance: its job, and availability as runs meet it until the deadline."""
+    ticks = -(-job.deadline // windows.gap)
+    regions = np.atleast_2d(windows.available)
+    seen = [regions[:, a : min(b, a + ticks)] for a, b in zip(windows.begins, windows.ends, strict=True)]
+    shares = np.array([[region.mean() if len(region) else 0.0 for region in window] for window in seen])
+    slack = (job.deadline - job.duration) / SECONDS
+    hours = windows.gap / SECONDS
+    up, down = _spells(seen, hours)
+    overhead, difference = job.overhead / SECONDS, prices.on_demand - prices.spot
+    worth = ""
+    if overhead and difference:
+        worth = f", saved by {overhead * prices.spot / difference:.2f} h of work on spot instead of on demand"
+    made: list[EvaluatorFinding] = [
+        Statement(
+            f"{len(seen):,} runs of {job}, in ticks of {hours:.2g} h: {slack:g} h of slack, "
+            f"{slack * SECONDS / job.deadline:.0%} of the time. Spot costs {_money(prices.spot)} an hour and on-demand "
+            f"{_money(prices.on_demand)}. A start on spot costs {_money(overhead * prices.spot)}{worth}.",
+            10.0,
+        )
+    ]
+    where = "Spot is" if len(regions) == 1 else f"In a region spot is (there are {len(regions)})"
+    what = "spot" if len(regions) == 1 else "spot of one region"
+    middle = np.median(shares.mean(axis=1))
+    made.append(
+        Statement(
+            f"{where} available in {shares.mean():.0%} of the time; by run {shares.mean(axis=1).min():.0%} to "
+            f"{shares.mean(axis=1).max():.0%}, half of the runs below {middle:.0%}. In "
+            f"{int((shares.max(axis=1) * job.deadline >= job.duration).sum()):,} runs {what} is there for "
+            "at least as long as the work takes, start-ups not counted.",
+            9.0,
+        )
+    )
+    if len(up) and len(down):
+        made.append(
+            Statement(
+                f"Spot stays available for {up.mean():.2f} h on average (half of the spells: up to {np.median(up):.2f} "
+                f"h) and out for {down.mean():.2f} h (half: up to {np.median(down):.2f} h, 90 %: up to "
+                f"{np.quantile(down, 0.9):.2f} h). {(down > slack).mean():.0%} of the outages last longer than the "
+                "whole slack.",
+                8.0,
+            )
+        )
+        edges = sorted({overhead, *_LONG} - {0.0})
+        classes = [np.searchsorted(edges, lengths - 1e-9) for lengths in (up, down)]
+        names = [f"up to {edge:g} h" for edge in edges] + [f"over {edges[-1]:g} h"]
+        rows = [
+            _row(name, *(_share(lengths, of == n) for lengths, of in zip((up, down), classes, strict=True)))
+            for n, name in enumerate(names)
+        ]
+        columns = ("length", "available: % of that time", "out: % of that time")
+        made.append(SmallTable("Time in spells of availability and outages by their length", columns, tuple(rows), 4.0))
+    if len(regions) > 1:
+        together = np.array([window.any(axis=0).mean() for window in seen])
+        best = shares.max(axis=1)
+        made.append(
+            Statement(
+                f"Spot is available somewhere in {together.mean():.0%} of the time, and in the best region of each run "
+                f"in {best.mean():.0%}; the job begins in region 0, with {shares[:, 0].mean():.0%}.",
+                8.5,
+            )
+        )
+    return made
+
+
+def _spells(seen: Sequence[NDArray[np.uint8]], hours: float) -> tuple[Dollars, Dollars]:
+    """Return the lengths of all spells of availability and of all outages, in hours; runs cut them at their ends."""
+    lengths: tuple[list[float], list[float]] = ([], [])
+    for window in seen:
+        for region in window:
+            edges = np.concatenate(([0], np.flatnonzero(np.diff(region.astype(np.int8))) + 1, [len(region)]))
+            for begin, end in pairwise(edges):
+                if end > begin:
+                    lengths[0 if region[begin] else 1].append((end - begin) * hours)
+    return np.array(lengths[0]), np.array(lengths[1])
+
+
+def _share(lengths: NDArray[np.float64], here: NDArray[np.bool_]) -> float:
+    return 100 * float(lengths[here].sum()) / float(lengths.sum())
+
+
+def _row(name: str, *values: float) -> tuple[str | float, ...]:
+    """Return the row of a table, with dollars and hours rounded."""
+    return (name, *(value if isinstance(value, int) else round(float(value), 4) for value in values))
+
+
+def _money(dollars: float) -> str:
+    return f"{'-' if dollars < 0 else ''}${abs(dollars):,.2f}"

@@ -1,0 +1,205 @@
+"""What the spot evaluators say of a policy is what a count in plain Python finds, and adds up to the dollars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plain_regions
+import plain_spot
+import pytest
+import spot_cases
+from plain_spot import NONE, ON_DEMAND, SPOT
+
+from vulcan.anvil import check
+from vulcan.evaluator import SmallTable, load_evaluator, located
+from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan_spot import Prices, SpotJob, Windows
+from vulcan_spot.findings import CAUSES, describe, spending_of
+from vulcan_spot.runs import Tally
+from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_traces.spot import SpotTrace
+
+PRICES = Prices(missed=7.0)
+CASES = 60
+POLICIES = 12
+RESTLESS = [
+    f"def decide(job, spot, vm):\n    return {result}\n"
+    for result in ("0 if vm.running_s > 2 * job.gap_s else spot.available", "1 + (vm.running_s > job.gap_s)")
+]
+
+
+def plain_spending(log: list[tuple[Any, ...]], run: Any, gap: int, job: SpotJob, regions: int) -> dict[str, Any]:
+    """Dollars by cause, phase and region, from what a run saw at each tick and what ran in it, second by second."""
+    price = {NONE: 0.0, SPOT: PRICES.spot / 3600, ON_DEMAND: PRICES.on_demand / 3600}
+    causes = dict.fromkeys(CAUSES, 0.0)
+    phases, zones = [0.0] * 8, [0.0] * regions
+    waited = {"with spot": 0, "without": 0, "moving": 0}
+    left, work_left, previous, ended, why = 0, job.duration, NONE, "", ""
+    for tick, (region, available, moved) in enumerate(log):
+        ran = run.history[tick]
+        held = NONE if previous == SPOT and not available else previous
+        needed = -(-(work_left + job.overhead) // gap)
+        forced = needed >= (job.deadline - tick * gap) // gap
+        if previous != NONE and held == NONE:
+            ended = "restart after a preemption"
+        if held != NONE and ran == NONE:
+            ended = "restart after a move" if moved else "restart after the policy stopped the VM"
+        if ran not in (NONE, held):
+            left = job.overhead
+            first = not any(run.history[:tick])
+            why = "start-up of the first VM" if first else ended if held == NONE else "restart by change of VM"
+        if ran == NONE:
+            waited["moving" if moved else "with spot" if available else "without"] += gap
+        for _ in range(gap if ran != NONE else 0):
+            if left:
+                left -= 1
+                causes[why] += price[ran]
+            elif not work_left:
+                causes["paid after the job was done"] += price[ran]
+            else:
+                work_left -= 1
+                causes["the work itself, at the price of spot"] += price[SPOT]
+                if ran == ON_DEMAND:
+                    causes[
+                        "on demand, forced by the deadline"
+                        if forced
+                        else "on demand, though spot was available"
+                        if available
+                        else "on demand, spot out, before the deadline forced it"
+                    ] += price[ON_DEMAND] - price[SPOT]
+        phases[min(7, tick * gap * 8 // job.deadline)] += price[ran] * gap
+        zones[region] += price[ran] * gap
+        previous = ran
+    causes["missed deadline"] = PRICES.missed * (run.finished > job.deadline)
+    return {"causes": list(causes.values()), "phases": phases, "zones": zones, "waited": waited}
+
+
+def agrees(found: Any, plain: dict[str, Any], cost: float) -> None:
+    from vulcan_spot.kernels import engine as k
+
+    assert found.causes[0] == pytest.approx(plain["causes"], abs=1e-9)
+    assert found.causes.sum() == pytest.approx(cost, abs=1e-9) == found.cost
+    assert found.phases == pytest.approx(plain["phases"], abs=1e-9)
+    assert found.zones == pytest.approx(plain["zones"], abs=1e-9)
+    seconds = found.tally.seconds[0]
+    assert [seconds[use] for use in (k.WAITED_WITH_SPOT, k.WAITED, k.MOVING)] == list(plain["waited"].values())
+
+
+def with_log(decide: Any, prefer: Any = None) -> tuple[Any, Any, list[tuple[Any, ...]]]:
+    log: list[tuple[Any, ...]] = []
+
+    def logged(r: Any) -> int:
+        log.append((getattr(r, "region", 0), r.has_spot, False))
+        return int(decide(r))
+
+    def moved(r: Any) -> int:
+        log[-1] = (*log[-1][:2], True)
+        return int(prefer(r))
+
+    return logged, moved, log
+
+
+def one(availability: Any, gap: int) -> Windows:
+    return Windows.of([SpotTrace("case", gap, np.array(availability, np.uint8))], [(0, 0, len(availability))])
+
+
+def test_dollars_of_policies_and_baselines_are_divided_as_a_slow_count_does() -> None:
+    task, reached = find_task("spot_single"), np.zeros(len(CAUSES), bool)
+    policies = [check(text, task) for text in (*RESTLESS, *map(spot_cases.policy, range(POLICIES)))]
+    cases = [(spot_cases.case(seed, ticks=20), spot_cases.net(seed)) for seed in range(CASES)]
+    rested = spot_cases.Case(SpotJob(5 * 600, 30 * 600, 100), 600, (1,) * 30)
+    late = spot_cases.Case(SpotJob(4 * 600, 6 * 600, 600), 600, (1, 1, 0))
+    for seed, (case, net) in enumerate([(rested, "exact"), (rested, "exact"), (late, "published"), *cases]):
+        policy, name = (
+            policies[seed % len(policies)],
+            ("spot_only", "greedy", "spot_only", "uniform_progress")[seed % 4],
+        )
+        for who, decides in ((policy, plain_spot.policy_decides(policy)), (name, plain_spot.BASELINES[name])):
+            here = one(case.available, case.gap)
+            tally = Tally.of(here)
+            runs = simulate(who, here, case.job, PRICES, net, tally)
+            decide, _, log = with_log(decides)
+            plain = plain_spot.run(decide, case.available, case.gap, case.job, net)
+            found = spending_of(runs, tally, case.gap, case.job, PRICES)
+            agrees(found, plain_spending(log, plain, case.gap, case.job, 1), float(runs.cost[0]))
+            reached |= found.causes[0] > 0
+    assert [CAUSES[n] for n in np.flatnonzero(~reached)] == ["restart after a move"]
+
+
+def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None:
+    task, moved = find_task("spot_multi"), 0.0
+    policies = [check(spot_cases.regions_policy(seed), task) for seed in range(POLICIES)]
+    for seed in range(CASES):
+        case, regions = spot_cases.regions_case(seed, ticks=20)
+        net = spot_cases.net(seed)
+        policy, name = policies[seed % POLICIES], list(plain_regions.BASELINES)[seed % 5]
+        baseline = (plain_regions.BASELINES[name], plain_regions.in_turn)
+        for who, (decides, prefers) in ((policy, plain_regions.policy_runs(policy)), (name, baseline)):
+            here = several(regions, case.gap)
+            tally = Tally.of(here)
+            runs = simulate_regions(who, here, case.job, PRICES, net, tally)
+            decide, prefer, log = with_log(decides, prefers)
+            plain = plain_regions.run(decide, prefer, regions, case.gap, case.job, net)
+            found = spending_of(runs, tally, case.gap, case.job, PRICES)
+            agrees(found, plain_spending(log, plain, case.gap, case.job, len(regions)), float(runs.cost[0]))
+            moved += found.causes[0, CAUSES.index("restart after a move")]
+    assert moved > 0
+
+
+def several(regions: Any, gap: int) -> Windows:
+    traces = [[SpotTrace(str(n), gap, np.array(one, np.uint8))] for n, one in enumerate(regions)]
+    return Windows.of_regions(traces, [(0, 0, len(regions[0]))])
+
+
+def test_a_plan_of_the_least_cost_is_run_by_the_rules_and_costs_the_least() -> None:
+    for seed in range(CASES):
+        case, regions = spot_cases.regions_case(seed)
+        net = spot_cases.net(seed)
+        for run, here in ((simulate, one(regions[0], case.gap)), (simulate_regions, several(regions, case.gap))):
+            tally = Tally.of(here)
+            planned = run("least_cost", here, case.job, PRICES, net, tally)
+            least = run("least_cost", here, case.job, PRICES, net)
+            for name in ("cost", "finished", "spot_ticks", "on_demand_ticks", "starts", "preemptions", "moves"):
+                assert getattr(planned, name) == pytest.approx(getattr(least, name), abs=1e-9), (seed, name)
+            found = spending_of(planned, tally, case.gap, case.job, PRICES)
+            assert found.causes.sum() == pytest.approx(least.cost.sum(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [("spot_single", "markov:up=2,down=1,hours=400"), ("spot_multi", "markov:up=2,down=2::markov:up=1,down=1,seed=3")],
+)
+def test_an_evaluator_says_it_in_words_and_tables(name: str, spec: str) -> None:
+    task = find_task(name)
+    evaluator: Any = load_evaluator(task)
+    given = {"trace": [spec], "duration": 6.0, "deadline": [9.0], "overhead": [0.2], "windows": 20}
+    instance = evaluator.instances(complete_settings(task, given), task.split)[0]
+    seeds = task.seed_policies()
+    policies = [check(seeds[which], task) for which in sorted(seeds)[:2]]
+    costs = [evaluator.evaluate(policy, instance)["mean_cost"] for policy in policies]
+    least = evaluator.evaluate_baseline("least_cost", instance)["mean_cost"]
+    found = evaluator.findings(policies[0], instance)
+    assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)
+    assert found[0].text.startswith(f"A run costs ${costs[0]:.2f} on average over 12 runs.")
+    for table in (one for one in found if isinstance(one, SmallTable)):
+        columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+        regret = columns.get("regret") or columns["part of the regret"]
+        assert sum(regret) == pytest.approx(costs[0] - least, abs=0.01)
+        if "policy" in columns:
+            assert sum(columns["policy"]) == pytest.approx(costs[0], abs=0.01)
+            assert sum(columns["least cost"]) == pytest.approx(least, abs=0.01)
+    between = evaluator.compare(*policies, instance)
+    for table in between[1:]:
+        assert sum(row[-1] for row in table.rows) == pytest.approx(costs[1] - costs[0], abs=0.01)
+    assert "of slack" in evaluator.workload(instance)[0].text
+
+
+def test_a_workload_is_described_as_runs_meet_it() -> None:
+    job = SpotJob(2 * 600, 8 * 600, 0)
+    said = describe(one([1, 1, 0, 0, 0, 1, 0, 1, 1, 1], 600), job, Prices())
+    assert said[1].text.startswith("Spot is available in 50% of the time")
+    assert "Spot stays available for 0.22 h on average" in said[2].text  # spells of 2, 1 and 1 ticks of 10 min
+    assert "out for 0.33 h" in said[2].text  # of 3 and 1
+    assert [row[1:] for row in said[3].rows] == [(100.0, 100.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)]

@@ -1,0 +1,205 @@
+"""Findings as HTML: statements as text, series as line charts and tables as bar charts, drawn as SVG in the page.
+
+Nothing is loaded from elsewhere and no script runs; colours follow the reader's light or dark mode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from vulcan.evaluator import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
+from vulcan.searches.feedback import cell_text
+
+STYLE = """
+.findings { --ink: #1d2329; --faint: #56616b; --line: #d8dee4; --bar: #2c6fbb; --minus: #c0392b; --paper: #fff;
+  color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif }
+@media (prefers-color-scheme: dark) { .findings:not(.light) {
+  --ink: #e3e8ec; --faint: #a3aeb8; --line: #3a444d; --bar: #5b9fe6; --minus: #ef7a6d; --paper: #14181c } }
+main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
+.findings p { max-width: 56rem }
+.findings h2 { font-size: 1.2rem; border-bottom: 1px solid var(--line) }
+.findings h3 { font-size: 1rem }
+.findings figure { margin: 1rem 0 1.6rem; overflow-x: auto }
+.findings figcaption { color: var(--ink); font-weight: 600; font-size: 1em; margin-bottom: .3rem }
+.findings svg text { fill: var(--ink); font: 12px system-ui, sans-serif }
+.findings svg .faint { fill: var(--faint) }
+.findings svg .axis { stroke: var(--line) }
+.findings svg .plus { fill: var(--bar) }
+.findings svg .minus { fill: var(--minus) }
+.findings svg .curve { fill: none; stroke: var(--bar); stroke-width: 2 }
+"""
+"""Rules for what is drawn here, inside of an element of the class `findings`; `light` leaves out the dark mode."""
+
+_FRAME = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+body {{ margin: 0; background: #fff }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #14181c }} }}
+{style}</style>
+</head>
+<body><main class="findings">
+<h1>{title}</h1>
+{content}
+</main></body>
+</html>
+"""
+
+
+def page(title: str, content: str) -> str:
+    """Return a self-contained page around the `content`, which is HTML."""
+    return _FRAME.format(title=escape(title), style=STYLE, content=content)
+
+
+def by_instance(workload: Iterable[InstanceFinding], findings: Iterable[InstanceFinding], about: str) -> str:
+    """Return a section for each instance: its workload, and then the findings `about` a policy."""
+    described, found = tuple(workload), tuple(findings)
+    parts = []
+    for instance in dict.fromkeys(one.instance for one in (*described, *found)):
+        parts.append(f"<h2>{escape(instance)}</h2>")
+        for heading, located in (("The workload", described), (about, found)):
+            here = [one.content for one in located if one.instance == instance]
+            if here:
+                parts.append(f"<h3>{escape(heading)}</h3>{drawn(here)}")
+    return "\n".join(parts)
+
+
+def drawn(findings: Iterable[EvaluatorFinding]) -> str:
+    """Return findings as HTML, those of the highest weight first."""
+    return "\n".join(_one(finding) for finding in sorted(findings, key=lambda finding: -finding.weight))
+
+
+def _one(finding: EvaluatorFinding) -> str:
+    match finding:
+        case Statement(text):
+            return f"<p>{escape(text)}</p>"
+        case Series(title):
+            return _figure(title, _curve(finding))
+        case SmallTable(title):
+            return _figure(title, _bars(finding))
+
+
+def _figure(title: str, picture: str) -> str:
+    return f"<figure><figcaption>{escape(title)}</figcaption>{picture}</figure>"
+
+
+# A table is a panel of bars for each column of numbers, beside its texts.
+
+_ROW, _PANEL, _GAP, _CHARACTER = 22, 104, 18, 6.6
+_VALUE = 62
+"""Width of a panel's numbers, to the right of its bars."""
+
+
+def _bars(table: SmallTable) -> str:
+    columns = list(zip(*table.rows, strict=True))
+    is_number = [not any(isinstance(cell, str) for cell in cells) for cells in columns]
+    scales = _scales(table.columns, columns, is_number)
+    parts: list[str] = []
+    x = 0.0
+    for name, cells, numeric, scale in zip(table.columns, columns, is_number, scales, strict=True):
+        if numeric:
+            width = max(float(_PANEL + _VALUE), len(name) * _CHARACTER)
+            parts.append(_text(x, 14, name, "faint"))
+            parts += _panel(x, [float(cell) for cell in cells], cells, scale)
+        else:
+            width = _CHARACTER * max(len(str(text)) for text in (name, *cells))
+            parts.append(_text(x, 14, name, "faint"))
+            parts += [_text(x, _ROW * (n + 2) - 7, str(cell)) for n, cell in enumerate(cells)]
+        x += width + _GAP
+    return _svg(x, _ROW * (len(table.rows) + 1) + 4, parts, table.title)
+
+
+def _scales(
+    names: Sequence[str], columns: Sequence[Sequence[str | float]], is_number: Sequence[bool]
+) -> list[tuple[float, float]]:
+    """Return the ends of each column's axis: shared by all counts, and by all other numbers, but those in per cent."""
+    kinds = [
+        number if "%" in name else "count" if all(isinstance(cell, int) for cell in cells) else "amount"
+        for number, (name, cells) in enumerate(zip(names, columns, strict=True))
+    ]
+    ends: dict[int | str, tuple[float, float]] = {}
+    for kind, cells, numeric in zip(kinds, columns, is_number, strict=True):
+        if numeric:
+            low, high = ends.get(kind, (0.0, 0.0))
+            ends[kind] = min(low, *map(float, cells)), max(high, *map(float, cells))
+    return [ends.get(kind, (0.0, 0.0)) for kind in kinds]
+
+
+def _panel(left: float, values: Sequence[float], cells: Sequence[str | float], scale: tuple[float, float]) -> list[str]:
+    low, high = scale
+    per_unit = _PANEL / (high - low) if high > low else 0.0
+    zero = left - low * per_unit
+    parts = []
+    for n, (value, cell) in enumerate(zip(values, cells, strict=True)):
+        top = _ROW * (n + 1) + 2
+        start, length = zero + min(0.0, value) * per_unit, abs(value) * per_unit
+        if length:
+            kind = "plus" if value > 0 else "minus"
+            parts.append(f'<rect class="{kind}" x="{start:.1f}" y="{top}" width="{length:.1f}" height="{_ROW - 6}"/>')
+        parts.append(_text(left + _PANEL + 5, top + 12, cell_text(cell)))
+    bottom = _ROW * (len(values) + 1)
+    parts.append(f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="{_ROW}" y2="{bottom}"/>')
+    return parts
+
+
+# A series is a line with an axis to the left and one below.
+
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW = 720, 240, 74, 24, 44
+
+
+def _curve(series: Series) -> str:
+    across, up = zip(*series.points, strict=True)
+    right, bottom = _WIDTH - 24, _HEIGHT - _BELOW
+    x_ticks, y_ticks = _ticks(min(across), max(across)), _ticks(min(0.0, *up), max(0.0, *up))
+    x_low, x_high = min(across), max(across)
+    y_low, y_high = y_ticks[0], y_ticks[-1]
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            _LEFT + (right - _LEFT) * ((x - x_low) / (x_high - x_low) if x_high > x_low else 0.5),
+            bottom - (bottom - _TOP) * ((y - y_low) / (y_high - y_low) if y_high > y_low else 0.5),
+        )
+
+    parts = [_text(_LEFT, 12, series.y, "faint"), _text((_LEFT + right) / 2, _HEIGHT - 6, series.x, "faint", "middle")]
+    for tick in y_ticks:
+        _, y = place(x_low, tick)
+        parts.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(_LEFT - 8, y + 4, cell_text(tick), "faint", "end"))
+    for tick in x_ticks:
+        if x_low <= tick <= x_high:
+            parts.append(_text(place(tick, 0.0)[0], bottom + 18, cell_text(tick), "faint", "middle"))
+    spots = [place(x, y) for x, y in series.points]
+    parts.append(f'<polyline class="curve" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in spots)}"/>')
+    for (x, y), (a, b) in zip(spots, series.points, strict=True):
+        label = escape(f"{series.x} {cell_text(a)}: {cell_text(b)}")
+        parts.append(f'<circle class="plus" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{label}</title></circle>')
+    return _svg(_WIDTH, _HEIGHT, parts, series.title)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers at equal steps, the first at most `low` and the last at least `high`."""
+    if high <= low:
+        return [low]
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [step * number for number in range(first, last + 1)]
+
+
+def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(width: float, height: float, parts: Sequence[str], title: str) -> str:
+    return (
+        f'<svg role="img" aria-label="{escape(title)}" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}">{"".join(parts)}</svg>'
+    )
