@@ -20,7 +20,7 @@ from vulcan.documents.dashboard import (
     PlaygroundScore,
 )
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Instance, kind_name
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Limits, Outcome, Setup, WorkerLost
@@ -175,11 +175,11 @@ def _comparison(record: RunRecord, scorer: Scorer, instance: str) -> list[Compar
     ]
     measured += [(r.policy, "baseline", r.metrics) for r in record.references.values()]
     measured += [(f"candidate {c.candidate}", "best so far", c.metrics) for c in record.ranked()[:1]]
-    lines: list[ComparedPolicy] = [
-        {"policy": policy, "kind": kind, "score": scorer.on_instance("train", instance, dict(metrics)[instance])}
-        for policy, kind, metrics in measured
-        if instance in dict(metrics)
-    ]
+    lines: list[ComparedPolicy] = []
+    for policy, kind, metrics in measured:
+        if (own := dict(metrics).get(instance)) is not None:
+            score = scorer.on_instance("train", instance, own)
+            lines.append({"policy": policy, "kind": kind_name(kind), "score": score})
     return sorted(lines, key=lambda line: -line["score"])
 
 
