@@ -132,6 +132,8 @@ def test_an_evaluator_says_it_in_words_and_tables() -> None:
         {
             "trace": ["gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4"],
             "sample_cost": 50.0,
+            "slow_tier": ["cxl"],
+            "sample_period": [32],
         },
     )
     (instance,) = evaluator.instances(given, Split(by="none"))
