@@ -15,6 +15,7 @@ from vulcan.anvil import check
 from vulcan.evaluator import SmallTable, load_evaluator, located
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
+from vulcan.task import Split
 from vulcan_tiering import simulate
 from vulcan_tiering.findings import Inputs, attribute, hot_pages
 
@@ -126,10 +127,16 @@ def test_time_and_migrations_are_divided_as_a_slow_count_does(case: Case, number
 
 def test_an_evaluator_says_it_in_words_and_tables() -> None:
     evaluator: Any = load_evaluator(TASK)
-    instance = next(
-        i for i in evaluator.instances(complete_settings(TASK, {"sample_cost": 50.0}), TASK.split) if i.split == "train"
+    given = complete_settings(
+        TASK,
+        {
+            "trace": ["gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4"],
+            "sample_cost": 50.0,
+            "slow_tier": ["cxl"],
+            "sample_period": [32],
+        },
     )
-    instance = evaluator.rungs([instance])[0].instances[0]
+    (instance,) = evaluator.instances(given, Split(by="none"))
     seconds = [evaluator.evaluate(policy, instance)["seconds"] for policy in POLICIES[:2]]
     found = evaluator.findings(POLICIES[0], instance)
     assert located(found, instance) == located(evaluator.findings(POLICIES[0], instance), instance)
