@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import typer
 
 from vulcan.api.launch import RunSession, SearchRequest, Sorted
 from vulcan.cli.options import task_settings
-from vulcan.cli.output import print_json, print_table, say, tell
+from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.summary import print_run
 from vulcan.documents.run import DryRunDocument
 from vulcan.errors import UserError
@@ -73,6 +74,33 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
         f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
         f"take it with `vulcan export {named} --format python -o best.py`."
     )
+
+
+def search_with_seeds(
+    wanted: SearchRequest, count: int, runs: Path, form: str, loggers: Sequence[Logger], evidence: EvaluationSet
+) -> None:
+    """Run a search with each of the seeds from its own on, and compare the results. Raises UserError."""
+    from vulcan.results.seeds import seed_results, sentences
+
+    paths = []
+    for seed in range(wanted.search.seed, wanted.search.seed + count):
+        session = RunSession.start(replace(wanted, search=replace(wanted.search, seed=seed)), runs, evidence)
+        paths.append(session.path)
+        session.search(LoggedDisplay(open_display(form), loggers))
+    found = seed_results(paths)
+    rows = [
+        (
+            str(result.seed),
+            str(result.run),
+            "none" if result.winner is None else str(result.winner),
+            *("" if score is None else number(score) for score in (result.train, result.validation)),
+            "" if result.verdict is None else result.verdict.conclusion,
+        )
+        for result in found
+    ]
+    print_table(("seed", "run", "winner", "train", "validation", "verdict"), rows)
+    for sentence in sentences(found):
+        say(sentence)
 
 
 _ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "log", "as_json", *EXECUTION_OPTIONS}

@@ -19,6 +19,7 @@ from vulcan.cli.options import (
     RunsDirectory,
     takes_options,
 )
+from vulcan.errors import UserError
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 
 CONTEXT = TASK_OPTIONS
@@ -41,6 +42,13 @@ def search(
         str | None,
         typer.Option(
             help="Replay this run from its recorded replies, without network access.", autocompletion=completion.runs
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Search this many times, with the seeds from --seed on, and say what varies and which winner to take.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -78,6 +86,14 @@ def search(
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
     wanted = configured(context, config, replay, runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
+    if seeds is not None:
+        from vulcan.cli.launch import search_with_seeds
+        from vulcan.searches.model_pool import ASK
+
+        if replay is not None or dry_run or as_json or wanted.search.model == (ASK,):
+            raise UserError("--seeds goes with none of --replay, --dry-run, --json and --model ask")
+        search_with_seeds(wanted, seeds, runs_dir, form, loggers, evidence)
+        return
     if dry_run:
         from vulcan.cli.launch import show_dry_run
 
