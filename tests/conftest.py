@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from vulcan.scoring.ray_executor import RayRuntime
 settings.register_profile("vulcan", max_examples=examples(100))
 settings.load_profile("vulcan")
 
+RUNNING = pytest.StashKey[RayRuntime]()
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as where a shell runs the tests in its background: what tests start and interrupt would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,16 +32,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-LAST = ("ray_runtime", "browser")
-"""Fixtures whose tests come last, as what they start stays.
-
-Ray takes processor time until the session ends, and once a browser was driven, commands no longer run in the process of
-the tests (console.py).
-"""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: [name in getattr(item, "fixturenames", ()) for name in reversed(LAST)])
+    """Sort tests of Ray first, so that one worker has them all, and those that drive a browser last.
+
+    Once a browser was driven, commands no longer run in the process of the tests (console.py).
+    """
+    items.sort(key=lambda item: ("browser" in getattr(item, "fixturenames", ()), not _uses_ray(item)))
 
 
 @pytest.fixture(scope="session")
@@ -75,12 +74,30 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="session")
-def ray_runtime(cache_of_tests: Path) -> Iterator[RayRuntime]:
-    """One Ray for all tests of a process that need a real one: it takes six seconds of processor time to start."""
-    with RayRuntime(workers=2) as runtime:
+_RAY = ExitStack()
+"""Closes the Ray that runs."""
+
+
+@pytest.fixture(scope="module")  # fixtures of a module may use it
+def ray_runtime(cache_of_tests: Path, pytestconfig: pytest.Config) -> RayRuntime:
+    """One Ray for all tests that need a real one: it takes six seconds of processor time to start."""
+    if RUNNING not in pytestconfig.stash:
+        runtime = _RAY.enter_context(RayRuntime(workers=2))
+        _RAY.callback(pytestconfig.stash.__delitem__, RUNNING)
         runtime.wait()
-        yield runtime
+        pytestconfig.stash[RUNNING] = runtime
+    return pytestconfig.stash[RUNNING]
+
+
+def _uses_ray(item: pytest.Item | None) -> bool:
+    return item is not None and item.get_closest_marker("ray") is not None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Stop Ray, which takes processor time as long as it runs, after the last test that needs it."""
+    if not _uses_ray(nextitem):
+        _RAY.close()
 
 
 @pytest.fixture

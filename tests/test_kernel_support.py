@@ -1,4 +1,4 @@
-"""numba is loaded without SciPy, and can use it where it is installed."""
+"""numba and the tuner are loaded without SciPy; numba can use it where it is installed."""
 
 from __future__ import annotations
 
@@ -32,3 +32,16 @@ def test_scipy_is_loaded_only_by_who_multiplies_matrices() -> None:
     program = PROGRAM + PRODUCT * multiplies
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == ["0", "[6. 7. 8.]"][: 1 + multiplies]
+
+
+TUNED = """
+import sys
+from vulcan.imports import import_without
+import_without("cmaes", hidden="scipy.stats").SepCMA
+print("scipy.stats" in sys.modules)
+"""
+
+
+def test_the_tuner_is_loaded_without_scipys_distributions() -> None:
+    run = subprocess.run([sys.executable, "-c", TUNED], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"

@@ -20,7 +20,7 @@ PACKAGES = {
 
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
-    {"vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.interface"},
+    {"vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface"},
     {"vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},

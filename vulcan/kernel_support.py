@@ -6,11 +6,11 @@ Kernels import numba and LLVM's builder from here, never directly: numba reads i
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 from llvmlite import ir
 
+from vulcan.imports import import_without
 from vulcan.paths import keep_compiled_kernels_in_cache
 
 __all__ = [
@@ -30,8 +30,6 @@ __all__ = [
     "types",
 ]
 
-_BLAS = "scipy.linalg.cython_blas"
-
 
 def _load_numba() -> Any:
     """Import numba with its cache in the user's cache directory, and without SciPy.
@@ -41,14 +39,7 @@ def _load_numba() -> Any:
     numba's convolutions then fall back to their own loops.
     """
     keep_compiled_kernels_in_cache()
-    hide_blas = _BLAS not in sys.modules
-    if hide_blas:
-        sys.modules[_BLAS] = None  # type: ignore[assignment] # Python's way to say that a module cannot be imported
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        if hide_blas:
-            del sys.modules[_BLAS]
+    import_without("numba.np.arraymath", hidden="scipy.linalg.cython_blas")
     return importlib.import_module("numba")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from effort import ALL
 
 from benchmarks.memory import watched_run
 from benchmarks.memory_objects import combinations, computed_bytes, measured_bytes
@@ -38,9 +37,10 @@ def test_admission_and_a_ghost_list_take_nothing_more_and_statistics_what_the_pl
     assert {mechanism for mechanism, _ in combinations(quick=True)} == {"heap", "sample", "heap, admission", "queues"}
 
 
+@pytest.mark.slow
 def test_five_million_requests_stay_below_a_bound_for_each_request_and_object(tmp_path: Path) -> None:
-    """Beside a small run, which has Python, LLVM and the kernels in memory too; at a commit, half a million."""
-    many = 5_000_000 if ALL else 500_000
+    """Beside a small run, which has Python, LLVM and the kernels in memory too."""
+    many = 5_000_000
     grown: dict[str, list[float]] = {}
     for requests, objects in ((50_000, 10_000), (many, many // 5)):
         file = tmp_path / f"{requests}.oracleGeneral"

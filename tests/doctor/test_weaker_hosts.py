@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from console import COMMAND
+from effort import slow
 from locations import TESTS
 
 from vulcan.paths import keep_compiled_kernels_in_cache
@@ -38,20 +39,25 @@ class Weaker:
     has_free_programs: bool = True
 
 
+CGROUP_V2 = ("unshare", "--mount", "sh", "-c", 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"', "sh")
+NOT_ROOT = (  # but may read what the checkout and its Python need, wherever they are
+    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+    "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
+)  # fmt: skip
+
 HOSTS = (
-    Weaker(
-        "not root",  # but may read what the checkout and its Python need, wherever they are
-        (
-            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-            "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
-        ),
+    Weaker("cgroup v2, not root", (*CGROUP_V2, *NOT_ROOT)),
+    slow(Weaker("cgroup v2", CGROUP_V2)),
+    slow(Weaker("not root", NOT_ROOT)),
+    slow(
+        Weaker(
+            "not root, no mapped user",  # to the kernel it still is root, whose processes are not counted
+            ("unshare", "--user"),
+            frozenset(
+                {Layer.NETWORK.value, Layer.EMPTY_ROOT.value, Layer.PROCESS_NAMESPACE.value, Layer.PROCESSES.value}
+            ),
+        )
     ),
-    Weaker(
-        "not root, no mapped user",  # to the kernel it still is root, whose processes are not counted
-        ("unshare", "--user"),
-        frozenset({Layer.NETWORK.value, Layer.EMPTY_ROOT.value, Layer.PROCESS_NAMESPACE.value, Layer.PROCESSES.value}),
-    ),
-    Weaker("cgroup v2", ("unshare", "--mount", "sh", "-c", 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"', "sh")),
     Weaker(
         "no seccomp",
         (sys.executable, str(TESTS / "python_policy" / "weak_host.py")),

@@ -221,6 +221,7 @@ def test_a_mistake_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_another_process_may_answer_in_between(tmp_path: Path) -> None:
     async def share(agent: Agent) -> Any:
         run = (await agent("open_study", task=MOOD_TASK, options=PLAN))["run"]

@@ -122,6 +122,7 @@ def test_the_same_seed_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path:
     assert searched(tmp_path / "run.db", ExecutionConfig("local", 2)) == one_worker
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
     other = searched(tmp_path / "run.db", ExecutionConfig("local", 1), seed=2, tune=0, simplify=0, control=False)
     sources = [{e.source for e in run[0] if hasattr(e, "source")} for run in (one_worker, other)]

@@ -199,6 +199,38 @@ def convert(
     tell(f"wrote {loaded.requests:,} requests for {loaded.object_count:,} objects to {output}")
 
 
+@app.command("pages")
+def pages(
+    recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="Text of perf script, of DAMON, or a table.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Output file: *.npz.")],
+    epoch: Annotated[float, typer.Option("--epoch", metavar="SECONDS", help="Length of an epoch in seconds.")] = 1.0,
+    page_size: Annotated[int, typer.Option("--page-size", metavar="BYTES", help="Page size: a power of two.")] = 4096,
+    scale: Annotated[
+        int, typer.Option("--scale", metavar="N", min=1, help="Accesses that one recorded access stands for.")
+    ] = 1,
+) -> None:
+    """Write the page counts of a recording of memory accesses, as memory_tiering reads them.
+
+    RECORDING is what `perf script -F time,event,addr` prints of `perf mem record`, what `perf script` prints of DAMON's
+    tracepoint damon:damon_aggregated, or a CSV with the columns epoch, page and perhaps loads and stores, as from the
+    kernel's idle-page bitmap.
+
+    \b
+    Examples:
+      perf mem record -c 1000 -- ./program; perf script -F time,event,addr > accesses.txt
+      vulcan traces pages accesses.txt program.npz --epoch 0.5 --scale 1000
+      vulcan search --task memory_tiering --trace program.npz
+    """
+    from vulcan_traces.memory.recordings import read_recording
+
+    if output.suffix != ".npz":
+        output = output.with_name(f"{output.name}.npz")
+    found = read_recording(recording, epoch_seconds=epoch, page_size=page_size, scale=scale)
+    found.write(output)
+    loads, stores = (int(found.columns[name].sum()) for name in ("loads", "stores"))
+    tell(f"wrote {found.epochs:,} epochs of {found.pages:,} pages, {loads:,} loads and {stores:,} stores, to {output}")
+
+
 @app.command("sample")
 def sample(
     trace: Trace,

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
 from vulcan.anvil.unparse import emit_source
+from vulcan.imports import import_without
 from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.searches.options import MIN_EVALUATIONS
@@ -265,16 +266,18 @@ class _Search:
 
     def run(self, seed: int) -> bool:
         """Spend the evaluations, or stop when progress stalls. False if the policy itself failed."""
-        import numpy as np  # these two are slow to load
-        from cmaes import SepCMA
+        import numpy as np  # slow to load, as is the next
+
+        # which needs SciPy's distributions, a second to load, only for the kind with margins
+        sep_cma = import_without("cmaes", hidden="scipy.stats").SepCMA
 
         best, step, idle, starts = self.origin, _STEP, 0, 0
         idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
-        generation: SepCMA | None = None
+        generation: Any = None
         while self.remaining > 0 and idle < _PATIENCE:
             if generation is None:
                 mean = np.array([*best.coordinates, *idle_places])
-                generation = SepCMA(mean=mean, sigma=step, seed=(seed + starts) % 2**32)
+                generation = sep_cma(mean=mean, sigma=step, seed=(seed + starts) % 2**32)
                 starts += 1
             drawn = [generation.ask() for _ in range(generation.population_size)]
             measured = self.measure([self.origin, *(self.point(place[: len(self.scales)]) for place in drawn)])[1:]

@@ -228,7 +228,7 @@ def test_windows_of_the_simulator_are_the_complement_of_the_trace_they_were_cut_
         windows = load_spot(f"{archive}:{folder}")
         assert len(windows) == 300
         agree = 0
-        for window in windows:
+        for window in windows[::5]:
             ticks = np.lib.stride_tricks.sliding_window_view(long, window.ticks)
             agree += bool((ticks == window.available).all(axis=1).any())
-        assert agree >= 150, zone
+        assert agree >= 30, zone

@@ -1,0 +1,156 @@
+"""Page counts from recordings of a running program: sampled accesses, DAMON's regions, and tables of pages.
+
+Three texts are read, told apart line by line:
+
+- `perf script -F time,event,addr` of `perf mem record`: one sampled access a line,
+  `12.345678: cpu/mem-loads/P:  7f0b5c0a2010`. Further fields may be there: a period before the event, which multiplies
+  the sample, and `data_src` after the address. A sample is a store where its event's name or its data source says so,
+  else a load.
+- `perf script` of DAMON's tracepoint `damon:damon_aggregated` (Linux 5.15 and later): one region a line,
+  `target_id=0 nr_regions=11 122509119488-135708762112: 3 0`. DAMON takes all pages of a region to be accessed alike, so
+  each has the region's `nr_accesses`.
+- CSV with a header that names `epoch` and `page`, and `loads` and `stores` where they are known: what a reader of the
+  kernel's idle-page bitmap writes. A row without counts is one load.
+
+None of these has every access. `scale` says how many accesses one that was recorded stands for: the sampling period of
+perf where the samples do not have it; for DAMON a guess, as it only tells that a page was accessed since its last
+check.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.errors import UserError
+from vulcan_traces.memory.npz import COLUMNS, MAX_CELLS
+
+_SAMPLE = re.compile(
+    r"(?P<time>\d+\.\d+):\s+(?:(?P<period>\d+)\s+)?(?P<event>\S+):\s+(?:0x)?(?P<address>[0-9a-f]+)(?P<rest>\s.*)?$"
+)
+_REGION = re.compile(
+    r"(?P<time>\d+\.\d+):\s+(?:damon:)?damon_aggregated:\s+target_id=(?P<target>\d+)\s+nr_regions=\d+\s+"
+    r"(?P<start>\d+)-(?P<end>\d+):\s+(?P<accesses>\d+)(?:\s+\d+)?\s*$"
+)
+_SPACES = 1 << 52
+"""Pages of an address space: those of a further target of DAMON are numbered from here, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Page counts as the columns of an `.npz` file: arrays of shape (rows,), one row for an epoch and a page."""
+
+    columns: dict[str, NDArray[np.int64]]
+
+    @property
+    def epochs(self) -> int:
+        return int(self.columns["epoch"].max()) + 1
+
+    @property
+    def pages(self) -> int:
+        return len(np.unique(self.columns["page"]))
+
+    def write(self, path: Path) -> None:
+        """Write the file that `load_page_counts` reads. Raises UserError where it cannot be written."""
+        try:
+            with path.open("xb") as file:
+                np.savez_compressed(file, **self.columns)  # type: ignore[arg-type]
+        except FileExistsError:
+            raise UserError(f"{path} is there already; remove it, or name another file") from None
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def read_recording(path: Path, *, epoch_seconds: float, page_size: int, scale: int = 1) -> Recording:
+    """Count the accesses of each page in each epoch of `epoch_seconds`, from the first record.
+
+    `page_size` is a power of two in bytes. Raises UserError for a file that cannot be read, has a line of no known form
+    or no access at all, or covers too many pages.
+    """
+    if not epoch_seconds > 0:
+        raise UserError(f"epochs of {epoch_seconds:g} s: more than 0 is needed")
+    if scale < 1 or page_size < 1 or page_size & (page_size - 1):
+        raise UserError(f"scale {scale} and page size {page_size}: a whole number from 1 and a power of two are needed")
+    rows: list[tuple[int, int, int, int]] = []
+    pages = 0
+    for epoch, first, last, loads, stores in _records(path, epoch_seconds, page_size.bit_length() - 1):
+        pages += last - first
+        if pages > MAX_CELLS:
+            raise UserError(
+                f"{path}: more than {MAX_CELLS:,} pages and epochs; use larger pages, or cut the recording into parts"
+            )
+        rows.extend((epoch, page, loads * scale, stores * scale) for page in range(first, last))
+    if not rows:
+        raise UserError(f"{path}: has no access of a page")
+    table = np.array(rows, np.int64)
+    keys, where = np.unique(table[:, :2], axis=0, return_inverse=True)
+    sums = np.zeros((len(keys), 2), np.int64)
+    np.add.at(sums, where.reshape(-1), table[:, 2:])
+    return Recording(dict(zip(COLUMNS, (*keys.T, *sums.T), strict=True)))
+
+
+def _records(path: Path, epoch_seconds: float, bits: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """Generate epoch, first page, end of the pages, loads and stores of each record that has an access."""
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            head = file.readline()
+            file.seek(0)
+            if {"epoch", "page"} <= {cell.strip() for cell in head.split(",")}:
+                yield from _rows_of_table(path, file)
+            else:
+                yield from _lines_of_perf(path, file, epoch_seconds, bits)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _lines_of_perf(
+    path: Path, lines: Iterator[str], epoch_seconds: float, bits: int
+) -> Iterator[tuple[int, int, int, int, int]]:
+    began: float | None = None
+    targets: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = _REGION.search(line) or _SAMPLE.search(line)
+        if found is None:
+            raise UserError(
+                f"{path}, line {number}: neither a sampled access (perf script -F time,event,addr) nor a DAMON region"
+            )
+        time = float(found["time"])
+        began = time if began is None else began
+        epoch = max(0, int((time - began) / epoch_seconds))
+        if found.re is _REGION:
+            base = targets.setdefault(found["target"], len(targets)) * _SPACES
+            first, end = int(found["start"]) >> bits, -(-int(found["end"]) >> bits)
+            if accesses := int(found["accesses"]):
+                yield epoch, base + first, base + end, accesses, 0
+            continue
+        address = int(found["address"], 16)
+        if address == 0:  # the processor did not record it
+            continue
+        count = int(found["period"] or 1)
+        stores = "store" in found["event"] or "OP STORE" in (found["rest"] or "")
+        page = address >> bits
+        yield epoch, page, page + 1, 0 if stores else count, count if stores else 0
+
+
+def _rows_of_table(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, int, int, int, int]]:
+    reader = csv.DictReader(lines, skipinitialspace=True)
+    for row in reader:
+        given = {name: row.get(name) for name in COLUMNS}
+        try:
+            epoch, page = int(given["epoch"] or ""), int(given["page"] or "")
+            counts = [int(given[name] or 0) for name in ("loads", "stores")]
+        except ValueError:
+            raise UserError(f"{path}, line {reader.line_num}: {', '.join(COLUMNS)} are whole numbers") from None
+        if min(epoch, page, *counts) < 0 or page >= 1 << 62:
+            raise UserError(f"{path}, line {reader.line_num}: a number is negative or too large")
+        loads, stores = counts if given["loads"] is not None or given["stores"] is not None else (1, 0)
+        if loads or stores:
+            yield epoch, page, page + 1, loads, stores
