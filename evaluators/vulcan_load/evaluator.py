@@ -8,9 +8,11 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_load.cluster import Cluster, ServiceWorkload
+from vulcan_load.findings.account import account
+from vulcan_load.findings.words import Reference, describe_cluster, differences, findings_of, shared_findings
 from vulcan_load.simulate import BASELINES, BOUND, simulate
 
 _DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
@@ -31,6 +33,7 @@ class LoadEvaluator:
     def __init__(self) -> None:
         self._workloads: dict[Cluster, ServiceWorkload] = {}
         self._probes: tuple[ServiceWorkload, ...] | None = None
+        self._references: dict[Cluster, tuple[Reference, Reference]] = {}
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -105,6 +108,43 @@ class LoadEvaluator:
             parameters["requests"] = round(cluster_of(instance).requests * _SAMPLED)
             cheaper.append(Instance(f"{instance.name}, a fifth", "train", parameters))
         return (Rung("a fifth of the requests", tuple(cheaper), 0.4, _SAMPLED),)
+
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.DescribesWorkloads`."""
+        return describe_cluster(self._workload(instance))
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.PreparesFindings`."""
+        from vulcan_load.kernels import attribution  # noqa: F401 - compiles it, or loads it
+
+        for instance in instances:
+            self._compared_with(instance)
+
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.OffersFindings`: latency by cause, by server class and by time."""
+        workload = self._workload(instance)
+        oracle, best = self._compared_with(instance)
+        result = simulate(policy, workload)
+        if workload.cluster.discipline == "sharing":
+            return shared_findings(result.measured, workload, oracle, best)
+        return findings_of(account(workload, result), workload, oracle, best)
+
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.ComparesPolicies`."""
+        workload = self._workload(instance)
+        one, other = (simulate(policy, workload).measured for policy in (first, second))
+        return differences(one, other, workload)
+
+    def _compared_with(self, instance: Instance) -> tuple[Reference, Reference]:
+        """Return who knows everything, and the baseline of the lowest 99th percentile."""
+        workload = self._workload(instance)
+        if workload.cluster not in self._references:
+            oracle = BOUND if workload.cluster.discipline == "queue" else "shortest_queue"
+            runs = {name: simulate(name, workload) for name in (oracle, *BASELINES)}
+            best = min(BASELINES, key=lambda name: runs[name].percentile(0.99))
+            oracle_run, best_run = (Reference(name, runs[name].measured) for name in (oracle, best))
+            self._references[workload.cluster] = oracle_run, best_run
+        return self._references[workload.cluster]
 
     def _workload(self, instance: Instance) -> ServiceWorkload:
         cluster = cluster_of(instance)

@@ -38,7 +38,7 @@ CHARACTERS_PER_TOKEN = 4
 WORKLOAD_TOKENS, BASELINE_TOKENS, POLICY_TOKENS = 700, 700, 1600
 """Budgets of a prompt: for the workload; for the known policies; for findings about the parents, in equal parts."""
 
-MAX_COLUMNS = 6
+MAX_COLUMNS = 8
 """Most instances that the table of known policies has a column for; of more it gives the means alone."""
 
 _BLANK_LINES = re.compile(r"\n{3,}")

@@ -1,0 +1,115 @@
+"""Every choice of a run judged by what the cluster was like at that moment, where servers have queues.
+
+A run is repeated from the servers chosen. For each request: when each server would have done it, what the balancer
+knew of the numbers in flight (a server's last report, and what it sent there itself since), and why it did not choose
+the server that would have been done first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vulcan.kernel_support import allocating_kernel, types
+from vulcan_load.kernels.engine import drop_first, first_free, push
+from vulcan_load.kernels.sharer import done_at, spell_at
+
+NONE, SLOWER, HIDDEN, UNREPORTED, IGNORED, HERDING, STALE = range(7)
+CAUSES = 7
+"""Why a request went elsewhere than to the server that would have done it first; the first that holds.
+
+`NONE`: it did not. As few or fewer requests were at the chosen server: it is slower (`SLOWER`), or the work of those
+ahead was longer, which no report says (`HIDDEN`). More were there: a server had never reported (`UNREPORTED`); the
+balancer knew (`IGNORED`); it did not, and its count of the chosen one was wrong by more, or as much (`HERDING`:
+requests of others had come), or its count of the other one (`STALE`: requests had left).
+"""
+
+ALONE, BEST, WAITED, SPEED, IN_FLIGHT, IDLE_CORES, NUMBERS = range(7)
+"""Of a request, ms: on the fastest of empty servers, on the server that is done first, and its wait for a core; the
+chosen server's speed over the fastest one's; requests in flight, and idle cores, in the whole cluster."""
+
+_F1 = types.Array(types.float64, 1, "C")
+_F2 = types.Array(types.float64, 2, "C")
+_I1 = types.Array(types.int64, 1, "C")
+_I2 = types.Array(types.int64, 2, "C")
+_SIGNATURE = types.void(
+    _F1,  # arrivals, ms
+    _F1,  # work, ms
+    _I1,  # balancers
+    _I2,  # whom they ask for reports
+    _F2,  # when speeds change, by server
+    _F2,  # speeds
+    types.int64,  # cores
+    types.int64,  # the number of balancers
+    types.float64,  # delay of a report, ms
+    _I1,  # servers chosen
+    _F2,  # numbers of the requests, of shape (NUMBERS, requests)
+    _I1,  # causes
+)
+
+
+@allocating_kernel(_SIGNATURE)
+def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, delay, chosen, numbers, causes):
+    """Fill in `numbers` and `causes`."""
+    requests, probes = probed.shape
+    servers = changes.shape[0]
+    free = np.zeros((servers, cores))
+    in_flight = np.zeros(servers, np.int64)
+    leaving, number, leaves = np.zeros(requests), np.zeros(requests, np.int64), 0
+    counted = np.zeros((count, servers), np.int64)
+    reported, sent_then = np.zeros((count, servers), np.int64) - 1, np.zeros((count, servers), np.int64)
+    said = np.zeros((requests, probes, 2), np.int64)
+    arrived = 0
+    flying = 0
+    for i in range(requests):
+        now, b, chosen_one = arrivals[i], balancers[i], chosen[i]
+        while leaves > 0 and leaving[0] <= now:
+            in_flight[chosen[number[0]]] -= 1
+            flying -= 1
+            drop_first(leaving, number, leaves)
+            leaves -= 1
+        for k in range(probes):
+            s = probed[i, k]
+            said[i, k, 0], said[i, k, 1] = in_flight[s], counted[b, s]
+        while arrived <= i and arrivals[arrived] + delay <= now:
+            to = balancers[arrived]
+            for k in range(probes):
+                s = probed[arrived, k]
+                reported[to, s], sent_then[to, s] = said[arrived, k, 0], said[arrived, k, 1]
+            arrived += 1
+        best, first, alone, fastest, idle = 0, np.inf, np.inf, 0.0, 0
+        end = 0.0
+        for s in range(servers):
+            begin = max(now, free[s, first_free(free, s)])
+            done = done_at(changes, speeds, s, begin, work[i])
+            if done < first:
+                best, first = s, done
+            if s == chosen_one:
+                end = done
+                numbers[WAITED, i] = begin - now
+            alone = min(alone, done_at(changes, speeds, s, now, work[i]))
+            fastest = max(fastest, speeds[s, spell_at(changes, s, now)])
+            idle += max(cores - in_flight[s], 0)
+        speed = speeds[chosen_one, spell_at(changes, chosen_one, now)]
+        numbers[ALONE, i], numbers[BEST, i] = alone - now, first - now
+        numbers[SPEED, i], numbers[IN_FLIGHT, i], numbers[IDLE_CORES, i] = speed / fastest, flying, idle
+        if end > first:
+            here, there = reported[b, chosen_one], reported[b, best]
+            known_here = here + counted[b, chosen_one] - sent_then[b, chosen_one]
+            known_there = there + counted[b, best] - sent_then[b, best]
+            if in_flight[chosen_one] <= in_flight[best]:
+                slower = speed < speeds[best, spell_at(changes, best, now)]
+                causes[i] = SLOWER if slower else HIDDEN
+            elif here < 0 or there < 0:
+                causes[i] = UNREPORTED
+            elif known_here > known_there:
+                causes[i] = IGNORED
+            elif in_flight[chosen_one] - known_here >= known_there - in_flight[best]:
+                causes[i] = HERDING
+            else:
+                causes[i] = STALE
+        free[chosen_one, first_free(free, chosen_one)] = end
+        push(leaving, number, leaves, end, i)
+        leaves += 1
+        flying += 1
+        in_flight[chosen_one] += 1
+        counted[b, chosen_one] += 1
