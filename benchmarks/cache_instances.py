@@ -283,7 +283,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         "left_out": list(left_out),
         "cases": [
             {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
-             "library": c.by_library, "baselines": dict(c.baselines), "bounds": dict(c.bounds),
+             "library": c.by_library, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
              "members": dict(c.members)}
             for c in cases
         ],

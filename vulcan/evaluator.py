@@ -40,12 +40,8 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
 
 SplitName = Literal["train", "validation", "test"]
-BaselineKind = Literal["baseline", "bound"]
-
-
-def kind_name(kind: str) -> str:
-    """Return the word for a kind of policy in tables: `oracle` for `bound`, for not every one is a proven bound."""
-    return "oracle" if kind == "bound" else kind
+BaselineKind = Literal["baseline", "oracle"]
+"""An oracle knows the future; few are proven bounds."""
 
 
 @dataclass(frozen=True, slots=True)

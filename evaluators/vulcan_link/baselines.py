@@ -26,7 +26,7 @@ class LinkBaseline:
 
 _KINDS: Mapping[str, LinkBaseline] = {
     "fixed": LinkBaseline("fixed", parameter=FIXED_WINDOW),
-    "bdp-oracle": LinkBaseline("bdp-oracle", "bound"),
+    "bdp-oracle": LinkBaseline("bdp-oracle", "oracle"),
 }
 """Those that are not compared as they are."""
 

@@ -83,7 +83,7 @@ class LoadEvaluator:
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {**dict.fromkeys(BASELINES, "baseline"), BOUND: "bound"}
+        return {**dict.fromkeys(BASELINES, "baseline"), BOUND: "oracle"}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`."""

@@ -115,7 +115,7 @@ class PrefixEvaluator:
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {**dict.fromkeys(BASELINES, "baseline"), BOUND: "bound"}
+        return {**dict.fromkeys(BASELINES, "baseline"), BOUND: "oracle"}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is cached on disk by all that it depends on."""

@@ -171,7 +171,7 @@ class WindowsEvaluator(SpotFindings):
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {**dict.fromkeys(self.baseline_names, "baseline"), BOUND: "bound"}
+        return {**dict.fromkeys(self.baseline_names, "baseline"), BOUND: "oracle"}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the bound is cached on disk by availability, windows and job."""

@@ -55,14 +55,14 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert summary["best"]["chosen_on"] == "validation"
     for split in ("train", "validation", "test"):
         part = summary[split]
-        assert set(part) == {"score", "interval", "instances", "best_baseline", "baselines", "bounds", "starts"}
+        assert set(part) == {"score", "interval", "instances", "best_baseline", "baselines", "oracles", "starts"}
         assert part["interval"] is None  # two instances tell nothing of their spread
         assert len(part["instances"]) == 2
         assert len(part["baselines"]) >= 14
         assert part["baselines"]["fifo"] == 0.0
         assert part["best_baseline"]["score"] == max(part["baselines"].values())
-        assert part["best_baseline"]["policy"] not in part["bounds"]
-        assert part["bounds"]["belady"] > part["baselines"]["lru"] > 0.0
+        assert part["best_baseline"]["policy"] not in part["oracles"]
+        assert part["oracles"]["belady"] > part["baselines"]["lru"] > 0.0
         assert part["score"] >= part["baselines"]["lru"]
 
 
@@ -165,7 +165,7 @@ def test_eval_measures_a_policy_beside_all_baselines(vulcan: Console) -> None:
         kinds = [r["kind"] for r in here]
         assert kinds.count("candidate") == 1
         assert kinds.count("baseline") >= 14
-        assert kinds.count("bound") >= 2
+        assert kinds.count("oracle") >= 2
         ratios = {r["policy"]: r["miss_ratio"] for r in here}
         assert all(0.0 < ratio < 1.0 for ratio in ratios.values())
         assert ratios["belady"] == min(r for p, r in ratios.items() if p != "belady-size-sampled")

@@ -58,8 +58,8 @@ def test_every_instance_has_its_own_best_baseline_and_bound(searched: tuple[Cons
         )
         for row in mine:
             assert row["best_baseline"]["policy"] in summary[split]["baselines"]
-            assert row["bound"]["policy"] in summary[split]["bounds"]
-            assert row["bound"]["score"] > row["best_baseline"]["score"]
+            assert row["oracle"]["policy"] in summary[split]["oracles"]
+            assert row["oracle"]["score"] > row["best_baseline"]["score"]
     text = vulcan.good("show", summary["run"]).stdout
     for row in rows:
         (line,) = [
@@ -68,7 +68,7 @@ def test_every_instance_has_its_own_best_baseline_and_bound(searched: tuple[Cons
         ]  # fmt: skip
         assert line[2:] == [
             f"{row['winner']:.4f}", f"{row['best_baseline']['score']:.4f}", row["best_baseline"]["policy"],
-            f"{row['bound']['score']:.4f}", row["bound"]["policy"],
+            f"{row['oracle']['score']:.4f}", row["oracle"]["policy"],
         ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from vulcan.store.events import BaselineMeasured, CandidateJudged, CandidateProp
 BASELINES = (
     BaselineMeasured("steady", "baseline", "train", 0.25, ()),
     BaselineMeasured("weak", "baseline", "train", 0.1, ()),
-    BaselineMeasured("perfect", "bound", "train", 0.9, ()),
+    BaselineMeasured("perfect", "oracle", "train", 0.9, ()),
     BaselineMeasured("elsewhere", "baseline", "test", 0.8, ()),
 )
 

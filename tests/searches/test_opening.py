@@ -63,7 +63,7 @@ def test_baselines_are_measured_on_every_split_with_the_references_of_the_object
     splits = ("train", "validation", "test")
     assert [(e.policy, e.kind, e.split) for e in events] == [
         (policy, kind, split)
-        for policy, kind in (("none", "baseline"), ("half", "baseline"), ("all", "bound"))
+        for policy, kind in (("none", "baseline"), ("half", "baseline"), ("all", "oracle"))
         for split in splits
     ]
     expected = {"none": -1.0, "half": 0.0, "all": ALL / (MIN / 2) - 1}

@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted, kind_of
 
 DIGESTS = {
-    "offline": "68c8584fc5049cd833ab988fb71bb83163cd5c41707daa3fde0c8bf6a69008e7",
-    "scripted": "b65ea3e8e87b07906562e5881c467482d977122c81f66d6772fb925f9b3eed42",
+    "offline": "e93593d3a8d8b18441de76f62cb544fd3003276faa13e95805d7ac6a3c076802",
+    "scripted": "d8c747fa2994cd27be1edb97fbdd99bfbbad56509366135ee851ecc2760a40ab",
 }
 
 

@@ -21,6 +21,7 @@ from vulcan.store.events import (
     ReferenceMeasured,
     RunStarted,
     RunStopped,
+    SearchSteered,
     WinnerChosen,
     WorkloadDescribed,
 )
@@ -42,11 +43,13 @@ EVENTS: tuple[Event, ...] = (
         ({"name": "R=0.1", "instances": [{"name": "b R=0.1", "split": "train", "parameters": {}}], "keep": 0.3},),
     ),
     BaselineMeasured("lru", "baseline", "train", 0.1 + 0.2, METRICS),
-    BaselineMeasured("belady", "bound", "test", -1.0, ()),
+    BaselineMeasured("belady", "oracle", "test", -1.0, ()),
     CandidateProposed(1, 0, "seed", (), 0, ""),
     CandidateProposed(2, 1, "mutate", (1, 3), 2**63 - 1, "a model", 3, "diff"),
     CandidateProposed(3, 1, "advice", (), 5, "a model"),
     AdviceReceived(3, TEXT),
+    SearchSteered(3, "a1", "hint", None, TEXT),
+    SearchSteered(4, "b2", "ban", 2),
     CandidateJudged(
         1,
         1,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from awkward_events import EVENTS, TEXT
 
 from vulcan.evaluator import Instance, Rung
 from vulcan.store import RunRecord
+from vulcan.store.decode import decode_event
 from vulcan.store.events import (
     BaselineMeasured,
     CandidateJudged,
@@ -71,14 +73,20 @@ def test_an_equal_program_is_found_by_its_fingerprint_unless_it_was_never_run() 
     assert [record.candidate_with(p) for p in "abcdef"] == [1, 2, None, None, 5, 6]
 
 
-def test_the_best_baseline_is_no_bound() -> None:
+def test_the_best_baseline_is_no_oracle() -> None:
     lru = BaselineMeasured("lru", "baseline", "train", 0.2, ())
     record = RunRecord.of(
-        [replace(lru, policy="fifo", score=0.1), lru, replace(lru, policy="belady", kind="bound", score=0.9),
+        [replace(lru, policy="fifo", score=0.1), lru, replace(lru, policy="belady", kind="oracle", score=0.9),
          replace(lru, policy="arc", split="test", score=0.8)]
     )  # fmt: skip
     assert record.best_baseline("train") == lru
     assert record.best_baseline("validation") is None
+
+
+def test_an_oracle_was_once_stored_as_a_bound() -> None:
+    fields = {"policy": "belady", "kind": "bound", "split": "test", "score": 0.9, "metrics": []}
+    read = decode_event("BaselineMeasured", json.dumps(fields), str)
+    assert read == BaselineMeasured("belady", "oracle", "test", 0.9, ())
 
 
 def test_a_later_measurement_replaces_an_earlier_one() -> None:

@@ -98,7 +98,7 @@ FAULTS = (
         "baselines",
         "`baselines` names none",
         EVALUATOR,
-        'return {**dict.fromkeys(BASELINES, "baseline"), "preemptive": "bound"}',
+        'return {**dict.fromkeys(BASELINES, "baseline"), "preemptive": "oracle"}',
         "return {}",
     ),
     Fault("baselines", "names bounds alone", EVALUATOR, '**dict.fromkeys(BASELINES, "baseline"), ', ""),

@@ -22,7 +22,7 @@ from vulcan.task import Metrics
 
 _COUNTS = {"proposal", "turn", "size", "operations", "row", "calls", "tokens_in", "tokens_out"}
 """Integer columns, which may have missing values."""
-_NUMBERS = {"score", "best", "dollars", "seconds", "winner", "best_baseline", "bound", "gap"}
+_NUMBERS = {"score", "best", "dollars", "seconds", "winner", "best_baseline", "oracle", "gap"}
 """Float columns, which may have missing values."""
 
 CANDIDATES = (
@@ -47,8 +47,8 @@ INSTANCES = (
     "winner",
     "best_baseline",
     "best_baseline_policy",
-    "bound",
-    "bound_policy",
+    "oracle",
+    "oracle_policy",
     "gap",
     "parameters",
 )
@@ -95,8 +95,8 @@ def instances(report: Report) -> pd.DataFrame:
                 "winner": row.winner,
                 "best_baseline": _score(row.best_baseline),
                 "best_baseline_policy": _policy(row.best_baseline),
-                "bound": _score(row.bound),
-                "bound_policy": _policy(row.bound),
+                "oracle": _score(row.oracle),
+                "oracle_policy": _policy(row.oracle),
                 "gap": None if row.winner is None or row.best_baseline is None else row.winner - row.best_baseline[1],
                 "parameters": parameters[row.instance, row.split],
             }

@@ -196,7 +196,7 @@ class Run:
     def scores(self) -> pd.DataFrame:
         """One row for the winner and each known policy on each instance.
 
-        Columns: `policy`, `kind` (`candidate`, `baseline` or `bound`), `split`, `instance`, `score`, `row` of the
+        Columns: `policy`, `kind` (`candidate`, `baseline` or `oracle`), `split`, `instance`, `score`, `row` of the
         store's table `events`, and each metric of the task in its own unit.
         """
         from vulcan.api.frames import scores
@@ -207,8 +207,8 @@ class Run:
     def instances(self) -> pd.DataFrame:
         """One row per instance: the winner compared with the best known policies there.
 
-        Columns: `instance`, `split`, `winner` (its score), `best_baseline` and `best_baseline_policy`, `bound` and
-        `bound_policy`, `gap` (the winner's lead over the best baseline), and `parameters` (a dict).
+        Columns: `instance`, `split`, `winner` (its score), `best_baseline` and `best_baseline_policy`, `oracle` and
+        `oracle_policy`, `gap` (the winner's lead over the best baseline), and `parameters` (a dict).
         """
         from vulcan.api.frames import instances
 

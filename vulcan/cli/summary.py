@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
-from vulcan.evaluator import SplitName, kind_name
+from vulcan.evaluator import SplitName
 from vulcan.results.run import (
     InstanceComparison,
     Named,
@@ -119,7 +119,7 @@ def _print_scores(
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
-        [(name, kind_name(kind), *(number(score) for score in scores)) for name, kind, scores in rows],
+        [(name, kind, *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )
 
@@ -147,7 +147,7 @@ def _print_instances(rows: list[InstanceComparison], shown: list[SplitName]) -> 
     print_table(
         ("instance", "split", "winner", "baseline", "best baseline", "oracle", "best oracle"),
         [
-            (row.instance, row.split, number(row.winner), *_spelled(row.best_baseline), *_spelled(row.bound))
+            (row.instance, row.split, number(row.winner), *_spelled(row.best_baseline), *_spelled(row.oracle))
             for row in rows
         ],
         [row.split == shown[-1] for row in rows],

@@ -17,7 +17,6 @@ from vulcan.dashboard.control import RunStatus, budgets_of, planned, run_status
 from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
 from vulcan.errors import UserError
-from vulcan.evaluator import kind_name
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
 from vulcan.results.run import proposals, run_verdict, score_of
@@ -54,7 +53,7 @@ def log_line(event: Event) -> str:
         case InstancesPrepared(instances):
             return f"{len(instances)} instances to be measured on"
         case BaselineMeasured(policy, kind, split, score):
-            return f"{kind_name(kind)} {policy} scores {aligned(score)} on {split}"
+            return f"{kind} {policy} scores {aligned(score)} on {split}"
         case CandidateJudged(candidate):
             return _judged(event, candidate)
         case SearchSteered():
@@ -293,7 +292,7 @@ class LiveRun:
         record = self.record
         known: dict[str, PolicyLine] = {}
         for (policy, split), measured in record.baselines.items():
-            new: PolicyLine = {"policy": policy, "kind": kind_name(measured.kind), "candidate": None, "scores": {}}
+            new: PolicyLine = {"policy": policy, "kind": measured.kind, "candidate": None, "scores": {}}
             line = known.setdefault(policy, new)
             line["scores"][split] = measured.score
         lines = list(known.values())

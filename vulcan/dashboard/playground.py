@@ -20,7 +20,7 @@ from vulcan.documents.dashboard import (
     PlaygroundScore,
 )
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Instance, kind_name
+from vulcan.evaluator import Instance
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Limits, Outcome, Setup, WorkerLost
@@ -179,7 +179,7 @@ def _comparison(record: RunRecord, scorer: Scorer, instance: str) -> list[Compar
     for policy, kind, metrics in measured:
         if (own := dict(metrics).get(instance)) is not None:
             score = scorer.on_instance("train", instance, own)
-            lines.append({"policy": policy, "kind": kind_name(kind), "score": score})
+            lines.append({"policy": policy, "kind": kind, "score": score})
     return sorted(lines, key=lambda line: -line["score"])
 
 

@@ -205,7 +205,7 @@ def _candidate(request: Request) -> Response:
 
 
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
-    """Return the comparison with the best baseline and bound on each instance."""
+    """Return the comparison with the best baseline and oracle on each instance."""
     record = run.record
     return {(row.split, row.instance): row for row in compare_instances(record, scorer_of(record))}
 

@@ -130,6 +130,6 @@ class LibraryDocument(TypedDict):
     notes: Annotated[list[str], "what was noticed while it was built"]
     matrix: Annotated[
         dict[str, dict[str, dict[str, list[float]]]],
-        "by objective and then `members`, `baselines`, `bounds`, `own` or `dropped`: the scores of each policy on each "
-        "of `instances`",
+        "by objective and then `members`, `baselines`, `oracles`, `own` or `dropped`: the scores of each policy on "
+        "each of `instances`",
     ]

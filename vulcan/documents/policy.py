@@ -127,7 +127,7 @@ class PolicyMean(TypedDict):
     """The means of a policy over the instances; the other keys are the task's metrics."""
 
     policy: Annotated[str, "the policy's name"]
-    kind: Annotated[str, "`candidate`, `baseline` or `bound` (in tables: oracle)"]
+    kind: Annotated[str, "`candidate`, `baseline` or `oracle`, which knows the future"]
     score: Annotated[float, "higher is better"]
 
 

@@ -33,7 +33,7 @@ class SplitScores(TypedDict):
     instances: Annotated[list[str], "names of the instances"]
     best_baseline: Annotated[PolicyScore | None, "the baseline with the highest mean"]
     baselines: Annotated[dict[str, float], "the mean score of each baseline"]
-    bounds: Annotated[dict[str, float], "the mean score of each oracle"]
+    oracles: Annotated[dict[str, float], "the mean score of each oracle"]
     starts: Annotated[dict[str, float], "the mean score of each policy that the search began with"]
 
 
@@ -51,7 +51,7 @@ class InstanceScores(TypedDict):
     split: Annotated[Split, "the split that it belongs to"]
     winner: Annotated[float | None, "the winner's score"]
     best_baseline: Annotated[PolicyScore | None, "the best baseline on this instance"]
-    bound: Annotated[
+    oracle: Annotated[
         PolicyScore | None, "the best oracle on this instance: it knows the future, and is not always a proven bound"
     ]
 

@@ -400,7 +400,7 @@ class _Build:
                 o: Matrix(
                     _only(scores[o], stay),
                     baselines[o],
-                    reference.known(o, "bound"),
+                    reference.known(o, "oracle"),
                     own_scores[o],
                     _only(scores[o], gone),
                 )

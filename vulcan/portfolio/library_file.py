@@ -138,7 +138,7 @@ def to_json(library: Library) -> LibraryDocument:
         "matrix": {
             objective: {
                 kind: {name: list(values) for name, values in getattr(matrix, kind).items()}
-                for kind in ("members", "baselines", "bounds", "own", "dropped")
+                for kind in ("members", "baselines", "oracles", "own", "dropped")
             }
             for objective, matrix in library.matrix.items()
         },
@@ -196,7 +196,7 @@ def _library(plain: Mapping[str, Any], directory: Path) -> Library:
             objective: Matrix(
                 *(
                     {name: _numbers(values, f"the scores of {name}") for name, values in matrix[kind].items()}
-                    for kind in ("members", "baselines", "bounds", "own", "dropped")
+                    for kind in ("members", "baselines", "oracles", "own", "dropped")
                 )
             )
             for objective, matrix in plain["matrix"].items()
@@ -284,7 +284,7 @@ def _matrix_problems(objective: str, matrix: Matrix, fallback: Fallback, names: 
             yield f"the member {name} is called like a fallback"
     if fallback.baseline not in matrix.baselines or fallback.policy not in matrix.own:
         yield f"the matrix of {objective} lacks the fallback {fallback.baseline} or {fallback.policy}"
-    for scores in (matrix.members, matrix.baselines, matrix.bounds, matrix.own, matrix.dropped):
+    for scores in (matrix.members, matrix.baselines, matrix.oracles, matrix.own, matrix.dropped):
         for name, values in scores.items():
             if len(values) != count:
                 yield f"{name} has {len(values)} scores under {objective} for {count} instances"

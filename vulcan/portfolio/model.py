@@ -130,7 +130,7 @@ class Matrix:
 
     members: Scores
     baselines: Scores
-    bounds: Scores
+    oracles: Scores
     own: Scores
     dropped: Scores
 

@@ -1,4 +1,4 @@
-"""The summary of a run: its winner on each split compared with baselines and bounds, and the cost of the search."""
+"""The summary of a run: its winner on each split compared with baselines and oracles, and the cost of the search."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ Named = tuple[str, float]
 
 @dataclass(frozen=True, slots=True)
 class InstanceComparison:
-    """The scores on one instance of the winner, the best baseline and the best bound."""
+    """The scores on one instance of the winner, the best baseline and the best oracle."""
 
     instance: str
     split: SplitName
     winner: float | None
     best_baseline: Named | None
-    bound: Named | None
+    oracle: Named | None
 
 
 def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
@@ -259,7 +259,7 @@ def interval_of(
 
 
 def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceComparison]:
-    """Yield the winner, best baseline and best bound on every instance, split by split, winner or not."""
+    """Yield the winner, best baseline and best oracle on every instance, split by split, winner or not."""
     for split in SPLITS if scorer is not None else ():
         assert scorer is not None
         winner = record.chosen.candidate if record.chosen else None
@@ -271,7 +271,7 @@ def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[Inst
                 split=split,
                 winner=scorer.on_instance(split, name, own[name]) if name in own else None,
                 best_baseline=_best_known(record, scorer, split, name, "baseline"),
-                bound=_best_known(record, scorer, split, name, "bound"),
+                oracle=_best_known(record, scorer, split, name, "oracle"),
             )
 
 
@@ -309,7 +309,7 @@ def _split(
         "instances": [instance.name for instance in record.instances if instance.split == split],
         "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
         "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
-        "bounds": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "bound"},
+        "oracles": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "oracle"},
         "starts": {} if compared is None else start_scores(compared, split),
     }
 
@@ -333,7 +333,7 @@ def _compared(row: InstanceComparison) -> InstanceScores:
         "split": row.split,
         "winner": row.winner,
         "best_baseline": _named(row.best_baseline),
-        "bound": _named(row.bound),
+        "oracle": _named(row.oracle),
     }
 
 

@@ -10,12 +10,11 @@ from statistics import fmean
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.evaluator import kind_name
 from vulcan.results.report.html_page import plotly_script
 from vulcan.task import Metrics, Picture
 
-_SYMBOLS = {"candidate": "star", "baseline": "circle", "bound": "diamond-open"}
-_SIZES = {"candidate": 18, "baseline": 11, "bound": 12}
+_SYMBOLS = {"candidate": "star", "baseline": "circle", "oracle": "diamond-open"}
+_SIZES = {"candidate": 18, "baseline": 11, "oracle": 12}
 _POSITIONS = ("top center", "bottom center", "middle right", "middle left")
 """Positions of labels, in turn, as policies are often close to each other."""
 _MEAN = "mean of all instances"
@@ -23,7 +22,7 @@ _MEAN = "mean of all instances"
 
 @dataclass(frozen=True, slots=True)
 class PolicyMetrics:
-    """A policy's metrics in the order of the instances; `kind` is candidate, baseline or bound."""
+    """A policy's metrics in the order of the instances; `kind` is candidate, baseline or oracle."""
 
     policy: str
     kind: str
@@ -81,7 +80,7 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
                     textposition=_POSITIONS[measured.index(policy) % len(_POSITIONS)],
                     visible=number == 0,
                     marker={"symbol": _SYMBOLS.get(policy.kind, "circle"), "size": _SIZES.get(policy.kind, 11)},
-                    hovertemplate=f"{html.escape(policy.policy)} ({kind_name(policy.kind)})<br>"
+                    hovertemplate=f"{html.escape(policy.policy)} ({policy.kind})<br>"
                     f"{html.escape(picture.x_label)}: {x:.4g}<br>"
                     f"{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
                 )
@@ -107,7 +106,7 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
 def _label(policy: PolicyMetrics, measured: Sequence[PolicyMetrics]) -> str:
     """Return the policy's name, with its kind if another one has the same name."""
     alone = sum(other.policy == policy.policy for other in measured) == 1
-    return policy.policy if alone else f"{policy.policy} ({kind_name(policy.kind)})"
+    return policy.policy if alone else f"{policy.policy} ({policy.kind})"
 
 
 def _views(

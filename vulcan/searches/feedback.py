@@ -20,7 +20,6 @@ from vulcan.evaluator import (
     Series,
     SmallTable,
     Statement,
-    kind_name,
     load_evaluator,
 )
 from vulcan.scoring import Executor, Job
@@ -130,7 +129,7 @@ class Feedback:
         columns = self._names if 1 < len(training) <= MAX_COLUMNS else ()
         rows = [
             (
-                event.policy if event.kind == "baseline" else f"{event.policy} ({kind_name(event.kind)})",
+                event.policy if event.kind == "baseline" else f"{event.policy} ({event.kind})",
                 f"{fmean(scores[event.policy]):.4f}",
                 *(f"{score:.4f}" for score in scores[event.policy] if columns),
             )

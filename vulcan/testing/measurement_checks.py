@@ -103,7 +103,7 @@ def baselines(subject: Subject) -> str:
     if not subject.baselines:
         raise CheckFailed("`baselines` names none", "name at least what is used today, so that a score means something")
     kinds = set(subject.baselines.values())
-    if kinds - {"baseline", "bound"}:
+    if kinds - {"baseline", "oracle"}:
         raise CheckFailed(f"`baselines` has the kinds {sorted(kinds)}", "each is `baseline` or `bound`")
     if "baseline" not in kinds:
         raise CheckFailed("`baselines` names bounds alone", "name at least what is used today")
@@ -396,11 +396,11 @@ def objective(subject: Subject) -> str:
         }
         if declared is subject.task.objectives[0]:
             first = scores
-            _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "bound"])
+            _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "oracle"])
             if len(set(scores.values())) < 2:
                 problem = f"the objective {declared.name!r} gives every policy the same score"
                 raise CheckFailed(problem, "have it depend on the metrics")
-    if "bound" not in known.values():
+    if "oracle" not in known.values():
         ranked = ", ".join(sorted(first, key=lambda who: -first[who]))
         return f"no bound is declared, and higher must be better: see whether this is from best to worst: {ranked}"
     return "no policy beats the bound"

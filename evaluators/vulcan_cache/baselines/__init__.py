@@ -120,10 +120,10 @@ _ALL = (
     CacheBaseline(
         "w-tinylfu-refusing", "baseline", "W-TinyLFU that refuses more than its window holds", "w_tinylfu_refusing"
     ),
-    CacheBaseline("belady", "bound", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
+    CacheBaseline("belady", "oracle", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
     CacheBaseline(
         "belady-size-sampled",
-        "bound",
+        "oracle",
         "of 64 sampled objects the one with the largest size x time to its next request (no proven bound)",
         "belady_size_sampled",
     ),

@@ -163,10 +163,8 @@ def most_under_way(arrivals, delay):
     """Return for how many requests at most reports are under way at a time."""
     most, first = 0, 0
     for i in range(arrivals.shape[0]):
-        while arrivals[first] + delay <= arrivals[i]:
+        while first < i and arrivals[first] + delay <= arrivals[i]:
             first += 1
-            if first == i:
-                break
         most = max(most, i - first + 1)
     return most + 1
 

@@ -42,10 +42,10 @@ _ALL = (
         "the score of ARMS (2025), of two moving averages, without change detection, benefit against cost and batches",
     ),
     TieringBaseline(
-        "static-oracle", "bound", "the pages with the most accesses of all, which never move (no proven bound)"
+        "static-oracle", "oracle", "the pages with the most accesses of all, which never move (no proven bound)"
     ),
     TieringBaseline(
-        "omniscient", "bound", "each interval the best pages for it, and migrations for nothing (a proven bound)"
+        "omniscient", "oracle", "each interval the best pages for it, and migrations for nothing (a proven bound)"
     ),
 )
 

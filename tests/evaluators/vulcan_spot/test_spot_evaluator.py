@@ -123,7 +123,7 @@ def test_baselines_have_the_metrics_of_policies_and_none_beats_the_bound(evaluat
     evaluator.prepare([instance])
     metrics = evaluator.evaluate(seed("paced"), instance)
     found = {name: evaluator.evaluate_baseline(name, instance) for name in evaluator.baselines()}
-    assert [name for name, kind in evaluator.baselines().items() if kind == "bound"] == ["least_cost"]
+    assert [name for name, kind in evaluator.baselines().items() if kind == "oracle"] == ["least_cost"]
     assert all(other.keys() == metrics.keys() for other in found.values())
     assert all(found["least_cost"]["mean_cost"] < other["mean_cost"] for other in (metrics, *found.values())
                if other is not found["least_cost"])  # fmt: skip

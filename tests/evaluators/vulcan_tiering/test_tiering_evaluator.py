@@ -172,7 +172,7 @@ def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
     first = {name: evaluator.evaluate_baseline(name, only) for name in evaluator.baselines()}
     kept = list((tmp_path / "baselines").glob("*.json"))
     assert len(kept) == len(first) == len(BASELINES) == 7
-    assert [name for name, kind in evaluator.baselines().items() if kind == "bound"] == ["static-oracle", "omniscient"]
+    assert [name for name, kind in evaluator.baselines().items() if kind == "oracle"] == ["static-oracle", "omniscient"]
     assert {name: evaluator.evaluate_baseline(name, only) for name in first} == first
     assert min(first, key=lambda name: first[name]["seconds"]) == "omniscient"
     kept[0].write_text(json.dumps({"seconds": 7.0}))

@@ -211,7 +211,7 @@ def progress(data: RunData) -> Iterator[ProgressPoint]:
 
 
 def scores_by_instance(report: Report) -> Iterator[PolicyInstanceScore]:
-    """Yield the scores of the winner, baselines and bounds on every instance, with their rows of the store."""
+    """Yield the scores of the winner, baselines and oracles on every instance, with their rows of the store."""
     record, scorer = report.record, report.scorer
     if scorer is None:
         return

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import kind_name
 from vulcan.results.report.data import Report, report_document
 from vulcan.results.report.html_page import MEANINGS, aligned, standings
 from vulcan.searches.evidence import SPLITS
@@ -36,7 +35,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     yield from markdown_table(
         ("policy", "kind", *splits),
         [
-            (line["policy"], kind_name(line["kind"]), *(_number(line["scores"][s], line["rows"][s]) for s in splits))
+            (line["policy"], line["kind"], *(_number(line["scores"][s], line["rows"][s]) for s in splits))
             for line in standings(report, document, splits)
         ],
     )
@@ -97,7 +96,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
                 row["split"],
                 _number(row["winner"]),
                 *_named(row["best_baseline"]),
-                *_named(row["bound"]),
+                *_named(row["oracle"]),
             )
             for row in document["by_instance"]
         ],

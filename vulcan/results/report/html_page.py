@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vulcan.evaluator import SplitName, kind_name
+from vulcan.evaluator import SplitName
 from vulcan.results.candidate import findings_about
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference, progress
@@ -147,7 +147,7 @@ def _switch(axes: Sequence[str], traces: int, *, with_control: bool) -> dict[str
 
 
 def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
-    """Plot the winner's lead over each baseline and bound on every instance, as a heat map."""
+    """Plot the winner's lead over each baseline and oracle on every instance, as a heat map."""
     own = {(s["split"], s["instance"]): s["score"] for s in scores if s["kind"] == "candidate"}
     others = [s for s in scores if s["kind"] != "candidate" and (s["split"], s["instance"]) in own]
     if not others:
@@ -157,7 +157,7 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
     leads: dict[str, list[float]] = {}
     for s in others:
         leads.setdefault(s["policy"], []).append(own[s["split"], s["instance"]] - s["score"])
-    policies = sorted(kinds, key=lambda p: (kinds[p] != "bound", fmean(leads[p])), reverse=True)
+    policies = sorted(kinds, key=lambda p: (kinds[p] != "oracle", fmean(leads[p])), reverse=True)
     columns = sorted(own, key=lambda where: SPLITS.index(where[0]))
 
     def grid(of: Any) -> list[list[Any]]:
@@ -178,7 +178,7 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
         customdata=grid(lambda cell, _: cell["row"]),
         text=grid(lambda cell, winner: f"{cell['score']:.5g}, the winner {winner:.5g}; row {cell['row']}"),
         x=[html.escape(f"{split}: {_short(instance)}") for split, instance in columns],
-        y=[html.escape(p if kinds[p] == "baseline" else f"{p} ({kind_name(kinds[p])})") for p in policies],
+        y=[html.escape(p if kinds[p] == "baseline" else f"{p} ({kinds[p]})") for p in policies],
         colorbar={"title": "winner minus"},
         hovertemplate="%{y} on %{x}: %{text}<extra></extra>",
         texttemplate="%{z:+.3f}" if len(columns) <= _MAX_NUMBERED else None,
@@ -340,7 +340,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters.update(figure=figure_text, aligned=aligned, kind=kind_name, json=_json, diff_kind=diff_kind)
+    environment.filters.update(figure=figure_text, aligned=aligned, json=_json, diff_kind=diff_kind)
     splits = [split for split in SPLITS if document[split] is not None]
     return environment.get_template("report.html.j2").render(
         doc=document,
@@ -362,7 +362,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
 
 
 def standings(report: Report, document: Mapping[str, Any], splits: Sequence[SplitName]) -> list[dict[str, Any]]:
-    """Return the winner, the control, the baselines and the bounds, sorted by score on the last split, best first.
+    """Return the winner, the control, the baselines and the oracles, sorted by score on the last split, best first.
 
     Each has its scores, and the rows that they were read from, by split.
     """
@@ -378,7 +378,7 @@ def standings(report: Report, document: Mapping[str, Any], splits: Sequence[Spli
     if document["control"] is not None:
         scores = {split: document["control"]["scores"][split] for split in splits}
         lines.append(_line("best-of-n", "control", scores, dict.fromkeys(splits, report.rows.control)))
-    for kind in ("baseline", "bound"):
+    for kind in ("baseline", "oracle"):
         known = {policy: None for split in splits for policy in document[split][f"{kind}s"]}
         for policy in known:
             scores = {split: document[split][f"{kind}s"].get(policy) for split in splits}

@@ -115,7 +115,7 @@ def test_columns_that_are_read_only_serve_as_well_and_two_runs_agree(name):
 
 def test_the_table_names_each_policy_once_and_knows_which_are_bounds():
     assert list(BASELINES) == [baseline.name for baseline in BASELINES.values()]
-    assert [name for name, baseline in BASELINES.items() if baseline.kind == "bound"] == [
+    assert [name for name, baseline in BASELINES.items() if baseline.kind == "oracle"] == [
         "belady",
         "belady-size-sampled",
     ]

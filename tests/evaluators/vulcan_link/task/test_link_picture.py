@@ -15,7 +15,7 @@ PICTURE = Picture("delay and rate", "delay", "rate", "delay (ms)", "rate (Mbit/s
 POLICIES = [
     PolicyMetrics("mine", "candidate", [{"delay": 10.0, "rate": 8.0}, {"delay": 0.0, "rate": 4.0}]),
     PolicyMetrics("reno", "baseline", [{"delay": 40.0, "rate": 9.0}, {"delay": 60.0, "rate": 5.0}]),
-    PolicyMetrics("oracle", "bound", [{"delay": 2.0, "rate": 9.5}, {"delay": 1.0, "rate": 5.5}]),
+    PolicyMetrics("oracle", "oracle", [{"delay": 2.0, "rate": 9.5}, {"delay": 1.0, "rate": 5.5}]),
 ]
 INSTANCES = ["wired", "cellular"]
 

@@ -80,7 +80,7 @@ class MoodEvaluator:
         return {"sum": total(decide, instance.parameters), "weight": instance.parameters["weight"]}
 
     def baselines(self):
-        return {"none": "baseline", "half": "baseline", "all": "bound"}
+        return {"none": "baseline", "half": "baseline", "all": "oracle"}
 
     def evaluate_baseline(self, name, instance):
         policies = {
