@@ -28,7 +28,7 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
-from vulcan.documents.report import ComparisonDocument, ReportDocument
+from vulcan.documents.report import ComparisonDocument, ReportDocument, SeedsDocument
 from vulcan.documents.run import (
     AnswerDocument,
     AskDocument,
@@ -64,6 +64,7 @@ DOCUMENTS: tuple[type, ...] = (
     CandidateDocument,
     ReportDocument,
     ComparisonDocument,
+    SeedsDocument,
     RunsDocument,
     RepairDocument,
     EvalDocument,
