@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import host, library, policy, report, run
+from vulcan.documents import conversation, host, library, policy, report, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
 from vulcan_link.kernel import documents as kernel
@@ -63,8 +63,8 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ),
     ("`vulcan search --seeds`", _SERIES, (report.SeedsDocument,)),
     ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
-    ("`vulcan ask`, `vulcan tell`", "", (run.AskDocument, run.TellDocument)),
-    ("`vulcan steer`", "", (run.SteerDocument,)),
+    ("`vulcan ask`, `vulcan tell`", "", (conversation.AskDocument, conversation.TellDocument)),
+    ("`vulcan steer`", "", (conversation.SteerDocument,)),
     ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
     ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
@@ -94,8 +94,8 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
         _TOOLS,
         (
             policy.InterfaceDocument,
-            run.QuestionDocument,
-            run.AnswerDocument,
+            conversation.QuestionDocument,
+            conversation.AnswerDocument,
             run.InspectDocument,
             run.ExportedFiles,
         ),

@@ -16,16 +16,9 @@ from vulcan.documents.report import ComparedRun, ComparisonDocument, Difference,
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
 from vulcan.results.report.data import Report, progress
+from vulcan.results.report.figures import empty_figure, focus, plotly_script
 from vulcan.results.report.formats import markdown_cell, markdown_table
-from vulcan.results.report.html_page import (
-    PLACE,
-    aligned,
-    empty_figure,
-    focus,
-    harmless,
-    page_text,
-    plotly_script,
-)
+from vulcan.results.report.html_page import PLACE, aligned, harmless, page_text
 from vulcan.results.run import run_document, state_of
 from vulcan.results.seeds import compare_seeds
 from vulcan.searches.costs import Costs
