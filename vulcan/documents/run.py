@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from vulcan.documents.policy import FindingRow
-from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation, Split
+from vulcan.documents.verdict import Conclusion, GainDocument, IntervalDocument, Recommendation, Split
 
 
 class PolicyScore(TypedDict):
@@ -100,7 +100,7 @@ class RunDocument(TypedDict):
         Literal["finished", "interrupted", "error", "open"], "`open` where the run has not stopped, or was killed"
     ]
     verdict: Annotated[
-        Literal["better", "no better", "undecided"] | None,
+        Conclusion | None,
         "whether the winner is better than the best baseline on validation; `null` before the search has ended",
     ]
     recommendation: Annotated[Recommendation | None, "what to use; `null` before the search has ended"]

@@ -35,7 +35,7 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
-from vulcan.documents.report import ComparisonDocument, ReportDocument
+from vulcan.documents.report import ComparisonDocument, ReportDocument, SeedsDocument
 from vulcan.documents.run import (
     CandidateDocument,
     DryRunDocument,
@@ -66,6 +66,7 @@ DOCUMENTS: tuple[type, ...] = (
     CandidateDocument,
     ReportDocument,
     ComparisonDocument,
+    SeedsDocument,
     RunsDocument,
     RepairDocument,
     EvalDocument,
