@@ -77,6 +77,7 @@ def search(
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
       vulcan search --task cache_eviction --log tensorboard:logs
       vulcan search --task cache_eviction --budget-candidates 100 --seeds 5
+      vulcan search --task cache_eviction --trace my.csv --start-from latest --start-from library
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
     from vulcan.api.launch import RunSession
@@ -85,7 +86,7 @@ def search(
     from vulcan.searches.session import check_config
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
-    wanted = configured(context, config, replay, runs_dir)
+    wanted = configured(context, config, replay, runs_dir).with_starts(runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if seeds is not None:
         from vulcan.api.seeds import search_seeds
