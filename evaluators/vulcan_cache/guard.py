@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, syntax_tree
 from vulcan.robustness import FACTORIES, GuardSource, SafePolicy
 from vulcan_cache.exported import guarded_cache, mapping
 from vulcan_cache.simulate import CacheResult, simulate
@@ -120,7 +120,7 @@ def source() -> GuardSource:
 
 def _body(text: str) -> str:
     """Return a module's text without its docstring, its imports and marks of what needs a policy with state."""
-    kept = [n for n in ast.parse(text).body[1:] if not isinstance(n, ast.Import | ast.ImportFrom)]
+    kept = [n for n in syntax_tree(text).body[1:] if not isinstance(n, ast.Import | ast.ImportFrom)]
     return "\n".join(text.splitlines()[kept[0].lineno - 1 :]).replace("  # with state", "")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import threading
 import warnings
 from collections import deque
 from dataclasses import dataclass
@@ -109,15 +111,29 @@ class SizeLimits:
 ANVIL = SizeLimits()
 
 
+_PARSING = threading.RLock()
+os.register_at_fork(before=_PARSING.acquire, after_in_parent=_PARSING.release, after_in_child=_PARSING.release)
+
+
+def syntax_tree(text: str) -> ast.Module:
+    """Parse Python without its warnings (e.g. of an invalid escape in a docstring), one thread at a time.
+
+    CPython before 3.11.8 and 3.12.2 has one counter of depth for all threads that build trees, and raises SystemError
+    where two of them meet (gh-106905); and `catch_warnings` changes the filters of all threads. Raises SyntaxError;
+    ValueError for a NUL byte or half a surrogate pair; MemoryError and RecursionError where nested too deeply.
+    """
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 def parse(source: str, bounds: SizeLimits = ANVIL) -> ast.Module:
     """Parse the source. Raises Rejected where it is too large, too deep or not Python."""
     size = len(source.encode("utf-8", errors="surrogatepass"))
     if size > bounds.source:
         raise Rejected((violation("too-long", 1, 1, f"the source has {size:,} bytes"),))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # e.g. an invalid escape in a docstring: not the user's problem
-            tree = ast.parse(source)
+        tree = syntax_tree(source)
     except SyntaxError as error:
         raise Rejected((violation("syntax", error.lineno or 1, max(error.offset or 1, 1), error.msg),)) from None
     except ValueError as error:  # a NUL byte or half a surrogate pair

@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, syntax_tree
 from vulcan.anvil.state_layout import BYTES_PER_SLOT
 from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
@@ -212,7 +212,7 @@ def _divided(module: str, task: Task, format: str) -> tuple[list[str], str]:
 
 
 def _imported(text: str) -> Iterator[str]:
-    for node in ast.parse(text).body:
+    for node in syntax_tree(text).body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 

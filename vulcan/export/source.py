@@ -6,14 +6,13 @@ import ast
 import json
 import re
 import textwrap
-import warnings
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, syntax_tree
 
 
 def source_text(policy: Policy) -> str:
     """Return the policy's source, verbatim except for the values of parameters tuned after it was written."""
-    tree = ast.parse(policy.source)
+    tree = syntax_tree(policy.source)
     starts = [0, *(match.end() for match in re.finditer(b"\r\n|\r|\n", policy.source.encode()))]
     text = policy.source.encode()
     for node in reversed(tree.body):
@@ -53,9 +52,7 @@ def policy_source(text: str) -> str:
 
 def _in_module(text: str) -> str:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = syntax_tree(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text  # parsing it as Anvil will report the error
     constants = {

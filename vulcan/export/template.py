@@ -51,6 +51,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from vulcan.anvil import syntax_tree
 from vulcan.errors import UserError
 from vulcan.task import Json, Task
 
@@ -74,7 +75,7 @@ class Template:
     def names(self) -> frozenset[str]:
         """The names that the text defines at top level, and those of settings."""
         names: set[str] = set(self.settings)
-        for node in ast.parse(self.text).body:
+        for node in syntax_tree(self.text).body:
             match node:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                     names.add(name)
@@ -89,7 +90,7 @@ class Template:
     @property
     def attributes(self) -> frozenset[str]:
         """The attributes and methods that the text uses of anything, and gives names to."""
-        tree = list(ast.walk(ast.parse(self.text)))
+        tree = list(ast.walk(syntax_tree(self.text)))
         slots = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
         methods = (node.name for node in tree if isinstance(node, ast.FunctionDef))
         return frozenset((*(node.attr for node in tree if isinstance(node, ast.Attribute)), *methods, *slots))
@@ -98,7 +99,7 @@ class Template:
         """Return the template of the exports of policies with state, or of others."""
         lines = self.text.split("\n")
         left_out: set[int] = set()
-        for node in ast.walk(ast.parse(self.text)):
+        for node in ast.walk(syntax_tree(self.text)):
             if isinstance(node, ast.stmt) and lines[node.lineno - 1].endswith(_MARKS[not with_state]):
                 first = node.lineno - 1
                 while isinstance(node, ast.FunctionDef | ast.ClassDef) and not lines[first - 1]:
@@ -116,8 +117,8 @@ def load_template(task: Task) -> Template:
     try:
         source = path.read_text(encoding="utf-8")
         stand_ins, cut, text = source.partition(f"\n{CUT}\n")
-        tree = ast.parse(stand_ins)
-        ast.parse(text)
+        tree = syntax_tree(stand_ins)
+        syntax_tree(text)
     except (OSError, SyntaxError, ValueError) as error:
         raise UserError(f"task {task.name!r}: its template {path} cannot be read: {error}") from error
     if not cut:
@@ -157,7 +158,7 @@ def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path)
         )
     path = Path(found.origin)
     source = path.read_text(encoding="utf-8")
-    tree = ast.parse(source)
+    tree = syntax_tree(source)
     for other in _imported(tree):
         _add_shared(other, shared, task, path)
     body = [node for node in tree.body if not _is_preamble(node)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
 import textwrap
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vulcan.anvil import syntax_tree
 from vulcan.models.base import Reply
 
 
@@ -340,9 +339,7 @@ def _bare_source(text: str, function: str) -> str:
 
 def _parses(text: str) -> bool:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python finds odd in a model's text is nobody's concern
-            ast.parse(text)
+        syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.anvil import Rejected, check
+from vulcan.anvil import Rejected, check, syntax_tree
 from vulcan.errors import UserError
 from vulcan.evaluator import OffersOnlineFingerprints, load_evaluator
 from vulcan.export import Provenance, find_exporter
@@ -86,8 +86,8 @@ def _template(task: Task) -> tuple[str, str]:
         raise UserError(f"task {task.name!r} cannot export libraries: it has no file {path}")
     try:
         stand_ins, cut, text = path.read_text(encoding="utf-8").partition(f"\n{CUT}\n")
-        tree = ast.parse(stand_ins)
-        ast.parse(text)
+        tree = syntax_tree(stand_ins)
+        syntax_tree(text)
     except (OSError, SyntaxError, ValueError) as error:
         raise UserError(f"task {task.name!r}: its template {path} cannot be read: {error}") from error
     named = {
@@ -150,7 +150,7 @@ def indented(text: str) -> str:
 
 def imports_and_body(text: str) -> tuple[list[str], str]:
     """Split a text into its top-level imports and the rest, without its docstring."""
-    tree = ast.parse(text)
+    tree = syntax_tree(text)
     imports: list[str] = []
     gone: set[int] = set()
     for number, node in enumerate(tree.body):

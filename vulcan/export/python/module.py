@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import Policy, ir, log_buckets
+from vulcan.anvil import Policy, ir, log_buckets, syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
@@ -281,7 +281,9 @@ class _Writer:
 
 
 def _fitted(before: str, expression: str) -> Iterator[str]:
-    return fitted(before, ast.parse(expression, mode="eval").body)
+    [statement] = syntax_tree(expression).body
+    assert isinstance(statement, ast.Expr)
+    return fitted(before, statement.value)
 
 
 def _count_of(occasion: str) -> str:
@@ -350,7 +352,7 @@ def python_module(
         *([statistics] if statistics else []),
         *(text.rstrip() for text in (template.text, behind) if text),
     ]
-    used = {node.id for part in code for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Name)}
+    used = {node.id for part in code for node in ast.walk(syntax_tree(part)) if isinstance(node, ast.Name)}
     constants = [
         *([f"{_LARGEST} = {runtime._LARGEST!r}"] if _LARGEST in used else []),
         *(_settings(template, provenance) if template.settings else []),

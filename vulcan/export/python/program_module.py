@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from vulcan.anvil import syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.quoting import docstring, quoted
@@ -22,7 +23,7 @@ def program_module(policy: ProgramPolicy, provenance: Provenance) -> str:
 
     Raises UserError if the pack's `export/python.py` lacks the dividing line.
     """
-    tree = ast.parse(policy.source)
+    tree = syntax_tree(policy.source)
     body = _without_imports(policy.source.replace("\r\n", "\n"), tree)
     driver = _driver(policy.task)
     about = ast.get_docstring(tree) or f"A policy of the task {provenance.task}."
@@ -50,7 +51,7 @@ def _driver(task: Task) -> str:
 
 def _imports(code: str) -> Iterator[str]:
     """Yield imports of the modules and names that the code uses out of those offered to programs."""
-    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    used = {node.id for node in ast.walk(syntax_tree(code)) if isinstance(node, ast.Name)}
     modules = sorted(name for name in MODULES if name in used and name != "random")
     yield from (f"import {module}" for module in modules)
     collected = sorted(name for name in (*WITHOUT_IMPORT, "namedtuple") if name in used)

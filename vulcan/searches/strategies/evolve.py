@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from vulcan.anvil import syntax_tree
 from vulcan.searches.options import DiffPolicy
 from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.strategies.base import Draft, Form
@@ -46,7 +47,7 @@ def complexity(member: ScoredCandidate) -> int:
 
 def reads(source: str) -> tuple[str, ...]:
     """Return the features and statistics that a program reads, as `now`, `obj.size` and `obj.count.ewma`, sorted."""
-    tree = ast.parse(source)
+    tree = syntax_tree(source)
     entry = [node for node in tree.body if isinstance(node, ast.FunctionDef)][-1:]
     arguments = {a.arg for function in entry for a in function.args.args}
     found: set[str] = set()

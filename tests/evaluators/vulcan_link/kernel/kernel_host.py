@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from vulcan_link.kernel.host import missing_for_namespaces, missing_for_policies
+from vulcan_link.kernel.host import available_algorithms, missing_for_namespaces, missing_for_policies
 
 in_namespaces = pytest.mark.skipif(
     bool(missing_for_namespaces()), reason=f"this host lacks {', '.join(missing_for_namespaces())}"
@@ -18,6 +20,13 @@ with_policies = pytest.mark.skipif(bool(_MISSING), reason=f"this host lacks {', 
 MAX_LATE_MS = 60  # TCP times out after 200 ms: where the link stands still for long, this host is measured
 ATTEMPTS = 6
 Run = TypeVar("Run")
+
+
+def left_in_the_kernel() -> list[str]:
+    """Return the policies in the kernel that no other running process has there (the docs' examples run at once)."""
+    registered = [name for name in available_algorithms() if name.startswith("vulcan_")]
+    processes = {name: name.removeprefix("vulcan_") for name in registered}
+    return [name for name, pid in processes.items() if pid == str(os.getpid()) or not Path("/proc", pid).exists()]
 
 
 def agreeing(run: Callable[[], Run], check: Callable[[Run], None], worst_ms: Callable[[Run], float]) -> Run:

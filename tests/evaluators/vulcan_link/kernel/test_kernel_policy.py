@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from console import COMMAND, Console, Result, one_line
 from effort import ALL, few
-from kernel_host import agreeing, as_predicted, late_ms, with_policies
+from kernel_host import agreeing, as_predicted, late_ms, left_in_the_kernel, with_policies
 from locations import ROOT
 
 from vulcan_link.kernel.host import available_algorithms
@@ -25,11 +25,10 @@ def kernel_run(*arguments: str | Path) -> Result:
 
 @with_policies
 def test_reno_as_a_policy_does_in_the_kernel_what_it_is_predicted_to() -> None:
-    before = available_algorithms()
     given = (POLICIES / "reno.py", *LINK, "--seconds", "8" if ALL else "3")
     document = agreeing(lambda: Console(ROOT).document("kernel", "run", *given), as_predicted, late_ms)
     assert document["algorithm"] == "reno"
-    assert available_algorithms() == before
+    assert not left_in_the_kernel()
 
 
 @with_policies
@@ -98,7 +97,6 @@ def test_the_kernel_paces_at_the_rate_of_the_policy(tmp_path: Path) -> None:
 
 @with_policies
 def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
-    before = available_algorithms()
     command = (COMMAND, "kernel", "run", POLICIES / "reno.py", *LINK, "--seconds", "60")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -109,7 +107,7 @@ def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
             "interrupted; nothing is left of the link, and the policy is out of the kernel\n"
         )
     assert process.returncode == 130
-    assert available_algorithms() == before
+    assert not left_in_the_kernel()
 
 
 @pytest.mark.parametrize(
@@ -134,10 +132,9 @@ def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
 def test_a_mistake_is_one_line_and_leaves_nothing(
     tmp_path: Path, name: str, text: str | None, options: tuple[str, ...], said: str
 ) -> None:
-    before = available_algorithms()
     if text is not None:
         (tmp_path / name).write_text(text)
         name = str(tmp_path / name)
     done = kernel_run(name, *LINK, *options)
     assert said in one_line(done)
-    assert available_algorithms() == before
+    assert not left_in_the_kernel()

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from kernel_host import agreeing, with_policies
+from kernel_host import agreeing, left_in_the_kernel, with_policies
 from test_kernel_run import constant
 
 from vulcan.errors import UserError
@@ -49,20 +49,18 @@ def twenty_packets_each_round_trip(run: Measurement) -> None:
 
 
 def test_a_fixed_window_gives_a_window_a_round_trip_and_is_gone_afterwards() -> None:
-    before = available_algorithms()
     with in_the_kernel(program(20)) as name:
         assert name == f"vulcan_{os.getpid()}"
         assert name in available_algorithms()
         cell = Cell(constant(12), (name,), 21, 40, 3)
         agreeing(lambda: run_cell(cell)[0], twenty_packets_each_round_trip, lambda found: found.punctuality.worst_ms)
-    assert available_algorithms() == before
+    assert not left_in_the_kernel()
 
 
 def test_it_is_taken_out_where_the_run_fails() -> None:
-    before = available_algorithms()
     with pytest.raises(UserError, match="for a test"), in_the_kernel(program(10)):
         raise UserError("for a test")
-    assert available_algorithms() == before
+    assert not left_in_the_kernel()
 
 
 def test_what_a_killed_run_left_is_taken_out_by_the_next(tmp_path: Path) -> None:
@@ -91,7 +89,6 @@ def test_what_does_not_compile_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_the_verifier_refuses_is_one_line() -> None:
-    before = available_algorithms()
     wild = program(10)["fixed.bpf.c"].replace("->snd_cwnd = 10", "->srtt_us = 10")
     with (
         pytest.raises(UserError, match="the kernel refuses the policy: ") as raised,
@@ -100,4 +97,4 @@ def test_what_the_verifier_refuses_is_one_line() -> None:
         pass
     assert "no write support to tcp_sock" in str(raised.value)
     assert "\n" not in str(raised.value)
-    assert available_algorithms() == before
+    assert not left_in_the_kernel()
