@@ -19,7 +19,7 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_spot.findings import SpotFindings
 from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
 from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, net_of, prices_of, runs_in
-from vulcan_spot.runs import JobRuns, Tally
+from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
@@ -240,6 +240,7 @@ def _digest(regions: Regions) -> str:
 class SpotEvaluator(WindowsEvaluator):
     """An environment is one region."""
 
+    simulate = staticmethod(simulate)
     embedded = EMBEDDED_SPOT
     baseline_names = BASELINES
     cache_name = "spot"
@@ -261,17 +262,6 @@ class SpotEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of(regions[0], places)
 
-    def simulate(
-        self,
-        who: Policy | str,
-        windows: Windows,
-        job: SpotJob,
-        prices: Prices,
-        net: SafetyNet,
-        tally: Tally | None = None,
-    ) -> JobRuns:
-        return simulate(who, windows, job, prices, net, tally)
-
 
 # The evaluator of the task `spot_multi`: availability in several regions and jobs in, dollars out.
 
@@ -287,6 +277,8 @@ _EMBEDDED = {part: [BETWEEN_REGIONS.join(specs) for specs in sets] for part, set
 class MultiRegionEvaluator(WindowsEvaluator):
     """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
 
+    simulate = staticmethod(simulate_regions)
+    simulate = staticmethod(simulate_regions)
     embedded = _EMBEDDED
     baseline_names = REGION_BASELINES
     cache_name = "spot regions"
@@ -306,17 +298,6 @@ class MultiRegionEvaluator(WindowsEvaluator):
 
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of_regions(regions, places)
-
-    def simulate(
-        self,
-        who: Policy | str,
-        windows: Windows,
-        job: SpotJob,
-        prices: Prices,
-        net: SafetyNet,
-        tally: Tally | None = None,
-    ) -> JobRuns:
-        return simulate_regions(who, windows, job, prices, net, tally)
 
     def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""

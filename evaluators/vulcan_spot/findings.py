@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Series, SmallTable, Statement
 from vulcan.task import Metrics
-from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
+from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.plan import job_of, net_of, prices_of
 from vulcan_spot.runs import JobRuns, Tally, room_for_plans
-from vulcan_spot.simulate import BOUND
+from vulcan_spot.simulate import BOUND, Simulate
 from vulcan_spot.windows import Windows
 
 Dollars = NDArray[np.float64]
@@ -98,22 +99,12 @@ class _Known:
 
 
 class SpotFindings(ABC):
-    """Findings on instances of the spot tasks; a subclass knows the instances and runs policies on them."""
+    """Findings on instances of the spot tasks; a subclass knows the instances and how they are simulated."""
+
+    simulate: ClassVar[Simulate]
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
-
-    @abstractmethod
-    def simulate(
-        self,
-        who: Policy | str,
-        windows: Windows,
-        job: SpotJob,
-        prices: Prices,
-        net: SafetyNet,
-        tally: Tally | None = None,
-    ) -> JobRuns:
-        """Run a policy, or a baseline of that name, and fill in the tally if given."""
 
     @abstractmethod
     def baselines(self) -> Mapping[str, BaselineKind]:

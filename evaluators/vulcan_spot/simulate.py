@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -32,6 +33,20 @@ BASELINES = {
 BOUND = "least_cost"
 BOUND_VERSION = 2
 """Version of the bound, the rules and the metrics: raise it when they change, as results are cached on disk."""
+
+
+class Simulate(Protocol):
+    """`simulate` or `simulate_regions`."""
+
+    def __call__(
+        self,
+        who: Policy | str,
+        windows: Windows,
+        job: SpotJob,
+        prices: Prices | None = None,
+        net: SafetyNet = "exact",
+        tally: Tally | None = None,
+    ) -> JobRuns: ...
 
 
 def simulate(

@@ -32,6 +32,16 @@ class Unseen:
     def __call__(self, event: Event) -> None: ...
 
 
+def read(folder: Path, tmp_path: Path) -> MemoryStore:
+    shutil.copy(folder / "run.db", tmp_path / "run.db")
+    contents = MemoryStore()
+    with closing(open_store(tmp_path)) as store:
+        contents.append(*store.events())
+        for call in store.calls():
+            contents.record_call(call)
+    return contents
+
+
 @pytest.fixture
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """What the recorded run holds; the working directory is the trace's."""
@@ -39,28 +49,29 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     if not (place / "cloudPhysicsIO.vscsi").is_file():
         pytest.skip("the trace cloudPhysicsIO.vscsi is not here")
     monkeypatch.chdir(place)
-    shutil.copy(RECORDED / "run.db", tmp_path / "run.db")
-    store = open_store(tmp_path)
-    kept = MemoryStore()
-    kept.append(*store.events())
-    for call in store.calls():
-        kept.record_call(call)
-    store.close()
-    return kept
+    return read(RECORDED, tmp_path)
 
 
-def repeated(config: SearchConfig, recording: RecordedReplies) -> MemoryStore:
+def repeated(recording: MemoryStore) -> MemoryStore:
     store = MemoryStore()
-    evidence = check_config(TASK, config, models=False)
+    config = SearchConfig.from_json(RunRecord.of(recording.events()).config)
+    task = find_task(config.task)
     run_search(
-        TASK, config, store, evidence, ExecutionConfig("local", 2), Unseen(), control=MemoryStore, recording=recording
+        task, config, store, check_config(task, config, models=False), ExecutionConfig("local", 2), Unseen(),
+        control=MemoryStore, recording=RecordedReplies.of(recording),
     )  # fmt: skip
     return store
 
 
 def test_the_recorded_search_is_repeated_event_for_event(recorded: MemoryStore) -> None:
-    config = SearchConfig.from_json(RunRecord.of(recorded.events()).config)
-    assert contents(repeated(config, RecordedReplies.of(recorded))) == contents(recorded)
+    assert contents(repeated(recorded)) == contents(recorded)
+
+
+@pytest.mark.slow
+def test_the_recorded_search_for_congestion_control_is_repeated_event_for_event(tmp_path: Path) -> None:
+    recording = read(RECORDED.with_name("recorded_link"), tmp_path)
+    assert contents(repeated(recording)) == contents(recording)
+    assert len({call.reply for call in recording.calls()}) >= 64
 
 
 @pytest.mark.slow
