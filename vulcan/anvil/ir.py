@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from vulcan.anvil.grammar.grammar import Scope
 
@@ -322,20 +323,19 @@ class Module:
         return tuple(helpers)
 
 
+_CHILDREN: Mapping[type, Callable[[Any], tuple[Expression, ...]]] = {
+    Operate: lambda e: e.operands,
+    Compare: lambda e: e.operands,
+    Choose: lambda e: (e.test, e.then, e.otherwise),
+    Call: lambda e: e.arguments,
+    Occurrences: lambda e: (e.value,),
+    Element: lambda e: (e.index,),
+}
+
+
 def children(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case Operate(_, operands) | Compare(_, operands):
-            return operands
-        case Choose(test, then, otherwise):
-            return (test, then, otherwise)
-        case Call(_, arguments):
-            return arguments
-        case Occurrences(_, value):
-            return (value,)
-        case Element(_, index):
-            return (index,)
-        case _:
-            return ()
+    parts = _CHILDREN.get(type(expression))
+    return parts(expression) if parts else ()
 
 
 def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
@@ -358,9 +358,11 @@ def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
 
 
 def _walk(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    for part in children(expression):
-        yield from _walk(part)
+    pending = [expression]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending.extend(reversed(children(part)))
 
 
 def called_names(body: tuple[Statement, ...]) -> frozenset[str]:

@@ -9,22 +9,29 @@ import threading
 import warnings
 from collections import deque
 from dataclasses import dataclass
+from functools import cache
 
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.ir import Position
 from vulcan.anvil.rejection import Rejected, violation
 
-_CARRIES_NO_MEANING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+_NO_NODES = frozenset({"arg", "attr", "ctx", "id", "kind", "op", "ops", "type_comment"})
+"""Fields that hold no nodes, or only operators and contexts."""
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(name for name in kind._fields if name not in _NO_NODES)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the direct child nodes, except operators and contexts (trees are walked often)."""
     found: list[ast.AST] = []
-    for name in node._fields:
+    for name in _fields(type(node)):
         value = getattr(node, name, None)
         if isinstance(value, list):
-            found += [item for item in value if isinstance(item, ast.AST) and not isinstance(item, _CARRIES_NO_MEANING)]
-        elif isinstance(value, ast.AST) and not isinstance(value, _CARRIES_NO_MEANING):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
             found.append(value)
     return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from vulcan.anvil import ir
@@ -35,7 +36,16 @@ def with_children(e: ir.Expression, parts: tuple[ir.Expression, ...]) -> ir.Expr
 
 def from_below(e: ir.Expression, change: Change) -> ir.Expression:
     """Apply `change` to the expression bottom-up: first to its parts, then to itself."""
-    return change(with_children(e, tuple(from_below(part, change) for part in ir.children(e))))
+    parts = ir.children(e)
+    if not parts:
+        return change(e)
+    changed = tuple([from_below(part, change) for part in parts])
+    return change(e if _same(changed, parts) else with_children(e, changed))
+
+
+def _same(new: Sequence[object], old: Sequence[object]) -> bool:
+    """Return whether nothing was changed, so that nothing needs to be built."""
+    return all(map(operator.is_, new, old))
 
 
 def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
@@ -56,20 +66,24 @@ def replaced(e: ir.Expression, path: Path, new: ir.Expression) -> ir.Expression:
 
 def in_block(body: tuple[ir.Statement, ...], change: Change) -> tuple[ir.Statement, ...]:
     """Apply `change` to each whole expression in the statements, in source order."""
-    return tuple(_in_statement(statement, change) for statement in body)
+    changed = tuple([_in_statement(statement, change) for statement in body])
+    return body if _same(changed, body) else changed
 
 
 def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
     match statement:
         case ir.Assign() | ir.Return():
-            return replace(statement, value=change(statement.value))
+            value = change(statement.value)
+            return statement if value is statement.value else replace(statement, value=value)
         case ir.Write():
             index = change(statement.index) if statement.index is not None else None
             return replace(statement, index=index, value=change(statement.value))
         case ir.If():
             test = change(statement.test)
-            then = in_block(statement.then, change)
-            return replace(statement, test=test, then=then, otherwise=in_block(statement.otherwise, change))
+            then, otherwise = in_block(statement.then, change), in_block(statement.otherwise, change)
+            if _same((test, then, otherwise), (statement.test, statement.then, statement.otherwise)):
+                return statement
+            return replace(statement, test=test, then=then, otherwise=otherwise)
         case ir.Loop():
             return replace(statement, body=in_block(statement.body, change))
         case _:
@@ -78,7 +92,10 @@ def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
 
 def in_program(program: ir.Module, change: Change) -> ir.Module:
     """Apply `change` to each whole expression in the program's statements."""
-    functions = tuple(replace(f, body=in_block(f.body, change)) for f in program.functions)
+    bodies = [in_block(f.body, change) for f in program.functions]
+    if _same(bodies, [f.body for f in program.functions]):
+        return program
+    functions = tuple(replace(f, body=body) for f, body in zip(program.functions, bodies, strict=True))
     return replace(program, functions=functions)
 
 
