@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy, syntax_tree
+from vulcan.anvil import Policy
+from vulcan.anvil.parse import syntax_tree
 from vulcan.robustness import FACTORIES, GuardSource, SafePolicy
 from vulcan_cache.exported import guarded_cache, mapping
 from vulcan_cache.simulate import CacheResult, simulate

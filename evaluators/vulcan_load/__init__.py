@@ -4,6 +4,6 @@
 """
 
 from vulcan_load.cluster import Cluster
-from vulcan_load.simulate import BASELINES, BOUND, LoadResult, simulate
+from vulcan_load.simulate import BASELINES, ORACLES, LoadResult, simulate
 
-__all__ = ["BASELINES", "BOUND", "Cluster", "LoadResult", "simulate"]
+__all__ = ["BASELINES", "ORACLES", "Cluster", "LoadResult", "simulate"]

@@ -13,7 +13,7 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_load.cluster import Cluster, ServiceWorkload
 from vulcan_load.findings.account import account
 from vulcan_load.findings.words import Reference, describe_cluster, differences, findings_of, shared_findings
-from vulcan_load.simulate import BASELINES, BOUND, simulate
+from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, simulate
 
 _DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
 _SEEDS_APART = 1_000_003
@@ -83,7 +83,7 @@ class LoadEvaluator:
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {**dict.fromkeys(BASELINES, "baseline"), BOUND: "oracle"}
+        return {**dict.fromkeys(BASELINES, "baseline"), **dict.fromkeys(ORACLES, "oracle")}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`."""
@@ -139,7 +139,7 @@ class LoadEvaluator:
         """Return who knows everything, and the baseline of the lowest 99th percentile."""
         workload = self._workload(instance)
         if workload.cluster not in self._references:
-            oracle = BOUND if workload.cluster.discipline == "queue" else "shortest_queue"
+            oracle = LEAST_WORK if workload.cluster.discipline == "queue" else "shortest_queue"
             runs = {name: simulate(name, workload) for name in (oracle, *BASELINES)}
             best = min(BASELINES, key=lambda name: runs[name].percentile(0.99))
             oracle_run, best_run = (Reference(name, runs[name].measured) for name in (oracle, best))

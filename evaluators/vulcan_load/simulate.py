@@ -24,9 +24,12 @@ BASELINES = {
     "c3": layout.C3,
     "prequal": layout.PREQUAL,
 }
-BOUND = "least_work"
-OTHERS = {BOUND: layout.MIN_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
-"""Those that know everything at every moment: where a request would be done first, and where the fewest are."""
+LEAST_WORK = "least_work"
+ORACLES = {LEAST_WORK: layout.MIN_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
+"""Those that know everything at every moment: where a request would be done first, and where the fewest are.
+
+Where servers share their cores `least_work` supposes that as many requests stay on a server as there are.
+"""
 
 WARM_UP = 0.1
 """The share of the requests that is not measured, while queues fill."""
@@ -81,7 +84,7 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     slots = 0
     shown, statistics = np.zeros((cluster.balancers, layout.GLOBALS)), np.zeros(1)
     if isinstance(who, str):
-        number = (BASELINES | OTHERS)[who]
+        number = (BASELINES | ORACLES)[who]
     else:
         native = who.native(LAYOUT)
         number, slots = layout.POLICY, native.entity_slots

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from vulcan.anvil import syntax_tree
+from vulcan.anvil.parse import syntax_tree
 
 SOURCE = ("x = " + "(" * 30 + "1 + 2" + " + 1)" * 30 + "\n") * 5
 

@@ -11,7 +11,6 @@ policy.function("decide")           # one of several functions of a policy
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 from vulcan.anvil.interpreter import Reference
-from vulcan.anvil.parse import syntax_tree
 from vulcan.anvil.policy import Policy, PolicyFunction, check
 from vulcan.anvil.rejection import Rejected, Violation
 from vulcan.anvil.semantics import hash, random
@@ -28,5 +27,4 @@ __all__ = [
     "check",
     "hash",
     "random",
-    "syntax_tree",
 ]

@@ -9,7 +9,6 @@ import threading
 import warnings
 from collections import deque
 from dataclasses import dataclass
-from functools import cache
 
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.ir import Position
@@ -18,16 +17,17 @@ from vulcan.anvil.rejection import Rejected, violation
 _NO_NODES = frozenset({"arg", "attr", "ctx", "id", "kind", "op", "ops", "type_comment"})
 """Fields that hold no nodes, or only operators and contexts."""
 
-
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in kind._fields if name not in _NO_NODES)
+_FIELDS = {
+    kind: tuple(name for name in kind._fields if name not in _NO_NODES)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the direct child nodes, except operators and contexts (trees are walked often)."""
     found: list[ast.AST] = []
-    for name in _fields(type(node)):
+    for name in _FIELDS[type(node)]:
         value = getattr(node, name, None)
         if isinstance(value, list):
             found += [item for item in value if isinstance(item, ast.AST)]

@@ -37,7 +37,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from vulcan.anvil import Policy, syntax_tree
+from vulcan.anvil import Policy
+from vulcan.anvil.parse import syntax_tree
 from vulcan.anvil.state_layout import BYTES_PER_SLOT
 from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header

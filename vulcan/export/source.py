@@ -7,7 +7,8 @@ import json
 import re
 import textwrap
 
-from vulcan.anvil import Policy, syntax_tree
+from vulcan.anvil import Policy
+from vulcan.anvil.parse import syntax_tree
 
 
 def source_text(policy: Policy) -> str:

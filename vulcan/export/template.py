@@ -51,7 +51,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from vulcan.anvil import syntax_tree
+from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.task import Json, Task
 

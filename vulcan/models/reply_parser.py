@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import syntax_tree
+from vulcan.anvil.parse import syntax_tree
 from vulcan.models.base import Reply
 
 

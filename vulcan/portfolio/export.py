@@ -22,7 +22,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.anvil import Rejected, check, syntax_tree
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.evaluator import OffersOnlineFingerprints, load_evaluator
 from vulcan.export import Provenance, find_exporter

@@ -373,8 +373,11 @@ def run(
             s = least(in_flight, start, servers)
         elif who == MIN_WORK:
             for one in range(servers):
-                begin = max(now, free[one, first_free(free, one)])
-                value[one] = done_at(changes, speeds, one, begin, work[i])
+                if sharing:  # were as many to stay as are there then
+                    value[one] = done_at(changes, speeds, one, now, work[i] / min(1.0, cores / (in_flight[one] + 1.0)))
+                else:
+                    begin = max(now, free[one, first_free(free, one)])
+                    value[one] = done_at(changes, speeds, one, begin, work[i])
             s = least(value, start, servers)
         else:
             s, other = start, probed[i, 1]

@@ -16,7 +16,7 @@ from vulcan_load import Cluster, simulate
 from vulcan_load.cluster import ServiceWorkload
 from vulcan_load.findings.account import account
 from vulcan_load.kernels import attribution as k
-from vulcan_load.simulate import BOUND, LoadResult
+from vulcan_load.simulate import LEAST_WORK, LoadResult
 
 CASES = [("noisy", "power_of_two", 1.0), ("mixed", "least_loaded", 12.0), ("even", "prequal", 0.0)]
 
@@ -90,7 +90,7 @@ def test_latency_is_divided_as_a_slow_count_does(machines: str, who: str, delay:
 
 def test_the_oracle_loses_nothing_by_its_choices() -> None:
     workload = ServiceWorkload.of(Cluster(machines="noisy", requests=2000))
-    assert not account(workload, simulate(BOUND, workload)).choice.any()
+    assert not account(workload, simulate(LEAST_WORK, workload)).choice.any()
 
 
 @pytest.mark.parametrize("discipline", ["queue", "sharing"])

@@ -123,12 +123,11 @@ def test_who_is_asked_for_reports_does_not_depend_on_how_many_numbers_are_drawn_
     assert np.array_equal(ServiceWorkload.of(Cluster(requests=1000)).probed, whole.probed)
 
 
-def test_what_knows_more_waits_less() -> None:
-    workload = ServiceWorkload.of(Cluster(load=0.9, service="exponential", requests=100_000))
-    means = [
-        simulate(who, workload).metrics()["mean_ms"]
-        for who in ("least_work", "shortest_queue", "power_of_two", "random")
-    ]
+@pytest.mark.parametrize("discipline", ["queue", "sharing"])
+def test_what_knows_more_waits_less(discipline: str) -> None:
+    workload = ServiceWorkload.of(Cluster(load=0.9, service="exponential", requests=100_000, discipline=discipline))
+    knowing = ("least_work", "shortest_queue") if discipline == "queue" else ("shortest_queue", "least_work")
+    means = [simulate(who, workload).metrics()["mean_ms"] for who in (*knowing, "power_of_two", "random")]
     assert means == sorted(means)
     assert means[-1] > 2 * means[0]
 

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import Policy, ir, log_buckets, syntax_tree
+from vulcan.anvil import Policy, ir, log_buckets
+from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime

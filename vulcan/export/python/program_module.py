@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from vulcan.anvil import syntax_tree
+from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.quoting import docstring, quoted

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from vulcan.anvil import syntax_tree
+from vulcan.anvil.parse import syntax_tree
 from vulcan.searches.options import DiffPolicy
 from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.strategies.base import Draft, Form
