@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,10 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Rung, SplitName
 from vulcan.registry import find_task
 from vulcan.task import Json, Metrics, Split
+from vulcan_link.aqm.findings import QueueRun, describe_queue, differences, findings_of
 from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
@@ -94,6 +96,7 @@ class QueueManagementEvaluator:
         self._parts: dict[tuple[str, float, float], LinkTrace] = {}
         self._probes: tuple[Instance, ...] | None = None
         self._known: Policy | None = None
+        self._best: dict[str, QueueRun] = {}
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -188,7 +191,42 @@ class QueueManagementEvaluator:
         """See `vulcan.evaluator.Evaluator`."""
         return metrics_of(self._run(instance, name), cast(int, instance.parameters["flows"]))
 
-    def _run(self, instance: Instance, who: Policy | str) -> LinkResult:
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.DescribesWorkloads`."""
+        p = cast(dict[str, Any], instance.parameters)
+        return describe_queue(scenario_of(p, self._part(instance), "policy"), long_flows(p["flows"]))
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.PreparesFindings`."""
+        for instance in instances:
+            self.best_on(instance)
+
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.OffersFindings`: idle link, delay and drops by phase, length of the queue and flow."""
+        return findings_of(self.run(instance, policy, "policy"), self.best_on(instance))
+
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.ComparesPolicies`."""
+        return differences(self.run(instance, first, "first"), self.run(instance, second, "second"))
+
+    def best_on(self, instance: Instance) -> QueueRun:
+        """Return a run of the baseline with the highest score by the task's first objective."""
+        key = json.dumps(dict(instance.parameters), sort_keys=True)
+        if key not in self._best:
+            objective = find_task("active_queue_management").objectives[0]
+            metrics = {name: self.evaluate_baseline(name, instance) for name in BASELINES}
+            name = max(BASELINES, key=lambda one: objective.score(metrics[one], {}))
+            self._best[key] = self.run(instance, name, name)
+        return self._best[key]
+
+    def run(self, instance: Instance, who: Policy | str, name: str) -> QueueRun:
+        p = cast(dict[str, Any], instance.parameters)
+        result = self._run(instance, who, log=True)
+        kind = who if isinstance(who, str) else "policy"
+        scenario = scenario_of(p, self._part(instance), kind)
+        return QueueRun(name, scenario, result, metrics_of(result, p["flows"]), long_flows(p["flows"]))
+
+    def _run(self, instance: Instance, who: Policy | str, log: bool = False) -> LinkResult:
         p = cast(dict[str, Any], instance.parameters)
         manager = None
         if who == "cobalt":
@@ -199,9 +237,8 @@ class QueueManagementEvaluator:
             manager = QueueManager("red", seed=p["draws"], target_ms=5.0)
         elif who == "pie":
             manager = QueueManager("pie", seed=p["draws"])
-        return simulate(
-            scenario_of(p, self._part(instance), who if isinstance(who, str) else "policy"), manager=manager
-        )
+        scenario = scenario_of(p, self._part(instance), who if isinstance(who, str) else "policy")
+        return simulate(scenario, manager=manager, log=log)
 
     def _cobalt(self) -> Policy:
         if self._known is None:
@@ -259,6 +296,11 @@ def scenario_of(p: Mapping[str, Any], link: LinkTrace, who: str) -> Scenario:
     )
 
 
+def long_flows(flows: int) -> int:
+    """Return how many flows of a scenario are long: every other one is two, before its rest and after it."""
+    return flows + flows // 2
+
+
 def _packets(link: LinkTrace, ms: float) -> int:
     """Return how many packets the link carries in that time on average, at least one."""
     return max(1, round(link.mean_rate * ms / 1e3 / 8 / 1500))
@@ -291,7 +333,7 @@ def metrics_of(result: LinkResult, flows: int) -> Metrics:
     the share of their packets that was dropped.
     """
     arrived = max(result.sent - result.lost, 1)
-    long, short = result.flows[: flows + flows // 2], result.flows[flows + flows // 2 :]
+    long, short = result.flows[: long_flows(flows)], result.flows[long_flows(flows) :]
     took = sorted(min(flow.completion_ms, _TO_END_S * 1e3) for flow in short)
     sent = sum(flow.sent for flow in short)
     return {

@@ -18,7 +18,7 @@ MAX_CURVE = 32
 """Points of a curve."""
 
 _STRETCHES = 16
-_TREND_NAMES = ("stopped", "fell", "steady", "rose")
+TREND_NAMES = ("stopped", "fell", "steady", "rose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ def findings_of(run: Run, best: Run) -> list[EvaluatorFinding]:
     ]
     if run.competing:
         made.append(_share(run, best))
-    made.append(_table(run, best, "part of the run", run.account.quarters(), part_names(run.account), 3.0))
+    made.append(phase_table(run, best, "part of the run", run.account.quarters(), part_names(run.account), 3.0))
     if (run.account.trend != a.STEADY).any():
-        made.append(_table(run, best, "the link's rate", run.account.trend, _TREND_NAMES, 4.0))
+        made.append(phase_table(run, best, "the link's rate", run.account.trend, TREND_NAMES, 4.0))
     return [*made, *curves(run.account)]
 
 
@@ -157,7 +157,10 @@ def _grouped(account: Account, groups: Ints, count: int) -> dict[str, Numbers]:
     }
 
 
-def _table(run: Run, best: Run, by: str, groups: Ints, names: tuple[str, ...] | list[str], weight: float) -> SmallTable:
+def phase_table(
+    run: Run, best: Run, by: str, groups: Ints, names: tuple[str, ...] | list[str], weight: float
+) -> SmallTable:
+    """Return a run and the best baseline by groups of windows: use of the link, delay and losses."""
     mine, theirs = (_grouped(one.account, groups, len(names)) for one in (run, best))
     columns = [by, "time %", "Mbit/s of the link", "used %", "delay ms", "standing ms", "lost"]
     shown = [100 * mine["time"] / mine["time"].sum(), mine["rate"], mine["used"], mine["delay"], mine["in_standing"]]
@@ -218,15 +221,16 @@ def differences(first: Run, second: Run) -> list[EvaluatorFinding]:
                     weight,
                 )
             )
-    made.append(_both(first, second, "part of the run", account.quarters(), part_names(account), 5.0))
+    made.append(phase_comparison(first, second, "part of the run", account.quarters(), part_names(account), 5.0))
     if (account.trend != a.STEADY).any():
-        made.append(_both(first, second, "the link's rate", account.trend, _TREND_NAMES, 4.0))
+        made.append(phase_comparison(first, second, "the link's rate", account.trend, TREND_NAMES, 4.0))
     return made
 
 
-def _both(
+def phase_comparison(
     first: Run, second: Run, by: str, groups: Ints, names: tuple[str, ...] | list[str], weight: float
 ) -> SmallTable:
+    """Return two runs by groups of windows: throughput, delay and losses."""
     one, other = (_grouped(run.account, groups, len(names)) for run in (first, second))
     shown = [one["rate"], one["throughput"], other["throughput"], one["delay"], other["delay"]]
     rows: tuple[tuple[str | float, ...], ...] = tuple(
