@@ -346,6 +346,29 @@ class ComparesPolicies(Protocol):
         """Return where the two differ. Called after `prepare`, in the sandbox."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Instances that differ from a given one in one number: `steps` are that number as text, and the instance.
+
+    `x` names the number, and `metric` is what is tabulated over it.
+    """
+
+    x: str
+    metric: str
+    steps: tuple[tuple[str, Instance], ...]
+
+
+@runtime_checkable
+class OffersSweeps(Protocol):
+    """An optional capability of evaluators: how a policy does on instances like a given one, e.g. in other caches."""
+
+    def sweep(self, instance: Instance) -> Sweep:
+        """Return the instances, training ones, in the order of the number; each has its own name.
+
+        For people alone, who ask for an explanation; a search never does.
+        """
+
+
 def located(findings: Iterable[EvaluatorFinding], instance: Instance) -> tuple[InstanceFinding, ...]:
     """Return an evaluator's findings with their instance. Raises ValueError for ones that break the contract."""
     given = tuple(findings)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import guard, online_fingerprint, shifts
@@ -35,6 +35,10 @@ HOW = ("mechanism", "sample_size", "sample_seed")
 
 MIN_WINDOW = 250
 """Minimum requests of a window: in fewer, chance decides the difference of two policies."""
+
+
+_SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Sizes of a sweep, in those of the instance's cache."""
 
 
 class CacheEvaluator(CacheFindings):
@@ -125,6 +129,16 @@ class CacheEvaluator(CacheFindings):
                 "larger --cache-size (a number is bytes: 100obj for objects, 10% for a share of the footprint)"
             )
         return None
+
+    def sweep(self, instance: Instance) -> Sweep:
+        """See `vulcan.evaluator.OffersSweeps`: caches from an eighth of the instance's to four times it."""
+        steps = []
+        for factor in _SWEPT:
+            capacity = max(1, round(factor * cast(int, instance.parameters["capacity"])))
+            other = Instance(f"{instance.name} x {factor:g}", "train", {**instance.parameters, "capacity": capacity})
+            if self.why_indifferent(other) is None:
+                steps.append((f"{capacity:,} ({factor:g} x)", other))
+        return Sweep("cache size, bytes", "miss_ratio", tuple(steps))
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""

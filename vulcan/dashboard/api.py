@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -30,6 +31,7 @@ from vulcan.documents.dashboard import (
     SteeringDocument,
 )
 from vulcan.errors import UserError, did_you_mean
+from vulcan.results.explanation import Explanation, explain_candidate
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.steering import hint_refusal, instruction_documents, steer, steering_refusal
 from vulcan.store.events import SearchSteered, SteeringAct
@@ -132,6 +134,9 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> Candidates
 LATEST = 30
 """Number of log lines on a newly loaded page."""
 
+EXPLAIN_SECONDS = 120.0
+"""Time limit in seconds to explain a candidate on all training instances."""
+
 Change = Callable[["AppState", LiveRun, dict[str, Any]], Mapping[str, Any]]
 
 
@@ -142,6 +147,16 @@ class AppState:
     runs: Runs
     playground: Playground = field(default_factory=Playground)
     resumed: Resumed = field(default_factory=Resumed)
+    _explaining: threading.Lock = field(default_factory=threading.Lock)
+
+    def explain(self, run: LiveRun, candidate: int) -> Explanation:
+        """Explain a candidate, in the sandbox. Raises UserError, and Busy while another one is being explained."""
+        if not self._explaining.acquire(blocking=False):
+            raise Busy("another policy is being explained: one at a time; reload this page in some seconds")
+        try:
+            return explain_candidate(run.record, candidate, EXPLAIN_SECONDS)
+        finally:
+            self._explaining.release()
 
     def close(self) -> None:
         self.playground.close()

@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import jinja2
 import uvicorn
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -40,6 +41,8 @@ from vulcan.dashboard.playground import instances_for, seed_of
 from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document, lineage
+from vulcan.results.explanation import can_explain
+from vulcan.results.findings_html import STYLE
 from vulcan.results.report.data import difference
 from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
 from vulcan.results.run import compare_instances, scorer_of
@@ -201,7 +204,23 @@ def _candidate(request: Request) -> Response:
             last=len(record.candidates),
             steering=steering_refusal(run.path, record),
             steered=steered_as(instructions(run.path, record), number),
+            explained=judged.verdict == "scored" and can_explain(record),
         )
+
+
+def _why(request: Request) -> Response:
+    """Compute the findings on a candidate, and show them: a page that takes some seconds."""
+    run, number = run_of(request), number_of(request.path_params["candidate"])
+    run.judged(number)
+    explanation = app_state(request).explain(run, number)
+    content = Markup(explanation.sections())  # of `findings_html`, which escapes all texts
+    return _page(
+        request, "why.html.j2", run=run.name, candidate=number, content=content, instances=len(explanation.instances)
+    )
+
+
+def _findings_style(request: Request) -> Response:
+    return Response(STYLE, media_type="text/css")
 
 
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
@@ -257,7 +276,9 @@ ROUTES = [
     Route("/", _runs),
     Route("/favicon.ico", _icon),
     Route("/runs/{run}", _run),
+    Route("/findings.css", _findings_style),
     Route("/runs/{run}/candidates/{candidate}", _candidate),
+    Route("/runs/{run}/candidates/{candidate}/why", _why),
     Route("/runs/{run}/playground", _playground),
 ]
 """Routes of the HTML pages."""

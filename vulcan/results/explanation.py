@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
 from vulcan.evaluator import (
     ComparesPolicies,
+    Evaluator,
     EvaluatorFinding,
     InstanceFinding,
     OffersFindings,
+    OffersSweeps,
+    SmallTable,
     load_evaluator,
     why_indifferent,
 )
 from vulcan.registry import find_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
-from vulcan.scoring import Job, LocalExecutor, Setup
+from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import describe_workload, find_instances
+from vulcan.store import RunRecord
 from vulcan.task import Json
 
 
@@ -45,13 +49,14 @@ class Explanation:
     def html(self) -> str:
         """Return a self-contained page: statements, bar charts of tables and line charts of series."""
         title = f"{self.task}: {'where two policies differ' if self.is_comparison else 'what a policy does'}"
-        return page(title, self._sections())
+        return page(title, self.sections())
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
-        return f'<style>{STYLE}</style><div class="findings">{self._sections()}</div>'
+        return f'<style>{STYLE}</style><div class="findings">{self.sections()}</div>'
 
-    def _sections(self) -> str:
+    def sections(self) -> str:
+        """Return HTML for an element of the class `findings`: a section for each instance."""
         return by_instance(self.workload, self.findings, "The differences" if self.is_comparison else "The policy")
 
     def document(self) -> ExplainDocument:
@@ -94,9 +99,77 @@ def explain(
         if (reason := why_indifferent(evaluator, instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to explain: {reason}")
     setup = Setup(config.task, instances, allow_unsandboxed=allow_unsandboxed, explains=True)
+    found = _found(setup, Job(1, source, instances, limit, explain=True, against=against)).findings
+    if against is not None:
+        return Explanation(task.name, (), found, is_comparison=True)
+    swept = _swept(evaluator, replace(setup, explains=False), source, limit)
+    described = describe_workload(evaluator, instances)
+    return Explanation(task.name, described.located if described else (), (*found, *swept))
+
+
+def can_explain(record: RunRecord) -> bool:
+    """Return whether the evaluator of the run's task explains policies."""
+    return isinstance(load_evaluator(find_task(record.config["task"])), OffersFindings)
+
+
+def explain_candidate(record: RunRecord, candidate: int, limit: float) -> Explanation:
+    """Explain a candidate of a run on the run's training instances, in the sandbox, as it is now.
+
+    Raises UserError as `explain` does, and where no run has such a candidate.
+    """
+    if candidate not in record.candidates:
+        raise UserError(f"there is no candidate {candidate}; there are {len(record.candidates)}")
+    task, source = find_task(record.config["task"]), record.candidates[candidate].source
+    evaluator = load_evaluator(task)
+    if not isinstance(evaluator, OffersFindings):
+        raise UserError(f"task {task.name!r}: its evaluator does not explain a policy")
+    instances = tuple(instance for instance in record.instances if instance.split == "train")
+    setup = Setup(record.config["task"], instances, explains=True)
+    found = _found(setup, Job(1, source, instances, limit, explain=True)).findings
+    swept = _swept(evaluator, replace(setup, explains=False), source, limit)
+    return Explanation(task.name, record.workload.located if record.workload else (), (*found, *swept))
+
+
+def _found(setup: Setup, job: Job) -> Outcome:
     with LocalExecutor(setup, 1) as executor:
-        outcome = executor.submit(Job(1, source, instances, limit, explain=True, against=against)).result()
+        outcome = executor.submit(job).result()
     if outcome.status != "scored":
         raise UserError(f"the policy is {outcome.status}: {outcome.message}")
-    described = describe_workload(evaluator, instances) if against is None else None
-    return Explanation(task.name, described.located if described else (), outcome.findings, against is not None)
+    return outcome
+
+
+_SHOWN_BASELINES = 3
+"""Of a sweep: the best on the instance itself."""
+
+
+def _swept(evaluator: Evaluator, setup: Setup, source: str, limit: float) -> tuple[InstanceFinding, ...]:
+    """Return a table of a metric over each instance's sweep: the policy's, that of the best baselines and of an oracle.
+
+    Empty from an evaluator that offers none.
+    """
+    if not isinstance(evaluator, OffersSweeps):
+        return ()
+    sweeps = [(one, sweep) for one in setup.instances if len((sweep := evaluator.sweep(one)).steps) > 1]
+    steps = tuple(one for _, sweep in sweeps for _, one in sweep.steps)
+    if not steps:
+        return ()
+    outcome = _found(replace(setup, instances=steps), Job(1, source, steps, limit))
+    own = dict(outcome.metrics)
+    evaluator.prepare((*setup.instances, *steps))
+    score, kinds = find_task(setup.task).objectives[0].score, evaluator.baselines()
+    found = []
+    for instance, sweep in sweeps:
+        here = {name: evaluator.evaluate_baseline(name, instance) for name in kinds}
+        ranked = sorted(kinds, key=lambda name: -score(here[name], here))
+        shown = [name for name in ranked if kinds[name] == "baseline"][:_SHOWN_BASELINES]
+        shown += [name for name in ranked if kinds[name] != "baseline"][:1]
+        rows: tuple[tuple[str | float, ...], ...] = tuple(
+            (label, own[one.name][sweep.metric], *(evaluator.evaluate_baseline(n, one)[sweep.metric] for n in shown))
+            for label, one in sweep.steps
+        )
+        names = (n if kinds[n] == "baseline" else f"{n} ({kinds[n]})" for n in shown)
+        title = f"{sweep.metric.replace('_', ' ')} by {sweep.x.split(',')[0]}"
+        found.append(
+            InstanceFinding(instance.name, instance.split, SmallTable(title, (sweep.x, "policy", *names), rows, 0.0))
+        )
+    return tuple(found)

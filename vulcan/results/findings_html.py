@@ -19,6 +19,7 @@ STYLE = """
   --ink: #e3e8ec; --faint: #a3aeb8; --line: #3a444d; --bar: #5b9fe6; --minus: #ef7a6d; --paper: #14181c } }
 main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings p { max-width: 56rem }
+.findings h2:first-child { margin-top: 0 }
 .findings h2 { font-size: 1.2rem; border-bottom: 1px solid var(--line) }
 .findings h3 { font-size: 1rem }
 .findings figure { margin: 1rem 0 1.6rem; overflow-x: auto }

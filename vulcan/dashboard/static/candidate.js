@@ -6,7 +6,7 @@ import { key } from "./keys.js";
 
 const { api, address, candidate } = $("candidate").dataset;
 key("u", "back to the run", () => { location.href = address; });
-for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["g", "play", "try it in the playground"]])
+for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["g", "play", "try it in the playground"], ["w", "why", "why it scores so"]])
   key(letter, meaning, () => { const to = $(id); if (to) location.href = to.href; });
 $("against").addEventListener("change", (event) => { location.search = event.target.value ? `?against=${Number(event.target.value)}` : ""; });
 for (const button of document.querySelectorAll("button.steer"))
@@ -14,6 +14,7 @@ for (const button of document.querySelectorAll("button.steer"))
     await post(`${api}/steer`, { act: button.dataset.act, candidate: Number(candidate) });
     location.reload();
   }));
+$("why")?.addEventListener("click", (event) => { event.target.textContent = "Computing: some seconds"; });
 colourAll();
 const chart = new Chart($("chart"), address);
 attempt(async () => chart.draw(await chartOf(api, candidate)));

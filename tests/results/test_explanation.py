@@ -1,0 +1,43 @@
+"""A sweep is what the evaluator measures on each of its instances, and stays out of prompts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from vulcan.anvil import check
+from vulcan.evaluator import SmallTable, load_evaluator
+from vulcan.registry import find_task
+from vulcan.results.explanation import explain
+from vulcan.searches.config import complete_settings
+
+TASK = find_task("cache_eviction")
+RECENCY = "def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
+GIVEN: dict[str, Any] = {"trace": ["zipf:objects=400,requests=6000,alpha=0.9,seed=3"], "cache_size": ["10%"]}
+
+
+def whole(evaluator: Any, given: dict[str, Any]) -> Any:
+    """The instance that is explained: all of the trace."""
+    return evaluator.instances(complete_settings(TASK, given), replace(TASK.split, by="none"))[0]
+
+
+def test_a_policy_is_measured_in_smaller_and_larger_caches() -> None:
+    found = explain(RECENCY, TASK.name, GIVEN)
+    [table] = [one for one in found.of(found.instances[0]) if isinstance(one, SmallTable) and " by cache" in one.title]
+    assert table.weight == 0
+    assert table.columns[:2] == ("cache size, bytes", "policy")
+    assert table.columns[-1].endswith("(oracle)")
+    evaluator: Any = load_evaluator(TASK)
+    sweep = evaluator.sweep(whole(evaluator, GIVEN))
+    evaluator.prepare([one for _, one in sweep.steps])
+    assert len(table.rows) == len(sweep.steps) >= 5
+    policy, baseline = check(RECENCY, TASK), table.columns[2]
+    for row, (label, one) in zip(table.rows, sweep.steps, strict=True):
+        expected = [evaluator.evaluate(policy, one), evaluator.evaluate_baseline(baseline, one)]
+        assert row[:3] == (label, *(metrics["miss_ratio"] for metrics in expected))
+
+
+def test_a_cache_that_holds_everything_is_not_swept() -> None:
+    evaluator: Any = load_evaluator(TASK)
+    steps = evaluator.sweep(whole(evaluator, {**GIVEN, "cache_size": ["60%"]})).steps
+    assert [label.split("(")[1] for label, _ in steps] == ["0.125 x)", "0.25 x)", "0.5 x)", "1 x)"]
