@@ -1,8 +1,8 @@
 """Vulcan: machine-written heuristics for computer systems.
 
-`vulcan.search` searches for a policy. `vulcan.explain` says where one does well or badly, `vulcan.compare` where two
-differ. `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas frames, and
-its best policy is a `vulcan.Candidate`. Invalid input raises `vulcan.UserError`.
+`vulcan.search` searches for a policy, `vulcan.search_seeds` with several seeds. `vulcan.explain` says where one does
+well or badly, `vulcan.compare` where two differ. `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas
+frames, and its best policy is a `vulcan.Candidate`. Invalid input raises `vulcan.UserError`.
 """
 
 from importlib import import_module
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from vulcan.api.explain import explain as explain
     from vulcan.api.run import Candidate as Candidate
     from vulcan.api.run import Run as Run
+    from vulcan.api.run import SeedRuns as SeedRuns
     from vulcan.api.search import load as load
     from vulcan.api.search import search as search
+    from vulcan.api.search import search_seeds as search_seeds
     from vulcan.errors import UserError as UserError
 
 __version__ = "0.1.0"
@@ -22,15 +24,28 @@ __version__ = "0.1.0"
 _PLACES = {
     "Candidate": "vulcan.api.run",
     "Run": "vulcan.api.run",
+    "SeedRuns": "vulcan.api.run",
     "UserError": "vulcan.errors",
     "compare": "vulcan.api.explain",
     "explain": "vulcan.api.explain",
     "load": "vulcan.api.search",
     "search": "vulcan.api.search",
+    "search_seeds": "vulcan.api.search",
 }
 """Names imported lazily: they load pandas and more, which `import vulcan` and the command line do not need."""
 
-__all__ = ["Candidate", "Run", "UserError", "__version__", "compare", "explain", "load", "search"]
+__all__ = [
+    "Candidate",
+    "Run",
+    "SeedRuns",
+    "UserError",
+    "__version__",
+    "compare",
+    "explain",
+    "load",
+    "search",
+    "search_seeds",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import host, library, policy, report, run
+from vulcan.documents import conversation, host, library, policy, report, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
 from vulcan_link.kernel import documents as kernel
@@ -31,6 +31,10 @@ takes the place of `--json`, whose document is in the last line.
 
 A build of a library writes the lines of its searches one after the other, without `Opened`, and then `Ended` with
 the library as `vulcan library build --json` prints it."""
+
+_SERIES = """\
+With `--progress json`, the lines of all searches come one after the other, and then `Ended` with this document. The
+same is true of `vulcan resume` with one of the runs."""
 
 _TOOLS = """\
 Tools of the Model Context Protocol, whose results are these documents: `list_tasks` (`TasksDocument`), `describe_task`
@@ -57,9 +61,10 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
         _LINES,
         (run.ProgressLine, run.OpenedData),
     ),
+    ("`vulcan search --seeds`", _SERIES, (report.SeedsDocument,)),
     ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
-    ("`vulcan ask`, `vulcan tell`", "", (run.AskDocument, run.TellDocument)),
-    ("`vulcan steer`", "", (run.SteerDocument,)),
+    ("`vulcan ask`, `vulcan tell`", "", (conversation.AskDocument, conversation.TellDocument)),
+    ("`vulcan steer`", "", (conversation.SteerDocument,)),
     ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
     ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
@@ -89,8 +94,8 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
         _TOOLS,
         (
             policy.InterfaceDocument,
-            run.QuestionDocument,
-            run.AnswerDocument,
+            conversation.QuestionDocument,
+            conversation.AnswerDocument,
             run.InspectDocument,
             run.ExportedFiles,
         ),

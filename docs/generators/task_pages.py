@@ -135,7 +135,7 @@ def _objectives(task: Task) -> str:
 def _compared_with(task: Task) -> str:
     known = load_evaluator(task).baselines()
     lines = []
-    for kind, what in (("baseline", "Baselines"), ("bound", "Oracles, which know more than a policy may")):
+    for kind, what in (("baseline", "Baselines"), ("oracle", "Oracles, which know more than a policy may")):
         names = [code(name) for name, theirs in known.items() if theirs == kind]
         if names:
             lines.append(f"{what}: {', '.join(names)}.")

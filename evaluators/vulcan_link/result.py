@@ -90,7 +90,9 @@ class LinkResult:
     events: int
     management: int = 0
     series: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    log: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, LOG_SLOTS), np.int64), repr=False)
+    log: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((0, LOG_SLOTS), np.int64), repr=False, compare=False
+    )
 
     @property
     def drop_share(self) -> float:

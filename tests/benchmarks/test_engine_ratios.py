@@ -36,6 +36,7 @@ def test_no_engine_has_lost_against_what_is_recorded(work: tuple[Engines, Callab
     assert not found, "\n".join(one.line() for one in found)
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_slowed_is_found_out(work: tuple[Engines, Callable[[], object]]) -> None:
     """The kernel of one is followed by what takes as long again: it alone is named, after every round."""
     name, other = "heap, no statistics", "sample, no statistics"

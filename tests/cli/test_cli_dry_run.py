@@ -45,6 +45,7 @@ def test_the_first_prompt_is_the_one_that_the_search_sends(vulcan: Console) -> N
     assert text.rstrip().endswith(message["content"].rstrip())
 
 
+@pytest.mark.slow
 def test_what_it_costs_by_litellms_table(vulcan: Console) -> None:
     plan = ("--rounds", "5", "--samples", "10", "--model", "openai/gpt-4o-mini", "--model", "openai/gpt-4o")
     document = vulcan.document(*DRY, *plan, OPENAI_API_KEY="sk-none")

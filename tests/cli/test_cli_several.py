@@ -25,6 +25,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, Any]:
     return vulcan, vulcan.document("search", "--task", FERRY_TASK, *options)
 
 
+@pytest.mark.slow
 def test_a_search_ends_above_both_baselines(searched: tuple[Console, Any]) -> None:
     _, summary = searched
     train = summary["train"]

@@ -183,6 +183,6 @@ def test_a_policy_is_tried_by_hand(tmp_path: Path, browser: Browser, serve: Call
         expect(page.locator("#verdict")).to_have_text("accepted")
         page.locator("#idle").check()
         expect(page.locator("#result-note")).to_contain_text("on ")
-        expect(page.locator("#result")).to_have_text("0.5")
+        expect(page.locator("#result")).to_have_text("0.5000")
         page.keyboard.press("Tab")
         assert one.focused() != "source"

@@ -131,6 +131,7 @@ def test_the_bound_holds_on_real_traces(module: ModuleType, file: str, capacity:
     assert cache.misses - baseline.misses <= TOLERANCE * len(keys) + 2 * cache._held + 1 / share + error
 
 
+@pytest.mark.slow
 def test_it_wins_where_there_is_something_to_win_and_gives_up_a_member_that_turns_bad(module: ModuleType) -> None:
     many = 36000 if ALL else 30000
     keys = adversarial(many, many)

@@ -141,6 +141,7 @@ time_t time(time_t *where) {
 """
 
 
+@pytest.mark.slow
 def test_a_wall_clock_that_steps_changes_nothing(vulcan: Console, calm: list[Any]) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc to make the clock with")

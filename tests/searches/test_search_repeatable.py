@@ -136,6 +136,7 @@ def test_ray_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> 
     assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.usefixtures("ray_runtime")
 def test_a_search_that_moves_to_ray_gives_the_same_run(

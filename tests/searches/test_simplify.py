@@ -199,6 +199,7 @@ def test_whatever_the_scores_the_result_is_smaller_valid_and_good_enough() -> No
     assert found >= 0.75 * count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trace", "most"), [("tencent", 29), slow("adapt_size", 20)])
 def test_winners_of_real_traces_get_shorter_and_stay_as_good(trace: str, most: int) -> None:
     evaluate, source = improvement(trace), WINNERS[trace]

@@ -205,6 +205,7 @@ def test_where_the_evaluation_is_a_stand_in_the_best_few_are_confirmed_and_the_c
     assert tune(TWO, TASK, cheap, evaluations=60, seed=1, confirm=Counted(distance)) is None  # it was misled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trace", "policy", "least"),
     [

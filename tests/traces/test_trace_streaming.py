@@ -161,6 +161,7 @@ def write_trace(path: Path, requests: int, objects: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read from /proc")
 def test_decoding_takes_memory_by_the_object_and_not_by_the_request(tmp_path):
     """The columns of five million requests are 120 MB, and were twice that while they were put together."""

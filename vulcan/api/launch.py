@@ -8,10 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
 from vulcan.progress.display import Display, open_display
@@ -109,6 +110,10 @@ class SearchRequest:
         default = {"executor": "local"} if search.model == (ASK,) else {}
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
+    def with_starts(self, runs: Path) -> SearchRequest:
+        """Return the search with the programs that --start-from names, of runs in this directory. Raises UserError."""
+        return replace(self, search=with_starts(self.search, self.task, runs))
+
     @classmethod
     def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
         """Return the search of a run, answered by its recorded replies. Raises UserError."""
@@ -131,6 +136,7 @@ class RunSession:
     @classmethod
     def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
         """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
+        request = request.with_starts(runs)
         if evidence is None:
             evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)

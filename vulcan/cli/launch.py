@@ -6,14 +6,14 @@ The dry run of a search: `vulcan search --dry-run`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from vulcan.api.launch import RunSession, SearchRequest, Sorted
+from vulcan.api.seeds import Displays
 from vulcan.cli.options import task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.summary import print_run
@@ -22,7 +22,8 @@ from vulcan.errors import UserError
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, check_form, open_display
-from vulcan.progress.loggers import LoggedDisplay, Logger
+from vulcan.progress.loggers import LoggedDisplay, Logger, make_loggers
+from vulcan.results.seeds import SeedComparison
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
@@ -77,29 +78,53 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
 
 
 def search_with_seeds(
-    wanted: SearchRequest, count: int, runs: Path, form: str, loggers: Sequence[Logger], evidence: EvaluationSet
+    compare: Callable[[Displays], SeedComparison], form: str, log: Sequence[str], *, as_json: bool
 ) -> None:
-    """Run a search with each of the seeds from its own on, and compare the results. Raises UserError."""
-    from vulcan.results.seeds import seed_results, sentences
+    """Search with several seeds, and print what the results say together. Raises UserError.
 
-    paths = []
-    for seed in range(wanted.search.seed, wanted.search.seed + count):
-        session = RunSession.start(replace(wanted, search=replace(wanted.search, seed=seed)), runs, evidence)
-        paths.append(session.path)
-        session.search(LoggedDisplay(open_display(form), loggers))
-    found = seed_results(paths)
+    `compare` searches with a factory of displays; an interrupted search can be resumed.
+    """
+    begun: list[Path] = []
+
+    def displays(run: Path, title: str) -> Display:
+        begun.append(run)
+        if form not in ("none", "json"):
+            tell(title)
+        return LoggedDisplay(open_display(form), make_loggers(log))
+
+    try:
+        compared = compare(displays)
+    except KeyboardInterrupt:
+        if begun:
+            named = shlex.quote(str(begun[-1]))
+            tell(f"interrupted; nothing is lost: go on, with the other seeds too, with `vulcan resume {named}`")
+        raise
+    if form == "json":
+        open_display(form).finished(compared.document())
+    elif as_json:
+        print_json(compared.document())
+    else:
+        _print_seeds(compared)
+
+
+def _print_seeds(compared: SeedComparison) -> None:
+    def score(value: float | None) -> str:
+        return "-" if value is None else number(value)
+
     rows = [
         (
-            str(result.seed),
-            str(result.run),
-            "none" if result.winner is None else str(result.winner),
-            *("" if score is None else number(score) for score in (result.train, result.validation)),
-            "" if result.verdict is None else result.verdict.conclusion,
+            str(row["seed"]),
+            row["run"],
+            "-" if row["candidate"] is None else str(row["candidate"]),
+            score(row["train"]),
+            score(row["validation"]),
+            score(row["test"]),
+            row["verdict"] or "-",
         )
-        for result in found
+        for row in compared.document()["seeds"]
     ]
-    print_table(("seed", "run", "winner", "train", "validation", "verdict"), rows)
-    for sentence in sentences(found):
+    print_table(("seed", "run", "winner", "train", "validation", "test", "verdict"), rows)
+    for sentence in compared.sentences:
         say(sentence)
 
 

@@ -76,6 +76,8 @@ def search(
       vulcan search --config search.toml
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
       vulcan search --task cache_eviction --log tensorboard:logs
+      vulcan search --task cache_eviction --budget-candidates 100 --seeds 5
+      vulcan search --task cache_eviction --trace my.csv --start-from latest --start-from library
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
     from vulcan.api.launch import RunSession
@@ -84,15 +86,18 @@ def search(
     from vulcan.searches.session import check_config
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
-    wanted = configured(context, config, replay, runs_dir)
+    wanted = configured(context, config, replay, runs_dir).with_starts(runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if seeds is not None:
+        from vulcan.api.seeds import search_seeds
         from vulcan.cli.launch import search_with_seeds
         from vulcan.searches.model_pool import ASK
 
-        if replay is not None or dry_run or as_json or wanted.search.model == (ASK,):
-            raise UserError("--seeds goes with none of --replay, --dry-run, --json and --model ask")
-        search_with_seeds(wanted, seeds, runs_dir, form, loggers, evidence)
+        if replay is not None or dry_run or wanted.search.model == (ASK,):
+            raise UserError("--seeds goes with none of --replay, --dry-run and --model ask")
+        search_with_seeds(
+            lambda displays: search_seeds(wanted, seeds, runs_dir, displays, evidence), form, log or (), as_json=as_json
+        )
         return
     if dry_run:
         from vulcan.cli.launch import show_dry_run
@@ -114,17 +119,24 @@ def resume(
 ) -> None:
     """Resume an interrupted search; the result is the same as without the interruption.
 
+    A search with --seeds is resumed by any of its runs: the other seeds are finished too, and compared.
+
     \b
     Examples:
       vulcan resume cache_eviction-20260101-120000-ab12
       vulcan resume runs/cache_eviction-20260101-120000-ab12 --executor local --progress plain
     """
     from vulcan.api.launch import RunSession
-    from vulcan.cli.launch import progress_form, search_in
+    from vulcan.api.seeds import SeedSeries, resume_seeds
+    from vulcan.cli.launch import progress_form, search_in, search_with_seeds
     from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import ExecutionConfig
     from vulcan.store.runs import find_run
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
-    session = RunSession.reopen(find_run(run, runs_dir), ExecutionConfig(**execution))
+    path, machines = find_run(run, runs_dir), ExecutionConfig(**execution)
+    if SeedSeries.of(path) is not None:
+        search_with_seeds(lambda displays: resume_seeds(path, machines, displays), form, log or (), as_json=as_json)
+        return
+    session = RunSession.reopen(path, machines)
     search_in(session, form, loggers, as_json=as_json)

@@ -16,7 +16,7 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
-    from vulcan.documents.run import AskDocument, SteerDocument, TellDocument
+    from vulcan.documents.conversation import AskDocument, SteerDocument, TellDocument
     from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
     from vulcan.store.events import SearchSteered

@@ -31,7 +31,7 @@ _PROOF_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class RunNotes:
     """What a user wrote about a run: a title to show beside its name, and a note."""
 
     title: str = ""
@@ -41,20 +41,20 @@ class Notes:
         return {"title": self.title, "note": self.note}
 
 
-def read_notes(run: Path) -> Notes:
+def read_notes(run: Path) -> RunNotes:
     """Return the notes on a run; empty ones if there are none, or the file is not Vulcan's."""
     try:
         plain = json.loads((run / NOTES).read_bytes())
     except (OSError, ValueError, RecursionError):
-        return Notes()
+        return RunNotes()
     if not isinstance(plain, dict):
-        return Notes()
-    return Notes(*(str(plain.get(name, ""))[:limit] for name, limit in (("title", MAX_TITLE), ("note", MAX_NOTE))))
+        return RunNotes()
+    return RunNotes(*(str(plain.get(name, ""))[:limit] for name, limit in (("title", MAX_TITLE), ("note", MAX_NOTE))))
 
 
-def write_notes(run: Path, title: str, note: str) -> Notes:
+def write_notes(run: Path, title: str, note: str) -> RunNotes:
     """Replace the notes on a run. Raises UserError."""
-    notes = Notes(" ".join(title.split()), note.strip())
+    notes = RunNotes(" ".join(title.split()), note.strip())
     for what, text, limit in (("title", notes.title, MAX_TITLE), ("note", notes.note, MAX_NOTE)):
         if len(text) > limit:
             raise UserError(f"a {what} has at most {limit:,} characters, and this one {len(text):,}")

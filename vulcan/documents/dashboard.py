@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from vulcan.documents.conversation import InstructionDocument
 from vulcan.documents.policy import FindingDocument
-from vulcan.documents.run import InstructionDocument, PolicyScore
+from vulcan.documents.run import PolicyScore
 
 ChartPoint = tuple[int, float]
 """A candidate's number and its score."""

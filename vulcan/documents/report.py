@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypedDict
 
 from vulcan.documents.run import PolicyScore, RankedCandidate, RunDocument
-from vulcan.documents.verdict import IntervalDocument, Split
+from vulcan.documents.verdict import Conclusion, IntervalDocument, Split
 
 
 class RunVersion(TypedDict):
@@ -66,6 +66,30 @@ class ComparedRun(TypedDict):
     progress: Annotated[list[BestSoFarAt], "the best score on train over candidates"]
 
 
+class SeedRow(TypedDict):
+    """The search of one seed; scores are the winner's, `null` where there is none."""
+
+    seed: Annotated[int, "the seed"]
+    run: Annotated[str, "the run's directory"]
+    candidate: Annotated[int | None, "the winner's number"]
+    train: Annotated[float | None, "its mean score on train"]
+    validation: Annotated[float | None, "on validation"]
+    test: Annotated[float | None, "on test; nothing is chosen by it"]
+    verdict: Annotated[Conclusion | None, "the verdict on the run"]
+    sentence: Annotated[str | None, "the verdict in a sentence"]
+
+
+class SeedsDocument(TypedDict):
+    """Searches that differ in their seed alone."""
+
+    seeds: Annotated[list[SeedRow], "the searches, in the order of seeds"]
+    best: Annotated[str | None, "the run whose winner is the best on validation"]
+    verdict: Annotated[
+        Conclusion | None, "the verdict on that winner, after what choosing the best of the seeds adds by luck"
+    ]
+    sentences: Annotated[list[str], "what varies, and what to take"]
+
+
 class Difference(TypedDict):
     """An option in which searches differ."""
 
@@ -81,6 +105,9 @@ class ComparisonDocument(TypedDict):
     same_instances: Annotated[bool, "whether all runs have the same instances, so that their scores can be compared"]
     runs: Annotated[list[ComparedRun], "the runs, in the order given"]
     differences: Annotated[list[Difference], "options in which they differ"]
+    together: Annotated[
+        SeedsDocument | None, "what the runs say together, if they are finished and differ in their seed alone"
+    ]
 
 
 class ProgressPoint(TypedDict):

@@ -10,6 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from vulcan.documents.conversation import (
+    AnswerDocument,
+    AskDocument,
+    QuestionDocument,
+    SteerDocument,
+    TellDocument,
+)
 from vulcan.documents.host import CacheDocument, DoctorDocument
 from vulcan.documents.library import LibraryDocument
 from vulcan.documents.policy import (
@@ -28,10 +35,8 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
-from vulcan.documents.report import ComparisonDocument, ReportDocument
+from vulcan.documents.report import ComparisonDocument, ReportDocument, SeedsDocument
 from vulcan.documents.run import (
-    AnswerDocument,
-    AskDocument,
     CandidateDocument,
     DryRunDocument,
     ExportDocument,
@@ -40,12 +45,9 @@ from vulcan.documents.run import (
     InspectDocument,
     OpenedData,
     ProgressLine,
-    QuestionDocument,
     RepairDocument,
     RunDocument,
     RunsDocument,
-    SteerDocument,
-    TellDocument,
 )
 
 Schema = dict[str, Any]
@@ -64,6 +66,7 @@ DOCUMENTS: tuple[type, ...] = (
     CandidateDocument,
     ReportDocument,
     ComparisonDocument,
+    SeedsDocument,
     RunsDocument,
     RepairDocument,
     EvalDocument,

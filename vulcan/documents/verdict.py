@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 Split = Literal["train", "validation", "test"]
+Conclusion = Literal["better", "no better", "undecided"]
+"""`better` than the best baseline on validation, beyond doubt; `no better`; or `undecided`, for want of evidence."""
 
 
 class IntervalDocument(TypedDict):

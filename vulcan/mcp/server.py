@@ -19,6 +19,7 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, ValidationError, WithJsonSchema
 
 from vulcan import __version__
+from vulcan.api.starts import with_starts
 from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
@@ -104,7 +105,7 @@ class Tools:
             raise UserError(f"options: {misplaced[0]!r} is no option of a study{close} ({', '.join(STUDY_OPTIONS)})")
         if searches:
             raise UserError(f"settings: {next(iter(searches))!r} is no setting of the task: put it into options")
-        config = make_config(task, {**chosen, "model": [ASK]}, own)
+        config = with_starts(make_config(task, {**chosen, "model": [ASK]}, own), declared, self._runs)
         evidence = check_config(declared, config)
         run = new_run(self._runs, declared.name)
         with (

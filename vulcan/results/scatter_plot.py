@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.results.report.html_page import plotly_script
+from vulcan.results.report.figures import plotly_script
 from vulcan.task import Metrics, Picture
 
 _SYMBOLS = {"candidate": "star", "baseline": "circle", "oracle": "diamond-open"}

@@ -7,16 +7,25 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from vulcan.documents.report import SeedRow, SeedsDocument
+from vulcan.documents.verdict import Conclusion
+from vulcan.evaluator import SplitName
 from vulcan.results.run import comparison_of, scorer_of
 from vulcan.searches.bootstrap import selection_bias
-from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
+from vulcan.searches.evidence import SPLITS
+from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
+from vulcan.terminal_text import count
 
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What the search of one seed found; scores are the winner's, None where there is none."""
+    """What the search of one seed found; scores are the winner's, None where there is none.
+
+    `baseline` is the best one on the split validation, or on train where nothing is held out, and `units` are the
+    winner's scores on the instances, or the blocks of time, of validation.
+    """
 
     seed: int
     run: Path
@@ -24,74 +33,130 @@ class SeedResult:
     fingerprint: str
     train: float | None
     validation: float | None
+    test: float | None
     verdict: RunVerdict | None
+    baseline: tuple[str, float] | None
     units: tuple[float, ...]
-    """The winner's scores on the instances, or the blocks of time, of the split validation."""
+
+    def row(self) -> SeedRow:
+        """Return the result as a row of the document."""
+        return {
+            "seed": self.seed,
+            "run": str(self.run),
+            "candidate": self.winner,
+            "train": self.train,
+            "validation": self.validation,
+            "test": self.test,
+            "verdict": None if self.verdict is None else self.verdict.conclusion,
+            "sentence": None if self.verdict is None else self.verdict.sentence,
+        }
 
 
-def seed_results(runs: Sequence[Path]) -> list[SeedResult]:
-    """Read the results of finished searches. Raises UserError."""
-    found = []
-    for run in runs:
-        with closing(open_store(run)) as store:
-            record = RunRecord.of(store.events())
-        compared = comparison_of(run, record, scorer_of(record))
-        found.append(_result(run, record, compared))
-    return found
+@dataclass(frozen=True, slots=True)
+class SeedComparison:
+    """What searches with several seeds say together.
+
+    `best` is the one whose winner is the best on validation. The conclusion is that of its verdict, after what the
+    choice among the seeds adds by luck; None where there is no verdict.
+    """
+
+    results: tuple[SeedResult, ...]
+    best: SeedResult | None
+    conclusion: Conclusion | None
+    sentences: tuple[str, ...]
+
+    @classmethod
+    def of(cls, results: Sequence[SeedResult]) -> SeedComparison:
+        """Compare the results of searches with several seeds."""
+        results = sorted(results, key=lambda result: result.seed)
+        winners = [result for result in results if result.winner is not None]
+        said = list(_spread(winners))
+        measured = [result for result in winners if result.validation is not None]
+        best = max(measured, key=lambda result: result.validation or 0.0, default=None)
+        if best is None:
+            nothing = "Nothing was held out to choose among the winners by." if winners else "No search has a winner."
+            verdict = next((result.verdict for result in results if result.verdict is not None), None)
+            conclusion = None if verdict is None else verdict.conclusion
+            return cls(tuple(results), None, conclusion, (*said, nothing))
+        conclusion, last = _concluded(best, measured)
+        return cls(tuple(results), best, conclusion, (*said, *last))
+
+    def document(self) -> SeedsDocument:
+        """Return the comparison as JSON."""
+        return {
+            "seeds": [result.row() for result in self.results],
+            "best": None if self.best is None else str(self.best.run),
+            "verdict": self.conclusion,
+            "sentences": list(self.sentences),
+        }
 
 
-def _result(run: Path, record: RunRecord, compared: Comparison | None) -> SeedResult:
+def compare_seeds(runs: Sequence[Path]) -> SeedComparison:
+    """Compare finished searches that differ in their seed alone. Raises UserError."""
+    return SeedComparison.of([_result_of(run) for run in runs])
+
+
+def _result_of(run: Path) -> SeedResult:
+    with closing(open_store(run)) as store:
+        record = RunRecord.of(store.events())
+    compared = comparison_of(run, record, scorer_of(record))
     seed = int(record.config["seed"])
+    verdict = None if compared is None else verdict_of(compared)
     if compared is None or record.chosen is None:
-        verdict = None if compared is None else verdict_of(compared)
-        return SeedResult(seed, run, None, "", None, None, verdict, ())
+        return SeedResult(seed, run, None, "", None, None, None, verdict, None, ())
     winner = record.chosen.candidate
-    units = compared.units(winner, "validation") if compared.scorer.of("validation") else None
-    return SeedResult(
-        seed,
-        run,
-        winner,
-        record.candidates[winner].fingerprint or "",
-        compared.mean(winner, "train"),
-        compared.mean(winner, "validation"),
-        verdict_of(compared),
-        tuple(units or ()),
-    )
+    held_out = bool(compared.scorer.of("validation"))
+    fingerprint = record.candidates[winner].fingerprint or record.candidates[winner].source
+    train, validation, test = (compared.mean(winner, split) for split in SPLITS)
+    units = compared.units(winner, "validation") if held_out else None
+    known = _best_baseline(compared, "validation" if held_out else "train")
+    return SeedResult(seed, run, winner, fingerprint, train, validation, test, verdict, known, tuple(units or ()))
 
 
-def sentences(results: Sequence[SeedResult]) -> Iterator[str]:
-    """Yield what varies among the searches, and which of the winners to take."""
-    winners = [result for result in results if result.winner is not None]
+def _best_baseline(compared: Comparison, split: SplitName) -> tuple[str, float] | None:
+    best = compared.record.best_baseline(split)
+    return None if best is None else (best.policy, best.score)
+
+
+def _spread(winners: Sequence[SeedResult]) -> Iterator[str]:
+    """Yield what varies among the winners."""
+    known = next((result.baseline for result in winners if result.baseline is not None), None)
+    held_out = any(result.validation is not None for result in winners)
     for split in ("train", "validation"):
         scores = [score for result in winners if (score := getattr(result, split)) is not None]
-        if scores:
-            low, high = min(scores), max(scores)
-            yield f"The winners' scores on {split} go from {low:.4f} to {high:.4f}, {high - low:.4f} apart."
+        if not scores:
+            continue
+        low, high = min(scores), max(scores)
+        ending = ""
+        if known is not None and split == ("validation" if held_out else "train"):
+            ending = f"; the best baseline, {known[0]}, has {known[1]:.4f}"
+        yield f"The winners' scores on {split} go from {low:.4f} to {high:.4f}, {high - low:.4f} apart{ending}."
     different = len({result.fingerprint for result in winners})
-    if winners:
-        yield (
-            f"{different} of {len(winners)} winners are different programs."
-            if different > 1
-            else ("All winners are the same program.")
-        )
-    measured = [result for result in winners if result.validation is not None]
-    if not measured:
-        yield "Nothing was held out to choose among the winners by."
-        return
-    best = max(measured, key=lambda result: result.validation or 0.0)
+    if len(winners) > 1:
+        programs = f"{different} different programs" if different > 1 else "the same program"
+        yield f"The {count(len(winners), 'winner')} are {programs}."
+
+
+def _concluded(best: SeedResult, measured: Sequence[SeedResult]) -> tuple[Conclusion | None, list[str]]:
+    """Return the conclusion for the best of several winners, and the sentences that say it."""
     name = f"Best on validation: candidate {best.winner} of {best.run} (seed {best.seed})"
-    gain = next((g for g in best.verdict.gains if g.split == "validation"), None) if best.verdict else None
-    if gain is None or best.verdict is None:
-        yield f"{name}."
-        return
+    gain = _gain_of(best.verdict)
+    if best.verdict is None or gain is None:
+        return None, [f"{name}."]
+    if best.verdict.conclusion == "no better":
+        return "no better", [f"{name}.", best.verdict.sentence]
     alike = {result.units for result in measured if len(result.units) == len(best.units)}
-    bias = selection_bias(sorted(alike))
-    left = gain.shrunk - bias
-    yield f"{name}, {gain.gain:.4f} above {gain.over}; {gain.gain - left:.4f} of that is put down to the choice."
-    low = gain.interval.low - (gain.gain - left) if gain.interval is not None else None
-    if best.verdict.conclusion != "better":
-        yield f"Its verdict stands: {best.verdict.sentence}"
-    elif low is None or low <= 0:
-        yield "Undecided: chosen among several seeds, its gain may be chance."
-    else:
-        yield f"Better, also after the choice among {len(measured)} seeds: take it with `vulcan export {best.run}`."
+    luck = gain.gain - gain.shrunk + selection_bias(sorted(alike))
+    low = gain.interval.low - luck if gain.interval is not None else None
+    seeds = count(len(measured), "seed")
+    chosen = f"{name}, {gain.gain:.4f} above {gain.over}, of which {luck:.4f} is put down to choosing the best"
+    if best.verdict.conclusion == "undecided":
+        return "undecided", [f"{chosen}.", best.verdict.sentence]
+    if low is None or low <= 0:
+        return "undecided", [f"{chosen}.", f"Undecided: chosen as the best of {seeds}, its gain may be chance."]
+    return "better", [f"{chosen}.", f"Better, also as the best of {seeds}: take it with `vulcan export {best.run}`."]
+
+
+def _gain_of(verdict: RunVerdict | None) -> Gain | None:
+    gains = verdict.gains if verdict is not None else ()
+    return next((gain for gain in gains if gain.split == "validation"), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -17,7 +17,17 @@ from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
 
-_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out", "state", "robust", "train_windows", "against_shift")
+_OMITTED_IF_UNSET = (
+    "model_timeout",
+    "price_in",
+    "price_out",
+    "state",
+    "robust",
+    "train_windows",
+    "against_shift",
+    "start_from",
+    "starts",
+)
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
 _EARLIER_FEEDBACK = "scores"
@@ -26,10 +36,14 @@ _EARLIER_FEEDBACK = "scores"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
-    """The configuration of a search: its options, and `settings`, the task's own."""
+    """The configuration of a search: its options, and `settings`, the task's own.
+
+    `starts` has the source of each policy that `start_from` names, once they are read.
+    """
 
     task: str
     settings: Mapping[str, Json]
+    starts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def offline(self) -> bool:
@@ -37,9 +51,9 @@ class SearchConfig(SearchOptions):
         return all(name.startswith("offline/") for name in self.model)
 
     def to_json(self) -> dict[str, Json]:
-        plain = cast(dict[str, Json], asdict(self))
+        plain = cast(dict[str, Json], asdict(self) | {"start_from": list(self.start_from)})
         for name in _OMITTED_IF_UNSET:
-            if plain[name] is None or plain[name] is False:
+            if plain[name] is None or plain[name] is False or plain[name] in ([], {}):
                 del plain[name]
         if self.feedback == _EARLIER_FEEDBACK:
             del plain["feedback"]
@@ -115,6 +129,7 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
+    plain.pop("starts", None)
     assert isinstance(settings, Mapping)
     options = {"feedback": config.feedback} | {key: value for key, value in plain.items() if value is not None}
     chosen = {key: value for key, value in settings.items() if value is not None and value != []}

@@ -11,7 +11,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.documents.run import AnswerDocument, BestSoFar, MessageDocument, QuestionDocument
+from vulcan.documents.conversation import AnswerDocument, QuestionDocument
+from vulcan.documents.run import BestSoFar, MessageDocument
 from vulcan.errors import UserError
 from vulcan.models import Message, Reply
 from vulcan.scoring import WorkerLost

@@ -95,7 +95,7 @@ class Option:
             check_choice(self.name, value, self.choices)
         elif self.pattern is not None and not re.fullmatch(self.pattern, value):
             raise UserError(f"{shown}: write {self.spelled}")
-        elif self.repeatable and not value:
+        elif self.repeatable and not value and self.default:
             raise UserError(f"name at least one {self.name}")
         elif self.minimum is not None and value < self.minimum:
             off = f", or {self.off}" if self.off is not None else ""
@@ -162,6 +162,13 @@ class SearchOptions:
     max_tokens: Annotated[
         int | None, Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True)
     ] = None
+    start_from: Annotated[
+        tuple[str, ...],
+        Option(
+            "Start from this policy too, besides the task's own: a policy's file, the recommended policy of an earlier "
+            "run, or `library`, the members of the task's library."
+        ),
+    ] = ()
     robust: Annotated[
         str | None,
         Option(

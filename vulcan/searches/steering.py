@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from vulcan.documents.run import InstructionDocument
+from vulcan.documents.conversation import InstructionDocument
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig

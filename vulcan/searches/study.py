@@ -369,7 +369,7 @@ class Study:
 
     @cached_property
     def _seed_policies(self) -> dict[str, str]:
-        return self.task.seed_policies(state=bool(self.task.events))
+        return {**self.task.seed_policies(state=bool(self.task.events)), **self.config.starts}
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)

@@ -12,6 +12,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
+from vulcan.documents.verdict import Conclusion
 from vulcan.evaluator import SplitName
 from vulcan.searches.evidence import MIN_INSTANCES, SPLITS
 from vulcan.searches.held_out import HeldOut, Name
@@ -21,9 +22,6 @@ from vulcan.store.events import InstanceMetrics
 
 if TYPE_CHECKING:
     from vulcan.searches.bootstrap import ConfidenceInterval
-
-Conclusion = Literal["better", "no better", "undecided"]
-"""`better` than the best baseline on validation, beyond doubt; `no better`; or `undecided`, for want of evidence."""
 
 PolicyKind = Literal["candidate", "start", "baseline"]
 

@@ -147,6 +147,7 @@ def test_graphs_have_the_degrees_of_their_kind():
     assert skewed.max() > 300
 
 
+@pytest.mark.slow
 def test_the_tree_holds_what_was_inserted():
     tree, path = new_tree(5000), np.zeros(16, np.int64)
     r = recorder(most_nodes(5000) * 512, loads=10**9)

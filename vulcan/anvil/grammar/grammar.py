@@ -127,7 +127,7 @@ __all__ = [
     "STATISTICS",
     "UNARY",
     "WARNINGS",
-    "Comparison",
+    "ComparisonOperator",
     "Constant",
     "HistoryQuery",
     "Limit",
@@ -135,7 +135,7 @@ __all__ = [
     "Operation",
     "Rule",
     "Scope",
-    "Statement",
+    "StatementKind",
     "StatisticArgument",
     "StatisticKind",
 ]  # fmt: skip
@@ -197,7 +197,7 @@ BOOLEAN: dict[type[ast.boolop], Operation] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonOperator:
     """A comparison: 1 where it holds, else 0."""
 
     symbol: str
@@ -205,13 +205,13 @@ class Comparison:
     counterexample: RejectedExample
 
 
-COMPARISON_ENTRIES: dict[type[ast.cmpop], Comparison] = {
-    ast.Lt: Comparison("<", Example("2 < 2", 0.0), no("obj < 2", "argument-use")),
-    ast.LtE: Comparison("<=", Example("1 <= 2 <= 2", 1.0), no("1 <= '2'", "constant")),
-    ast.Gt: Comparison(">", Example("obj.size > 3", 1.0), no("obj.size > None", "constant")),
-    ast.GtE: Comparison(">=", Example("obj.size >= 5", 0.0), no("obj.size >= [5]", "expression")),
-    ast.Eq: Comparison("==", Example("obj.size == 4.0", 1.0), no("obj.size is 4", "operator")),
-    ast.NotEq: Comparison("!=", Example("obj.size != 4", 0.0), no("obj.size not in (4, 5)", "operator")),
+COMPARISON_ENTRIES: dict[type[ast.cmpop], ComparisonOperator] = {
+    ast.Lt: ComparisonOperator("<", Example("2 < 2", 0.0), no("obj < 2", "argument-use")),
+    ast.LtE: ComparisonOperator("<=", Example("1 <= 2 <= 2", 1.0), no("1 <= '2'", "constant")),
+    ast.Gt: ComparisonOperator(">", Example("obj.size > 3", 1.0), no("obj.size > None", "constant")),
+    ast.GtE: ComparisonOperator(">=", Example("obj.size >= 5", 0.0), no("obj.size >= [5]", "expression")),
+    ast.Eq: ComparisonOperator("==", Example("obj.size == 4.0", 1.0), no("obj.size is 4", "operator")),
+    ast.NotEq: ComparisonOperator("!=", Example("obj.size != 4", 0.0), no("obj.size not in (4, 5)", "operator")),
 }
 COMPARISONS: dict[type[ast.cmpop], str] = {kind: entry.symbol for kind, entry in COMPARISON_ENTRIES.items()}
 
@@ -320,70 +320,70 @@ HISTORY_QUERIES: dict[str, HistoryQuery] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatementKind:
     meaning: str
     example: Example
     counterexample: RejectedExample
 
 
-STATEMENTS: dict[str, Statement] = {
-    "x = a": Statement(
+STATEMENTS: dict[str, StatementKind] = {
+    "x = a": StatementKind(
         "assign a local name (also `x: float = a` and `x += a`)",
         body("x = 2\ny: float = x\ny *= 4\nreturn y", 8.0),
         no("x, y = 1, 2\nreturn x", "statement", "statements"),
     ),
-    "if a: ... elif b: ... else: ...": Statement(
+    "if a: ... elif b: ... else: ...": StatementKind(
         "branch on a number not being 0",
         body("if obj.drift > 0:\n    x = 1\nelif obj.drift:\n    x = 2\nelse:\n    x = 3\nreturn x", 2.0),
         no("if obj.drift > 0:\n    x = 1\nreturn x", "unassigned", "statements"),
     ),
-    "for i in range(8): ...": Statement(
+    "for i in range(8): ...": StatementKind(
         "repeat a fixed number of times; the bounds are integer literals",
         body("s = 0\nfor i in range(1, 9, 2):\n    s += i\nreturn s", 16.0),
         no("s = 0\nfor i in range(obj.size):\n    s += i\nreturn s", "loop-bounds", "statements"),
     ),
-    "break, continue, pass": Statement(
+    "break, continue, pass": StatementKind(
         "as in Python",
         body("s = 0\nfor i in range(9):\n    if i == 5:\n        break\n    if i % 2:\n        continue\n    s += i\n"
              "    pass\nreturn s", 6.0),
         no("break\nreturn 1", "statement", "statements"),
     ),
-    "return a": Statement(
+    "return a": StatementKind(
         "every path through a function ends in one",
         body("for i in range(5):\n    if i == 3:\n        return i\nreturn 9", 3.0),
         no("if obj.drift:\n    return 1", "return", "statements"),
     ),
-    "def helper(x, y): ...": Statement(
+    "def helper(x, y): ...": StatementKind(
         "a function of numbers, at the top level; no recursion",
         module("def half(x):\n    return x / 2\ndef score(now, obj, pool, past):\n    return half(obj.size)\n", 2.0),
         no("def half(x):\n    return half(x) / 2", "recursion", "top"),
     ),
-    "NAME = 0.5": Statement(
+    "NAME = 0.5": StatementKind(
         "a parameter: a numeric constant at the top level, which a tuner may change",
         module("WEIGHT = -0.5\ndef score(now, obj, pool, past):\n    return WEIGHT * obj.size\n", -2.0),
         no("WEIGHT = 2 * 3", "parameter", "top"),
     ),
-    "import math": Statement(
+    "import math": StatementKind(
         "may stand at the top and may be left out: `math` is always there",
         top("import math", 3.0),
         no("import os", "import", "top"),
     ),
-    "\"text\"": Statement(
+    "\"text\"": StatementKind(
         "a docstring, or a text by itself, has no effect; nor have remarks",
         body("\"\"\"The larger, the better.\"\"\"\nreturn obj.size  # in units", 4.0),
         no("return \"obj.size\"", "constant", "statements"),
     ),
-    "a if b else c": Statement(
+    "a if b else c": StatementKind(
         "a where b is not 0, else c",
         Example("obj.size if obj.drift < 0 else now", 4.0),
         no("obj.size if obj else now", "argument-use"),
     ),
-    "2, 0.5, 1e-3, True, False": Statement(
+    "2, 0.5, 1e-3, True, False": StatementKind(
         "numbers, all of them float64",
         Example("0x10 + 1_000 + 5e-1 + True", 1017.5),
         no("1e999", "constant"),
     ),
-    "argument.feature, argument": Statement(
+    "argument.feature, argument": StatementKind(
         "read a declared feature, in the function that the task names",
         Example("obj.size + now", 104.0),
         no("obj.weight", "feature"),

@@ -39,7 +39,7 @@ async function offerFormats(api) {
   }
 }
 
-export function controls(api, refresh) {
+export function controls(api, refresh, disconnect) {
   $("export").addEventListener("click", () => offerFormats(api));
   $("notes").addEventListener("click", async () => {
     $("notes-name").value = summary?.notes.title || "";
@@ -50,6 +50,7 @@ export function controls(api, refresh) {
   $("delete").addEventListener("click", async () => {
     if (!(await opened("delete"))) return;
     await act(async () => {
+      disconnect(); // nothing may be asked about a run that is no longer there
       await post(`${api}/delete`, { name: $("run").dataset.run });
       location.href = "/";
     });

@@ -138,9 +138,10 @@ $("other").addEventListener("change", (event) => {
 });
 attempt(offer);
 
-let drawnRow = -1;
+let drawnRow = -1, source = null, leaving = false;
 
 async function refresh() {
+  if (leaving) return null;
   const run = await attempt(() => get(api));
   if (!run) {
     shownState($("state"), { state: "unreachable" });
@@ -165,7 +166,7 @@ const send = steering(api, soon);
 
 // After a lost connection the browser asks again by itself, from the last row that it was told of.
 function listen(after) {
-  const source = new EventSource(`${api}/events?after=${after}`);
+  source = new EventSource(`${api}/events?after=${after}`);
   const live = (on) => { $("live").className = on ? "live on" : "live"; text("live", on ? "live" : "not connected"); };
   source.addEventListener("open", () => live(true));
   source.addEventListener("error", () => { live(false); watchConnection(refresh); });
@@ -175,7 +176,12 @@ function listen(after) {
   window.addEventListener("pagehide", () => source.close());
 }
 
-controls(api, soon);
+function disconnect() {
+  leaving = true;
+  source?.close();
+}
+
+controls(api, soon, disconnect);
 key("g", "the playground", () => { location.href = $("play").href; });
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 refresh().then((run) => listen(run ? run.row : 0));

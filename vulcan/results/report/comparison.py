@@ -12,21 +12,15 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vulcan.documents.report import ComparedRun, ComparisonDocument, Difference
+from vulcan.documents.report import ComparedRun, ComparisonDocument, Difference, SeedsDocument
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
 from vulcan.results.report.data import Report, progress
-from vulcan.results.report.formats import markdown_table
-from vulcan.results.report.html_page import (
-    PLACE,
-    aligned,
-    empty_figure,
-    focus,
-    harmless,
-    page_text,
-    plotly_script,
-)
-from vulcan.results.run import run_document
+from vulcan.results.report.figures import empty_figure, focus, plotly_script
+from vulcan.results.report.formats import markdown_cell, markdown_table
+from vulcan.results.report.html_page import PLACE, aligned, harmless, page_text
+from vulcan.results.run import run_document, state_of
+from vulcan.results.seeds import compare_seeds
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 
@@ -56,7 +50,21 @@ def comparison_document(reports: Sequence[Report]) -> ComparisonDocument:
         "same_instances": all(one.record.instances == reports[0].record.instances for one in reports),
         "runs": [_compared(report) for report in reports],
         "differences": _differences(reports),
+        "together": _together(reports),
     }
+
+
+def _together(reports: Sequence[Report]) -> SeedsDocument | None:
+    """Return what finished searches that differ in their seed alone say together; None for others."""
+    configurations = {configuration(report.record.config) for report in reports}
+    seeds = {report.record.config.get("seed") for report in reports}
+    if len(configurations) > 1 or len(seeds) < len(reports):
+        return None
+    if any(state_of(report.record) != "finished" for report in reports):
+        return None
+    if any(report.record.instances != reports[0].record.instances for report in reports):
+        return None
+    return compare_seeds([report.path for report in reports]).document()
 
 
 def _compared(report: Report) -> ComparedRun:
@@ -139,6 +147,9 @@ def comparison_markdown(document: ComparisonDocument) -> str:
     if not document["same_instances"]:
         lines += ["The runs have different instances: their scores cannot be compared.", ""]
     lines += markdown_table(_COLUMNS, [_cells(run) for run in document["runs"]])
+    if document["together"] is not None:
+        lines += ["## Together", ""]
+        lines += [f"- {markdown_cell(sentence)}" for sentence in document["together"]["sentences"]] + [""]
     if document["differences"]:
         names = [_name(run) for run in document["runs"]]
         lines += ["## Options that differ", ""]

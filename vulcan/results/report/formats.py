@@ -21,7 +21,7 @@ def markdown(report: Report, document: Mapping[str, Any]) -> str:
 
 def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     splits = [split for split in SPLITS if document[split] is not None]
-    yield f"# {_cell(document['task'])}: a search for a policy"
+    yield f"# {markdown_cell(document['task'])}: a search for a policy"
     yield ""
     made = document["run_version"]
     yield f"Run `{document['run']}`, {document['state']}, begun {made['began_at']}, with Vulcan {made['vulcan']}."
@@ -30,7 +30,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     yield "## Result"
     yield ""
     if document["recommendation"] is not None:
-        yield f"**{_cell(document['recommendation']['sentence'])}**"
+        yield f"**{markdown_cell(document['recommendation']['sentence'])}**"
         yield ""
     yield from markdown_table(
         ("policy", "kind", *splits),
@@ -43,7 +43,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"Candidate {document['best']['candidate']} was chosen on {document['best']['chosen_on']}."
         yield ""
         for caution in document["cautions"]:
-            yield f"**Warning:** {_cell(caution)}."
+            yield f"**Warning:** {markdown_cell(caution)}."
             yield ""
         yield from markdown_table(
             ("split", "instances", "mean", "95% interval", "gap to train"),
@@ -130,11 +130,12 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Ite
     yield "| " + " | ".join(columns) + " |"
     yield "|" + "---|" * len(columns)
     for row in rows:
-        yield "| " + " | ".join(_cell(value) for value in row) + " |"
+        yield "| " + " | ".join(markdown_cell(value) for value in row) + " |"
     yield ""
 
 
-def _cell(value: Any) -> str:
+def markdown_cell(value: Any) -> str:
+    """Return a value as text with the characters escaped that Markdown gives a meaning."""
     text = " ".join(str(value).split())
     for character in "\\|<>`*_[":
         text = text.replace(character, f"\\{character}")
