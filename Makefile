@@ -97,7 +97,7 @@ $(VENV)-sglang/.installed: pyproject.toml
 	    --index-url '$(TORCH_INDEX)' '$(TORCH)'
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable . pytest \
 	    hypothesis aiofile aiofiles anyio cachetools filelock fsspec jinja2 msgspec networkx orjson packaging pillow \
-	    prometheus-client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq requests setuptools starlette sympy tqdm \
+	    prometheus-client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq requests 'setuptools>=77.0.3' starlette sympy tqdm \
 	    transformers
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
 	    '$(SGLANG)' '$(LMCACHE)'

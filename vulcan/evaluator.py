@@ -44,6 +44,14 @@ BaselineKind = Literal["baseline", "oracle"]
 """An oracle knows the future; few are proven bounds."""
 
 
+def shares_in_time(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
+    """Return each part of a split with the shares of an instance's time at which it begins and ends."""
+    if split.by == "none":
+        return [("train", (0.0, 1.0))]
+    first, second = split.train, split.train + split.validation
+    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
     """One workload and configuration to measure on. `parameters` is all that an evaluator needs."""

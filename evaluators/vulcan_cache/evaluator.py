@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, shares_in_time
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import guard, online_fingerprint, shifts
@@ -63,7 +63,7 @@ class CacheEvaluator(CacheFindings):
             check_sample_size(cast(int, settings["sample_size"]))
         given = cast(list[str], settings["trace"] or [])
         if given:
-            plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
+            plan = [(spec, part, bounds) for spec in given for part, bounds in shares_in_time(split)]
         else:
             embedded = cast(Mapping[SplitName, Sequence[str]], self.embedded)
             plan = [(spec, part, (0.0, 1.0)) for part, specs in embedded.items() for spec in specs]
@@ -357,14 +357,6 @@ def metrics_of(result: CacheResult) -> dict[str, float]:
         "missed_bytes": float(result.missed_bytes),
         "bypassed": float(result.bypassed),
     }
-
-
-def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
-    if split.by == "none":
-        return [("train", (0.0, 1.0))]
-    first = split.train
-    second = split.train + split.validation
-    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
 def _label(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.findings.sender import BY_GOODPUT, LinkFindings
@@ -152,7 +152,7 @@ class LinkEvaluator(LinkFindings):
                 jitters=_jitters(settings, JITTER_MS),
                 min_buffer=floor if _has_noise(settings) and not settings["buffer"] else 2,
             )
-            for name, (start, stop) in _parts(split)
+            for name, (start, stop) in shares_in_time(split)
             for part in [(round(start * whole.period), round(stop * whole.period))]
             for window in _windows(whole, part, settings, MAX_WINDOWS if recorded else 1)
         ]
@@ -343,14 +343,6 @@ def _delays(settings: Mapping[str, Json], default: float) -> tuple[float, ...]:
 
 def _texts(settings: Mapping[str, Json], name: str, default: str) -> tuple[str, ...]:
     return tuple(cast(list[str], settings[name] or [default]))
-
-
-def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
-    if split.by == "none":
-        return [("train", (0.0, 1.0))]
-    first = split.train
-    second = split.train + split.validation
-    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
 def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:

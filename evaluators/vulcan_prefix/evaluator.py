@@ -10,7 +10,7 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, SplitName
+from vulcan.evaluator import BaselineKind, Instance, SplitName, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate
@@ -47,7 +47,7 @@ class PrefixEvaluator:
             raise UserError(f"load {s['load']}: must be from 0, as recorded, to 100")
         given = cast(list[str], s["trace"] or [])
         if given:
-            plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
+            plan = [(spec, part, bounds) for spec in given for part, bounds in shares_in_time(split)]
         else:
             plan = [(spec, cast(SplitName, p), (0.0, 1.0)) for p, specs in PROMPT_WORKLOADS.items() for spec in specs]
         return tuple(
@@ -181,14 +181,6 @@ def _first(trace: PromptTrace, count: int) -> PromptTrace:
             )
         },
     )
-
-
-def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
-    if split.by == "none":
-        return [("train", (0.0, 1.0))]
-    first = split.train
-    second = split.train + split.validation
-    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
 def _label(name: str) -> str:

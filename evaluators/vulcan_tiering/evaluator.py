@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
@@ -51,7 +51,7 @@ class TieringEvaluator(TieringFindings):
         _check(settings)
         given = cast(list[str], settings["trace"] or [])
         if given:
-            plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
+            plan = [(spec, part, bounds) for spec in given for part, bounds in shares_in_time(split)]
         else:
             plan = [(spec, cast(SplitName, p), (0.0, 1.0)) for p, specs in MEMORY_WORKLOADS.items() for spec in specs]
         sizes = cast(list[str], settings["fast_size"])
@@ -266,14 +266,6 @@ def _check(settings: Mapping[str, Json]) -> None:
         raise UserError(f"migration stall {s['migration_stall']}: must be from 0 to 1e9 nanoseconds")
     if not 0 <= s["sample_seed"] < 2**63:
         raise UserError(f"sample seed {s['sample_seed']}: from 0 to 2^63 - 1 are possible")
-
-
-def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
-    if split.by == "none":
-        return [("train", (0.0, 1.0))]
-    first = split.train
-    second = split.train + split.validation
-    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
 def _label(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Rung, SplitName, shares_in_time
 from vulcan.registry import find_task
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.findings import QueueRun, describe_queue, differences, findings_of
@@ -146,7 +146,7 @@ class QueueManagementEvaluator:
                 },
             )
             for spec in dict.fromkeys(s["link"])
-            for name, begin, end in _parts(split)
+            for name, (begin, end) in shares_in_time(split)
         ]
 
     def prepare(self, instances: Sequence[Instance]) -> None:
@@ -353,10 +353,3 @@ def metrics_of(result: LinkResult, flows: int) -> Metrics:
 
 def _shortened(instance: Instance, seconds: float) -> Instance:
     return Instance(f"{instance.name}, {seconds:g} s", "train", {**instance.parameters, "duration_s": seconds})
-
-
-def _parts(split: Split) -> list[tuple[SplitName, float, float]]:
-    if split.by == "none":
-        return [("train", 0.0, 1.0)]
-    first, second = split.train, split.train + split.validation
-    return [("train", 0.0, first), ("validation", first, second), ("test", second, 1.0)]

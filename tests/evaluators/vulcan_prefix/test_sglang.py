@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from exported_modules import TASK, exported
+from locations import DATA
 from plain_prefix import serve
 
 from vulcan.anvil import check
@@ -23,6 +24,8 @@ if importlib.util.find_spec("sglang") is None:
 from sglang_replay import SglangTree, UnifiedTree, use_clock
 
 SERVER = Server()
+
+MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 
 POLICIES = {
     "features": """
@@ -88,6 +91,26 @@ def test_t_lru_of_its_unified_cache_finds_the_same_tokens_at_every_request(trace
     capacity = int(0.1 * trace.block_count)
     found = replayed(UnifiedTree(trace, capacity, "tlru", use_clock()), trace, capacity)
     assert simulate("tlru", trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+
+
+@pytest.fixture(scope="module")
+def mooncake() -> PromptTrace:
+    if not MOONCAKE.exists():
+        pytest.skip(f"{MOONCAKE} is missing: name the folder of real data in VULCAN_DATA")
+    return load_prompts(str(MOONCAKE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lru", "lfu", "slru", "fifo"])
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.4])
+def test_its_strategies_find_the_same_tokens_at_every_request_of_a_recorded_trace(
+    name: str, share: float, mooncake: PromptTrace
+) -> None:
+    capacity = int(share * mooncake.block_count)
+    found = replayed(SglangTree(mooncake, capacity, name, use_clock()), mooncake, capacity)
+    ours = simulate(name, mooncake, capacity * mooncake.block_tokens, SERVER, load=0.5).found
+    print(f"{name} at {share:.0%}: {sum(found) * mooncake.block_tokens / 1e6:.2f} million tokens found")
+    assert ours.tolist() == found
 
 
 @pytest.mark.parametrize("name", POLICIES)

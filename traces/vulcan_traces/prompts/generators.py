@@ -16,6 +16,10 @@ of 64 tokens. Lengths are log-normal, and the keys are means. Defaults follow pu
                 LMCache's agentic traces (787 sessions with 24,881 requests)
     documents   19,019 tokens in, 72 out, over 80 % of the prompts cached: L-Eval as used by Mooncake (FAST 2025)
 
+The two figures of Wang et al. are as summaries of the paper quote them, and are about all reuses of a trace. That a
+user's next turn comes within 10 minutes with probability 0.8 is our reading of the first; the second is not fitted, but
+follows from few templates at a high rate.
+
 Not from any publication, but assumed: the numbers and lengths of system prompts and templates and their popularity
 (Zipf, exponent 1), the variances, how soon questions about a document follow one another, and that agents tell the
 server when they are done (`ends`, the share of sessions that do), while people do not.
