@@ -28,8 +28,8 @@ LAYERS = (
     {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
     {"vulcan.robustness"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
-    {"vulcan.generator"},
-    {"vulcan.export", "vulcan.searches"},
+    {"vulcan.export", "vulcan.generator"},
+    {"vulcan.searches"},
     {
         "vulcan.doctor",
         "vulcan.portfolio",

@@ -31,7 +31,7 @@ def with_starts(config: SearchConfig, task: Task, runs: Path) -> SearchConfig:
     found: dict[str, str] = {}
     for given in config.start_from:
         for name, source in _programs(given, task, runs):
-            reading = parse_source(source, offered)
+            reading = parse_source(source, offered, config.target)
             if reading.policy is None:
                 why = reading.feedback.splitlines()[0].removeprefix("- ")
                 keeps_state = not config.state and parse_source(source, task).policy is not None

@@ -65,7 +65,7 @@ class Playground:
                 policy = check_policy(source, task)
             except Rejected as rejected:
                 return _verdict("rejected", [_finding(source, violation) for violation in rejected.violations])
-            reading = parse_source(source, task)
+            reading = parse_source(source, task, record.config.get("target"))
         rejected_late = reading.policy is None
         return {
             "verdict": "rejected" if rejected_late else "accepted",

@@ -5,8 +5,8 @@
 `policy_source` reads the policy back out of an exported module.
 """
 
-from vulcan.export.formats import EXPORTERS, Exporter, PythonExporter, find_exporter
+from vulcan.export.formats import EXPORTERS, Exporter, PythonExporter, export_refusal, find_exporter
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import policy_source
 
-__all__ = ["EXPORTERS", "Exporter", "Provenance", "PythonExporter", "find_exporter", "policy_source"]
+__all__ = ["EXPORTERS", "Exporter", "Provenance", "PythonExporter", "export_refusal", "find_exporter", "policy_source"]

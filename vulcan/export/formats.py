@@ -345,6 +345,17 @@ def export_policy(
     return exporter.export(policy, provenance)  # type: ignore[arg-type]  # free Python, where it takes that
 
 
+def export_refusal(policy: AnyPolicy, format: str) -> str:
+    """Return why a format cannot carry the policy; empty if it can. Raises UserError for an unknown format."""
+    find_exporter(format, policy.task)
+    origin = Provenance(policy.task.name, run="", candidate="", proposer="", date="")
+    try:
+        export_policy(policy, format, origin)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class FormatResult:
     """The result of exporting to one format: the files by name, the main one first, or the reason for refusal."""

@@ -27,6 +27,7 @@ _OMITTED_IF_UNSET = (
     "against_shift",
     "start_from",
     "starts",
+    "target",
 )
 """Options that earlier runs do not have: a run without them is recorded as before."""
 

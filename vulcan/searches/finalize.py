@@ -115,7 +115,7 @@ class Refiner:
         return [judged, refined] if judged else [refined]
 
     def _judged(self, of: CandidateJudged, by: Refinement, source: str, outcome: Outcome) -> CandidateJudged | None:
-        policy = parse_source(source, self._task).policy
+        policy = parse_source(source, self._task, self._config.target).policy
         if policy is None or self._record.candidate_with(policy.fingerprint) is not None or outcome.status != "scored":
             return None
         return CandidateJudged(

@@ -17,6 +17,7 @@ from typing import Any
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
 from vulcan.searches.evidence import SPLITS, held_out_windows
+from vulcan.searches.reply import seeds_of
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import InstanceMetrics
@@ -80,7 +81,8 @@ class HeldOut:
 
 def start_names(task: Task, record: RunRecord) -> dict[int, str]:
     """Return the names of the policies that the search began with, by candidate, the best on train first."""
-    names = list(task.seed_policies(state=bool(record.config.get("state")) and bool(task.events)))
+    state = bool(record.config.get("state")) and bool(task.events)
+    names = list(seeds_of(task, state, record.config.get("target")))
     names += record.config.get("starts", {})
     seeds = [c for c in record.ranked() if c.origin == "seed" and c.proposal <= len(names)]
     return {c.candidate: names[c.proposal - 1] for c in seeds}

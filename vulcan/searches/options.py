@@ -169,6 +169,13 @@ class SearchOptions:
             "run, or `library`, the members of the task's library."
         ),
     ] = ()
+    target: Annotated[
+        str | None,
+        Option(
+            "Search only for policies that can be exported to this format, such as bpf: others are rejected before "
+            "they are scored, and the model is given the reason."
+        ),
+    ] = None
     robust: Annotated[
         str | None,
         Option(

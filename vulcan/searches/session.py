@@ -31,6 +31,7 @@ from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_m
 from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
+from vulcan.searches.reply import check_target
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord, Store
@@ -94,6 +95,7 @@ def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Ev
 
     `models=False` skips the models, such as in a replay, which needs no key.
     """
+    check_target(task, config)
     draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
     evidence = load_evaluation_set(task, config, load_evaluator(task))
     training = [i for i in evidence.instances if i.split == "train"]

@@ -38,7 +38,7 @@ from vulcan.searches.proposal import (
     rest_is_unpaid,
     storable,
 )
-from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
+from vulcan.searches.reply import ParsedReply, parse_reply, parse_source, seeds_of
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.steering import Steering
 from vulcan.searches.strategies import make_strategy
@@ -173,7 +173,7 @@ class Study:
         """Evaluate a program of the user's, which takes the place of a model's reply."""
         pending = PendingProposal(proposal, known, self.steering.events(proposal.number), answered=True)
         self._pending[proposal.number] = pending
-        self._receive(pending, parse_source(source, self.task))
+        self._receive(pending, parse_source(source, self.task, self.config.target))
         self._apply_completed()
 
     def _receive(self, pending: PendingProposal, reading: ParsedReply) -> None:
@@ -213,7 +213,7 @@ class Study:
             pending.advice = reply.text.strip()[:MAX_ADVICE]
             self._apply_completed()
             return None
-        reading = parse_reply(reply, self.task, proposal.diff_of)
+        reading = parse_reply(reply, self.task, proposal.diff_of, self.config.target)
         self._receive(pending, reading)
         if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
@@ -355,7 +355,7 @@ class Study:
         for number, (name, source) in enumerate(self._seed_policies.items(), 1):
             if number in self.record.proposals:
                 continue
-            reading = parse_source(source, self.task)
+            reading = parse_source(source, self.task, self.config.target)
             if reading.policy is None:
                 why = reading.feedback.splitlines()[0].removeprefix("- ")
                 raise UserError(f"task {self.task.name!r}: its policy {name!r} is rejected: {why}")
@@ -369,7 +369,7 @@ class Study:
 
     @cached_property
     def _seed_policies(self) -> dict[str, str]:
-        return {**self.task.seed_policies(state=bool(self.task.events)), **self.config.starts}
+        return {**seeds_of(self.task, bool(self.task.events), self.config.target), **self.config.starts}
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)

@@ -1,0 +1,52 @@
+"""A search for what a format can carry: other policies are rejected before they are scored, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from console import Console, one_line
+from locations import ROOT
+
+from vulcan.errors import UserError
+from vulcan.registry import find_task
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.reply import check_target, parse_source, seeds_of
+
+CONGESTION = find_task("congestion_control")
+WINDOWS = """
+def cwnd(state, window):
+    if state.cause != 0:
+        return max(state.cwnd_packets / 2, 2)
+    slow = window.avg_rtt_us.window_percentile(1, {length}) + state.rtt_us.window_percentile(1, {length})
+    return min(state.cwnd_packets + state.acked_packets / max(slow, 1), 65535)
+"""
+
+
+def test_what_the_format_cannot_carry_is_rejected_with_the_reason() -> None:
+    small, large = (WINDOWS.replace("{length}", str(length)) for length in (20, 200))
+    for source in (small, large):
+        assert parse_source(source, CONGESTION).policy is not None
+    assert parse_source(small, CONGESTION, "bpf").policy is not None
+    found = parse_source(large, CONGESTION, "bpf")
+    assert (found.policy, found.rules) == (None, ("target",))
+    assert found.feedback.startswith("- [target] it cannot be exported as bpf: ")
+    assert "over the 4,096 that are kept of each" in found.feedback
+
+
+def test_a_search_begins_with_what_the_format_carries() -> None:
+    assert seeds_of(CONGESTION, True, "bpf") == seeds_of(CONGESTION, True, None)
+    balancing = find_task("load_balancing")
+    assert seeds_of(balancing, False, "c") == balancing.seed_policies()
+    assert seeds_of(balancing, False, "bpf") == {}
+    config = SearchConfig(task="load_balancing", settings=complete_settings(balancing, {}), objective="tail")
+    check_target(balancing, config)
+    with pytest.raises(UserError, match="bpf carries no policy of task 'load_balancing' to begin with"):
+        check_target(balancing, replace(config, target="bpf"))
+    assert "target" not in config.to_json()
+    assert SearchConfig.from_json(replace(config, target="c").to_json()).target == "c"
+
+
+def test_an_unknown_format_is_one_line() -> None:
+    done = Console(ROOT)("search", "--task", "congestion_control", "--target", "bpff")
+    assert "no export format is called 'bpff'; did you mean 'bpf'?" in one_line(done)
