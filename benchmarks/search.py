@@ -94,15 +94,15 @@ class InThisProcess:
     workers = 1
 
     def __init__(self, instances: tuple[Instance, ...]) -> None:
-        self._evaluator = load_evaluator(TASK)
-        self._evaluator.prepare(instances)
+        self.evaluator = load_evaluator(TASK)
+        self.evaluator.prepare(instances)
         self.seconds = 0.0
 
     def submit(self, job: Job) -> Future[Outcome]:
         began = time.process_time()
         policy = check(job.source, TASK)
-        signature = decisions_of(self._evaluator, policy) if job.probe else None
-        metrics = tuple((i.name, dict(self._evaluator.evaluate(policy, i))) for i in job.instances)
+        signature = decisions_of(self.evaluator, policy) if job.probe else None
+        metrics = tuple((i.name, dict(self.evaluator.evaluate(policy, i))) for i in job.instances)
         self.seconds += time.process_time() - began
         done: Future[Outcome] = Future()
         done.set_result(Outcome(job.id, "scored", metrics, "", 0.0, signature))

@@ -223,6 +223,7 @@ class OfflineEvolve:
         offered = task if state else replace(task, events=())
         self._breeder: _Breeder = SeveralBreeder(offered) if task.others else Breeder(vocabulary(offered))
         self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # proposals of a round share parents
+        self._unreadable: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -245,7 +246,9 @@ class OfflineEvolve:
             try:
                 genome: Any = self._genome(parent.source)
             except Rejected as rejected:
-                log.warning("candidate %d cannot be a parent: %s", parent.candidate, rejected)
+                if parent.source not in self._unreadable:  # else a seed policy that keeps state is named every time
+                    self._unreadable.add(parent.source)
+                    log.warning("candidate %d cannot be a parent: %s", parent.candidate, rejected)
                 continue
             found.append(replace(genome, label=f"candidate {parent.candidate}"))
         return found
