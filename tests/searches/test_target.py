@@ -11,7 +11,8 @@ from locations import ROOT
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.reply import check_target, parse_source, seeds_of
+from vulcan.searches.reply import parse_source
+from vulcan.searches.target import check_target, seeds_of
 
 CONGESTION = find_task("congestion_control")
 WINDOWS = """

@@ -17,8 +17,8 @@ from typing import Any
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
 from vulcan.searches.evidence import SPLITS, held_out_windows
-from vulcan.searches.reply import seeds_of
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord
 from vulcan.store.events import InstanceMetrics
 from vulcan.task import Task

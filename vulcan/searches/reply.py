@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from vulcan.anvil import Policy, Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.anvil.proofs import Refutation, refuted_required
-from vulcan.errors import UserError
-from vulcan.export import export_refusal, find_exporter
+from vulcan.export import export_refusal
 from vulcan.models import NoSource, Reply, extract_source
 from vulcan.python_policy.check import AnyPolicy, check_policy
-from vulcan.searches.config import SearchConfig
 from vulcan.task import Task
 
 
@@ -49,25 +47,6 @@ def parse_source(source: str, task: Task, target: str | None = None) -> ParsedRe
     if target is not None and (reason := export_refusal(policy, target)):
         return ParsedReply(source, None, f"- [target] it cannot be exported as {target}: {reason}", ("target",))
     return ParsedReply(source, policy)
-
-
-def seeds_of(task: Task, state: bool, target: str | None) -> dict[str, str]:
-    """Return the task's own policies that a search begins with: those that the target's format can carry."""
-    own = task.seed_policies(state=state)
-    if target is None:
-        return own
-    return {name: source for name, source in own.items() if parse_source(source, task, target).rules != ("target",)}
-
-
-def check_target(task: Task, config: SearchConfig) -> None:
-    """Raises UserError for a target that is no format, or that carries none of the policies to begin with."""
-    if config.target is None:
-        return
-    find_exporter(config.target, task)
-    own = task.seed_policies(state=config.state)
-    if own and not config.starts and not seeds_of(task, config.state, config.target):
-        reason = parse_source(next(iter(own.values())), task, config.target).feedback.removeprefix("- [target] ")
-        raise UserError(f"--target {config.target} carries no policy of task {task.name!r} to begin with: {reason}")
 
 
 def refutation(policy: AnyPolicy) -> Refutation | None:

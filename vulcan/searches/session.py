@@ -31,9 +31,9 @@ from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_m
 from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
-from vulcan.searches.reply import check_target
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.study import Study
+from vulcan.searches.target import check_target
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,

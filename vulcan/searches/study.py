@@ -38,10 +38,11 @@ from vulcan.searches.proposal import (
     rest_is_unpaid,
     storable,
 )
-from vulcan.searches.reply import ParsedReply, parse_reply, parse_source, seeds_of
+from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.steering import Steering
 from vulcan.searches.strategies import make_strategy
+from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import CallRecord, CandidateProposed, ControlFinished, Event, RunStopped, StopReason
 from vulcan.task import Task

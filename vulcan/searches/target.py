@@ -1,0 +1,28 @@
+"""Searches for what an export format can carry."""
+
+from __future__ import annotations
+
+from vulcan.errors import UserError
+from vulcan.export import export_refusal, find_exporter
+from vulcan.python_policy.check import check_policy
+from vulcan.searches.config import SearchConfig
+from vulcan.task import Task
+
+
+def seeds_of(task: Task, state: bool, target: str | None) -> dict[str, str]:
+    """Return the task's own policies that a search begins with: those that the target's format can carry."""
+    own = task.seed_policies(state=state)
+    if target is None:
+        return own
+    return {name: source for name, source in own.items() if not export_refusal(check_policy(source, task), target)}
+
+
+def check_target(task: Task, config: SearchConfig) -> None:
+    """Raises UserError for a target that is no format, or that carries none of the policies to begin with."""
+    if config.target is None:
+        return
+    find_exporter(config.target, task)
+    own = task.seed_policies(state=config.state)
+    if own and not config.starts and not seeds_of(task, config.state, config.target):
+        reason = export_refusal(check_policy(next(iter(own.values())), task), config.target)
+        raise UserError(f"--target {config.target} carries no policy of task {task.name!r} to begin with: {reason}")
