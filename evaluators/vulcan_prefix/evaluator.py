@@ -10,10 +10,11 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, SplitName, shares_in_time
+from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, SplitName, Sweep, shares_in_time
 from vulcan.task import Json, Metrics, Split
+from vulcan_prefix.findings import Run, account, describe_prompts, differences, findings_of
 from vulcan_prefix.server import Server
-from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate
+from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
 from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
 from vulcan_traces.written_sizes import split_size
 
@@ -22,6 +23,9 @@ VERSION = 1
 
 _PROBED = 600
 """Requests of each training instance that tell policies apart, with a cache in proportion."""
+
+_SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Sizes of a sweep, in those of the instance's cache."""
 
 _SERVER = tuple(Server.__slots__)
 _READING = ("trace", "trace_format", "block_tokens")
@@ -38,6 +42,7 @@ class PrefixEvaluator:
     def __init__(self) -> None:
         self._traces: dict[str, PromptTrace] = {}
         self._probes: tuple[Instance, ...] | None = None
+        self._references: dict[str, tuple[Run, Run]] = {}
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -89,6 +94,21 @@ class PrefixEvaluator:
             "ever evicted; choose a smaller --cache-size"
         )
 
+    def sweep(self, instance: Instance) -> Sweep:
+        """See `vulcan.evaluator.OffersSweeps`: caches from an eighth of the instance's to four times it."""
+        trace, given = self._trace(instance.parameters), cast(int, instance.parameters["capacity"])
+        sizes = [(factor, round(factor * given)) for factor in _SWEPT]
+        return Sweep(
+            "cache size, tokens",
+            "hit_share",
+            tuple(
+                (f"{size:,} ({factor:g} x)",
+                 Instance(f"{instance.name} x {factor:g}", "train", {**instance.parameters, "capacity": size}))
+                for factor, size in sizes
+                if trace.block_tokens <= size < trace.footprint
+            ),
+        )  # fmt: skip
+
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.native.jit import warm_up
@@ -121,6 +141,41 @@ class PrefixEvaluator:
         """See `vulcan.evaluator.Evaluator`; a result is cached on disk by all that it depends on."""
         of: dict[str, Json] = {key: value for key, value in instance.parameters.items() if key not in _READING}
         return cached_metrics(["prefix", name, VERSION, of], lambda: self._measured(name, instance))
+
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.DescribesWorkloads`."""
+        p = cast(dict[str, Any], instance.parameters)
+        return describe_prompts(self.run("lru", instance), p["capacity"], p["load"])
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.PreparesFindings`."""
+        for instance in instances:
+            self._compared_with(instance)
+
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.OffersFindings`: prompt tokens found and lost, by what their blocks were."""
+        return findings_of(self.run(policy, instance), *self._compared_with(instance))
+
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.evaluator.ComparesPolicies`."""
+        return differences(self.run(first, instance), self.run(second, instance))
+
+    def run(self, who: Policy | str, instance: Instance) -> Run:
+        """Return a run with its account, the numbers behind `findings`."""
+        p = cast(dict[str, Any], instance.parameters)
+        result = self._run(who, p)
+        factor = stretch(result.trace, Server(**{name: p[name] for name in _SERVER}), p["load"])
+        name = who if isinstance(who, str) else "policy"
+        return Run(name, result, account(result, factor, p["measure_from"]), result.metrics(p["measure_from"]))
+
+    def _compared_with(self, instance: Instance) -> tuple[Run, Run]:
+        """Return the baseline that finds most tokens, and the oracle."""
+        key = json.dumps(dict(instance.parameters), sort_keys=True)
+        if key not in self._references:
+            found = {name: self.evaluate_baseline(name, instance) for name in BASELINES}
+            best = max(BASELINES, key=lambda name: found[name]["hit_share"] + found[name]["host_share"])
+            self._references[key] = self.run(best, instance), self.run(BOUND, instance)
+        return self._references[key]
 
     def _measured(self, who: Policy | str, instance: Instance) -> Metrics:
         return self._run(who, instance.parameters).metrics(cast(int, instance.parameters["measure_from"]))
