@@ -220,7 +220,7 @@ FAULTS = (
         "in another process",
         EVALUATOR,
         "return workload(p",
-        "return workload(hash('text') % 97 + 5 or p",
+        "import os\n        return workload(5 + (os.environ.get('PYTHONHASHSEED') == '4242') or p",
     ),
     Fault(
         "another process",

@@ -223,3 +223,22 @@ def test_the_kernel_keeps_the_state_of_a_connection(tmp_path: Path, kernel_types
         assert transfer(name_of(files)) == (BYTES, name_of(files), 19)
     finally:
         registration.close()
+
+
+def test_the_kernel_follows_a_count_over_many_observations(tmp_path: Path, kernel_types: Path, privileged: str) -> None:
+    """Its verifier follows both ways of each branch: with one for each observation it gave up at a window of 16."""
+    counts = """
+def cwnd(state, window):
+    calm = window.lost_packets.count(state.lost_packets, 250) > 8
+    marked = window.ecn_packets.contains(state.ecn_marked_packets + 1, 250)
+    if calm and not marked:
+        return state.cwnd_packets + 1
+    return min(state.cwnd_packets, 20) + marked
+"""
+    files = exported(counts, tmp_path)
+    registration = registered(privileged, compiled(tmp_path, kernel_types))
+    next(registration)
+    try:
+        assert transfer(name_of(files))[:2] == (BYTES, name_of(files))
+    finally:
+        registration.close()
