@@ -41,6 +41,7 @@ SUITES = (
     Suite("scale", "Ray on several nodes, and a model of many"),
     Suite("memory", "bytes per object and per request"),
     Suite("link_engine", "packets per second of the link simulator"),
+    Suite("prefix_engine", "blocks per second of the prefix cache engine, and SGLang's"),
     Suite("spot", "runs per second of the spot simulator"),
     Suite("tiering", "page accesses a second of the tiering simulator"),
     Suite("cache_queues", "requests per second of the queues", in_quick=False),

@@ -46,6 +46,11 @@ HEADLINES = (
     ),
     ("Memory", "GiB for 100 million requests", "GiB to simulate a trace of 100 million requests"),
     ("Link simulator", "times ns-3, the median of the cells", "times the speed of ns-3, median"),
+    (
+        "Prefix cache simulator",
+        "slowest, blocks per second of the prefix cache engine",
+        "blocks per second, the slowest policy and workload",
+    ),
     ("Spot simulator", "runs per second of a policy", "runs per second"),
     (
         "Tiering simulator",
