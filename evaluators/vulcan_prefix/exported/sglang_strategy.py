@@ -44,7 +44,7 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
     SGLang's cache does not know these, so give them if the policy reads them:
 
     * `describe(node)`, which returns of the request that last used a tree node the turn, the kind (a number), and
-      whether its session has ended;
+      whether its session has ended. While a request is inserted, it is that one for each node that is hit or made;
     * `load()`, which returns how many requests run and how many wait.
     """
 
@@ -138,7 +138,7 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
             lower, seen = self._seen(child, now), self._seen(upper, now)
             seen.gap, seen.last_hit, seen.turn, seen.kind = lower.gap, lower.last_hit, lower.turn, lower.kind
             seen.ended, seen.children = lower.ended, 1.0
-            self._show(upper, seen, len(upper.parent.children) - 1)
+            self._show_node(upper, seen, len(upper.parent.children) - 1)
             self.policy.inserted(seen, now)
             return found
 
@@ -180,15 +180,18 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
         return seen
 
     def _show(self, node, seen, siblings):
+        self._show_node(node, seen, siblings)
+        if self._describe is not None:
+            turn, kind, ended = self._describe(node)
+            seen.turn, seen.kind, seen.ended = float(turn), float(kind), float(ended)
+
+    def _show_node(self, node, seen, siblings):
         seen.tokens = float(len(node.key))
         seen.hits = float(max(1, node.hit_count))
         seen.last_access = node.last_access_time - self._start
         seen.created = node.creation_time - self._start
         seen.priority = float(node.priority)
         seen.siblings = float(max(0, siblings))
-        if self._describe is not None:
-            turn, kind, ended = self._describe(node)
-            seen.turn, seen.kind, seen.ended = float(turn), float(kind), float(ended)
 
     def _show_cache(self, freed=0, leaving=0):
         if self._leaves is not None:

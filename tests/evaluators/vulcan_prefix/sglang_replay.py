@@ -133,6 +133,7 @@ class SglangTree:
         self.computed: set[int] = set()
         self.ended: set[int] = set()
         self.last: dict[int, int] = {}
+        self.inserting: int | None = None
         self.seconds = 0.0
         self.evictions = 0
         self.decisions = 0
@@ -156,6 +157,7 @@ class SglangTree:
     def insert(self, now: float, blocks: list[int], inserted: int, request: int) -> tuple[int, Any]:
         self.clock.now = now
         key = self.key(blocks)
+        self.inserting = request
         result = self.cache.insert(
             InsertParams(
                 key=key,
@@ -164,6 +166,7 @@ class SglangTree:
                 priority=int(self.trace.priorities[request]),
             )
         )
+        self.inserting = None
         node = result.last_device_node
         self.remember(self.node(node), len(key), inserted * self.size, request)
         if request in self.computed and self.trace.ends[request]:
@@ -183,6 +186,8 @@ class SglangTree:
 
     def describe(self, node: Any) -> tuple[int, int, bool]:
         """See `PolicyStrategy`; the upper part of a node that was split is what the lower one is."""
+        if self.inserting is not None:
+            return int(self.trace.turns[self.inserting]), int(self.trace.kinds[self.inserting]), False
         while node.id not in self.last and node.children:
             node = next(iter(node.children.values()))
         request = self.last.get(node.id, 0)

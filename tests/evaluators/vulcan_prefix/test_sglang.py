@@ -60,6 +60,26 @@ def priority(now, node, server):
     lasting = (1.0 + node.turn) ** 0.5 * (1.0 + 0.1 * node.children + 0.3 * (node.kind == 2.0))
     return -(idle + 50.0) * (1.0 + 50.0 * node.ended) / lasting
 """,
+    "events of requests": """
+class policy:
+    reuse = [0.5] * 64
+
+class node:
+    bucket = 0.0
+
+def on_insert(now, node, server):
+    node.bucket = 4.0 * min(node.turn, 15) + node.kind
+
+def on_hit(now, node, server):
+    policy.reuse[node.bucket] = policy.reuse[node.bucket] * 0.98 + 0.02
+    node.bucket = 4.0 * min(node.turn, 15) + node.kind
+
+def on_evict(now, node, server):
+    policy.reuse[node.bucket] = policy.reuse[node.bucket] * 0.98
+
+def priority(now, node, server):
+    return node.last_access + 300.0 * policy.reuse[node.bucket] * (1.0 - node.ended)
+""",
 }
 
 
