@@ -40,7 +40,7 @@ test-slow: $(VENV)/.tests-installed
 
 # SGLang's own prefix caches beside the simulator, and exported modules in SGLang and LMCache, in an environment of its own:
 # PyTorch for the CPU, and of what the two packages require only what their caches import. TORCH names the build of
-# Linux; elsewhere `torch` has no CUDA either. Too large for continuous integration: 2 GB, 5 minutes
+# Linux; elsewhere `torch` has no CUDA either. Too large for continuous integration: 2 GB, 10 minutes
 SGLANG ?= sglang==0.5.23
 LMCACHE ?= lmcache==0.5.6
 TORCH ?= torch==2.13.0+cpu
