@@ -45,11 +45,16 @@ def read(folder: Path, tmp_path: Path) -> MemoryStore:
 @pytest.fixture
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """What the recorded run holds; the working directory is the trace's."""
-    place = DATA / "cache" / "libcachesim"
-    if not (place / "cloudPhysicsIO.vscsi").is_file():
-        pytest.skip("the trace cloudPhysicsIO.vscsi is not here")
-    monkeypatch.chdir(place)
+    enter_directory_of("libcachesim/cloudPhysicsIO.vscsi", monkeypatch)
     return read(RECORDED, tmp_path)
+
+
+def enter_directory_of(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change to the directory of a trace of caches, which the recorded settings name without one."""
+    path = DATA / "cache" / trace
+    if not path.is_file():
+        pytest.skip(f"the trace {path.name} is not here")
+    monkeypatch.chdir(path.parent)
 
 
 def repeated(recording: MemoryStore) -> MemoryStore:
@@ -72,6 +77,16 @@ def test_the_recorded_search_for_congestion_control_is_repeated_event_for_event(
     recording = read(RECORDED.with_name("recorded_link"), tmp_path)
     assert contents(repeated(recording)) == contents(recording)
     assert len({call.reply for call in recording.calls()}) >= 64
+
+
+@pytest.mark.slow
+def test_the_recorded_search_for_prefix_caches_is_repeated_event_for_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter_directory_of("mooncake/conversation_trace.jsonl", monkeypatch)
+    recording = read(RECORDED.with_name("recorded_prefix"), tmp_path)
+    assert contents(repeated(recording)) == contents(recording)
+    assert len({call.reply for call in recording.calls()}) == 64
 
 
 @pytest.mark.slow
