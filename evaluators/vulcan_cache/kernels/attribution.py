@@ -91,6 +91,7 @@ def attribute(
     """
     end = objects.shape[0]
     per_phase = max(1.0, (end - measure_from) / CLASSES)
+    held = held_idle = held_unhit = 0.0
     for r in range(end):
         if U(r) + _AHEAD < U(end):
             prefetch(records, U(objects[U(r) + _AHEAD]) * U(FIELDS))
@@ -146,18 +147,19 @@ def attribute(
         upcoming = following[r]
         comes = 0 <= upcoming < end
         if left > 0:
-            spaces[HELD] += size * (left - r)
-            spaces[HELD_IDLE] += size * (left - r)
+            held += size * (left - r)
+            held_idle += size * (left - r)
             if left >= measure_from:
                 facts[EVICTIONS] += 1
                 facts[EVICTED_FOR_GOOD] += not comes
                 facts[EVICTED_EARLY] += comes and oracle_missed[upcoming] == 0
                 facts[NEVER_HIT] += records[at + U(HITS)] == 0
             if records[at + U(HITS)] == 0:
-                spaces[HELD_UNHIT] += size * (left - r)
+                held_unhit += size * (left - r)
         elif outcome != REFUSED:
-            spaces[HELD] += size * ((upcoming if comes else end) - r)
+            held += size * ((upcoming if comes else end) - r)
         elif counted and comes and oracle_missed[upcoming] == 0 and size <= capacity:
             facts[REFUSED_WRONGLY] += 1
         records[at + U(LAST)] = np.uint32(r)
         records[at + U(SEEN)] = np.uint32(seen + 1)
+    spaces[HELD], spaces[HELD_IDLE], spaces[HELD_UNHIT] = held, held_idle, held_unhit
