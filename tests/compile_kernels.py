@@ -14,7 +14,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from vulcan.evaluator import PreparesFindings, load_evaluator
+from vulcan.evaluator import load_evaluator
+from vulcan.findings import PreparesFindings
 from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import complete_settings

@@ -26,7 +26,7 @@ LAYERS = (
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
     {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
-    {"vulcan.robustness"},
+    {"vulcan.findings", "vulcan.robustness"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
     {"vulcan.export", "vulcan.generator"},
     {"vulcan.searches"},
@@ -47,7 +47,7 @@ OFFERED = {("vulcan", "vulcan.api"), ("vulcan", "vulcan.errors")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
-    "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
+    "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.kernel_support", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line

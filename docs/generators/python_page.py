@@ -13,7 +13,9 @@ from markdown_parts import block, paragraphs, written_by
 
 ROOT = Path(__file__).resolve().parents[2]
 
-MODULES = ("vulcan", "vulcan.task", "vulcan.evaluator", "vulcan.anvil", "vulcan.testing", "vulcan.errors")
+MODULES = (
+    "vulcan", "vulcan.task", "vulcan.evaluator", "vulcan.findings", "vulcan.anvil", "vulcan.testing", "vulcan.errors",
+)  # fmt: skip
 """What programs, tasks and evaluators may rely on, in the order of the page."""
 
 HEAD = """# The Python interface

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.findings import EvaluatorFinding
 from vulcan.task import Json, Metrics, Split
 from vulcan_load.cluster import Cluster, ServiceWorkload
 from vulcan_load.findings.account import account
@@ -110,18 +111,18 @@ class LoadEvaluator:
         return (Rung("a fifth of the requests", tuple(cheaper), 0.4, _SAMPLED),)
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         return describe_cluster(self._workload(instance))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         from vulcan_load.kernels import attribution  # noqa: F401 - compiles it, or loads it
 
         for instance in instances:
             self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: latency by cause, by server class and by time."""
+        """See `vulcan.findings.OffersFindings`: latency by cause, by server class and by time."""
         workload = self._workload(instance)
         oracle, best = self._compared_with(instance)
         result = simulate(policy, workload)
@@ -130,7 +131,7 @@ class LoadEvaluator:
         return findings_of(account(workload, result), workload, oracle, best)
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         workload = self._workload(instance)
         one, other = (simulate(policy, workload).measured for policy in (first, second))
         return differences(one, other, workload)

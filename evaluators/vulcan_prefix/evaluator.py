@@ -10,7 +10,8 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, SplitName, Sweep, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, SplitName, Sweep, shares_in_time
+from vulcan.findings import EvaluatorFinding
 from vulcan.task import Json, Metrics, Split
 from vulcan_prefix.findings import Run, account, describe_prompts, differences, findings_of
 from vulcan_prefix.server import Server
@@ -143,21 +144,21 @@ class PrefixEvaluator:
         return cached_metrics(["prefix", name, VERSION, of], lambda: self._measured(name, instance))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         p = cast(dict[str, Any], instance.parameters)
         return describe_prompts(self.run("lru", instance), p["capacity"], p["load"])
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         for instance in instances:
             self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: prompt tokens found and lost, by what their blocks were."""
+        """See `vulcan.findings.OffersFindings`: prompt tokens found and lost, by what their blocks were."""
         return findings_of(self.run(policy, instance), *self._compared_with(instance))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         return differences(self.run(first, instance), self.run(second, instance))
 
     def run(self, who: Policy | str, instance: Instance) -> Run:

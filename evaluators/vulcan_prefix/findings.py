@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.evaluator import EvaluatorFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan_prefix.simulate import ServingResult
 
 Ints = NDArray[np.int64]

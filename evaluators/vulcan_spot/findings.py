@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Series, SmallTable, Statement
+from vulcan.evaluator import BaselineKind, Instance
+from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.plan import job_of, net_of, prices_of
@@ -118,22 +119,22 @@ class SpotFindings(ABC):
     def _windows_of(self, instance: Instance) -> Windows: ...
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         for instance in instances:
             self._compared_with(instance)
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         return describe(self._windows_of(instance), job_of(instance.parameters), prices_of(instance.parameters))
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: dollars by cause, against the best baseline and the least cost."""
+        """See `vulcan.findings.OffersFindings`: dollars by cause, against the best baseline and the least cost."""
         known = self._compared_with(instance)
         gap = self._windows_of(instance).gap
         return _findings(self.spending(policy, instance), known, gap, job_of(instance.parameters))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         classes = classes_of(self._windows_of(instance), job_of(instance.parameters))
         return _differences(self.spending(first, instance), self.spending(second, instance), classes)
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Series, SmallTable, Statement
+from vulcan.evaluator import BaselineKind, Instance
+from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_tiering.machine import Machine
 from vulcan_tiering.simulate import AccessSamples
@@ -134,24 +135,24 @@ class TieringFindings(ABC):
         """See `vulcan.evaluator.Evaluator`."""
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         from vulcan_tiering.kernels import attribution  # noqa: F401  # compiles the kernel, or loads it
 
         for instance in instances:
             self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: time by page class, and migrations."""
+        """See `vulcan.findings.OffersFindings`: time by page class, and migrations."""
         known = self._compared_with(instance)
         return _findings(self._spent(policy, instance, known.hot), known)
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         hot = self._compared_with(instance).hot
         return _differences(self._spent(first, instance, hot), self._spent(second, instance, hot))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         inputs, machine = self.inputs(instance)
         p = cast(dict[str, Any], instance.parameters)
         return describe(inputs, machine, p["measure_from"], p["measure_to"])

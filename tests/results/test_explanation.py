@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from vulcan.anvil import check
-from vulcan.evaluator import SmallTable, load_evaluator
+from vulcan.evaluator import load_evaluator
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.results.explanation import explain
 from vulcan.searches.config import complete_settings

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vulcan.evaluator import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
 from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import drawn
 

@@ -10,7 +10,8 @@ import pytest
 from locations import TASKS
 from search_parts import Scripted, as_reply, contents, lineup, of_kind, share
 
-from vulcan.evaluator import Instance, InstanceFinding, Series, SmallTable, Statement, load_evaluator
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.findings import InstanceFinding, Series, SmallTable, Statement
 from vulcan.registry import find_task
 from vulcan.scoring import Executor, Job, LocalExecutor, Setup
 from vulcan.searches.config import SearchConfig, as_toml, make_config

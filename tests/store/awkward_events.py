@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from vulcan.evaluator import InstanceFinding, Series, SmallTable
+from vulcan.findings import InstanceFinding, Series, SmallTable
 from vulcan.store.events import (
     AdviceReceived,
     BaselineMeasured,

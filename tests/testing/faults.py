@@ -255,7 +255,7 @@ FAULTS = (
         "a statement needs from 1 to 1000 characters",
         EVALUATOR,
         _PREPARE,
-        _PREPARE + "\n    def findings(self, policy, instance):\n        from vulcan.evaluator import Statement\n"
+        _PREPARE + "\n    def findings(self, policy, instance):\n        from vulcan.findings import Statement\n"
         "        return [Statement('long ' * 300)]\n",
     ),
 )

@@ -312,7 +312,8 @@ def prompt(
       vulcan prompt --task cache_eviction --trace my.csv --cache-size 10%
       vulcan prompt --task cache_eviction --mechanism heap --objective byte
     """
-    from vulcan.evaluator import DescribesWorkloads, load_evaluator
+    from vulcan.evaluator import load_evaluator
+    from vulcan.findings import DescribesWorkloads
     from vulcan.registry import find_task, task_reference
     from vulcan.searches.config import SearchConfig, complete_settings
     from vulcan.searches.evidence import describe_workload, find_instances, find_objective

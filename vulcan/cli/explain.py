@@ -13,7 +13,7 @@ from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName,
 from vulcan.cli.output import print_json, print_table, read_policy, say, tell, write_text
 
 if TYPE_CHECKING:
-    from vulcan.evaluator import EvaluatorFinding
+    from vulcan.findings import EvaluatorFinding
     from vulcan.results.explanation import Explanation
 
 CONTEXT = TASK_OPTIONS
@@ -119,7 +119,7 @@ def print_findings(findings: Iterable[EvaluatorFinding]) -> None:
     """Print findings to standard output, each statement as a paragraph."""
     import textwrap
 
-    from vulcan.evaluator import SmallTable, Statement
+    from vulcan.findings import SmallTable, Statement
     from vulcan.searches.feedback import cell_text
 
     for one in findings:

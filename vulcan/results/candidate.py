@@ -6,7 +6,7 @@ from typing import cast
 
 from vulcan.documents.policy import FindingRow
 from vulcan.documents.run import CandidateDocument, InstanceMetricsRow, ProposalData, RankedCandidate
-from vulcan.evaluator import InstanceFinding
+from vulcan.findings import InstanceFinding
 from vulcan.results.run import metrics_of, scorer_of, scores_by_split
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord

@@ -8,17 +8,8 @@ from typing import cast
 
 from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
-from vulcan.evaluator import (
-    ComparesPolicies,
-    Evaluator,
-    EvaluatorFinding,
-    InstanceFinding,
-    OffersFindings,
-    OffersSweeps,
-    SmallTable,
-    load_evaluator,
-    why_indifferent,
-)
+from vulcan.evaluator import Evaluator, OffersSweeps, load_evaluator, why_indifferent
+from vulcan.findings import ComparesPolicies, EvaluatorFinding, InstanceFinding, OffersFindings, SmallTable
 from vulcan.registry import find_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup

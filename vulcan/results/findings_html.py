@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from vulcan.evaluator import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
 from vulcan.searches.feedback import cell_text
 
 STYLE = """

@@ -19,18 +19,8 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import (
-    ComparesPolicies,
-    Evaluator,
-    Instance,
-    InstanceFinding,
-    OffersFindings,
-    OffersFingerprints,
-    PreparesFindings,
-    decisions_of,
-    load_evaluator,
-    located,
-)
+from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
+from vulcan.findings import ComparesPolicies, InstanceFinding, OffersFindings, PreparesFindings, located
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import find_task

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from vulcan.evaluator import Instance, InstanceFinding
+from vulcan.evaluator import Instance
+from vulcan.findings import InstanceFinding
 
 Status = Literal["scored", "rejected", "timeout", "memory", "crashed", "failed"]
 

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from vulcan.evaluator import InstanceFinding
+from vulcan.findings import InstanceFinding
 from vulcan.scoring.job import JobRequest, Outcome
 
 HEADER = struct.Struct("!I")

@@ -12,18 +12,17 @@ from statistics import fmean
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import (
-    DescribesWorkloads,
     Evaluator,
     Instance,
     Rung,
     SplitName,
     baselines_on,
     load_evaluator,
-    located,
     rungs_of,
     why_indifferent,
     windows_of,
 )
+from vulcan.findings import DescribesWorkloads, located
 from vulcan.robustness import shifted_copies
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Aggregate, Scorer

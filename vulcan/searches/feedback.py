@@ -12,16 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
-from vulcan.evaluator import (
-    EvaluatorFinding,
-    Instance,
-    InstanceFinding,
-    OffersFindings,
-    Series,
-    SmallTable,
-    Statement,
-    load_evaluator,
-)
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.findings import EvaluatorFinding, InstanceFinding, OffersFindings, Series, SmallTable, Statement
 from vulcan.scoring import Executor, Job
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import MAX_SECONDS

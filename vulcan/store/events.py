@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
 
-from vulcan.evaluator import BaselineKind, InstanceFinding, SplitName
+from vulcan.evaluator import BaselineKind, SplitName
+from vulcan.findings import InstanceFinding
 from vulcan.task import Json
 
 Verdict = Literal[

@@ -16,15 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vulcan.anvil import check
-from vulcan.evaluator import (
-    DescribesWorkloads,
-    EvaluatorFinding,
-    Instance,
-    InstanceFinding,
-    OffersFindings,
-    load_evaluator,
-    located,
-)
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.findings import DescribesWorkloads, EvaluatorFinding, InstanceFinding, OffersFindings, located
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import EvaluatorFinding, Instance
+from vulcan.evaluator import Instance
+from vulcan.findings import EvaluatorFinding
 from vulcan.task import Json, Metrics
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.findings.attribution import Attribution, attribute, new_history
@@ -68,7 +69,7 @@ class CacheFindings(ABC):
     def _scale(self, instance: Instance) -> ProbeScale: ...
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         from vulcan_cache.findings.workload import describe  # with the kernels of fingerprints
         from vulcan_traces.fingerprint import fingerprint
 
@@ -77,7 +78,7 @@ class CacheFindings(ABC):
         return describe(found, p["capacity"], is_unit=bool(p["unit_sizes"]))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         from vulcan_cache.kernels import attribution  # noqa: F401  # compiles the kernel, or loads it
 
         for instance in instances:
@@ -85,7 +86,7 @@ class CacheFindings(ABC):
                 self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: the misses by cause, and by what the objects were."""
+        """See `vulcan.findings.OffersFindings`: the misses by cause, and by what the objects were."""
         against = self._compared_with(instance)
         history = self._recorded(policy, instance)
         return findings_of(
@@ -93,7 +94,7 @@ class CacheFindings(ABC):
         )
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         other = self._recorded(second, instance)
         missed = ((other & np.uint32(OUTCOME)) != 0).astype(np.uint8)
         found = self._attributed(self._recorded(first, instance), missed, instance)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.evaluator import EvaluatorFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan_cache.findings.attribution import Attribution
 
 

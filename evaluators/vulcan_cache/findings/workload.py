@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from vulcan.evaluator import EvaluatorFinding, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, SmallTable, Statement
 from vulcan_traces.fingerprint import Fingerprint
 from vulcan_traces.fingerprint.fingerprint import Distribution
 

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, EvaluatorFinding, Instance, Rung, SplitName, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
+from vulcan.findings import EvaluatorFinding
 from vulcan.registry import find_task
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.findings import QueueRun, describe_queue, differences, findings_of
@@ -192,21 +193,21 @@ class QueueManagementEvaluator:
         return metrics_of(self._run(instance, name), cast(int, instance.parameters["flows"]))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         p = cast(dict[str, Any], instance.parameters)
         return describe_queue(scenario_of(p, self._part(instance), "policy"), long_flows(p["flows"]))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         for instance in instances:
             self.best_on(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: idle link, delay and drops by phase, length of the queue and flow."""
+        """See `vulcan.findings.OffersFindings`: idle link, delay and drops by phase, length of the queue and flow."""
         return findings_of(self.run(instance, policy, "policy"), self.best_on(instance))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         return differences(self.run(instance, first, "first"), self.run(instance, second, "second"))
 
     def best_on(self, instance: Instance) -> QueueRun:

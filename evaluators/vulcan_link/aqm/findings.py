@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.evaluator import EvaluatorFinding, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_link import engine_state as m
 from vulcan_link.findings import account as a

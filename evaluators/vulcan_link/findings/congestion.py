@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vulcan.evaluator import EvaluatorFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_link.findings import account as a
 from vulcan_link.findings.account import Account, Ints, Numbers

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import EvaluatorFinding, Instance
+from vulcan.evaluator import Instance
+from vulcan.findings import EvaluatorFinding
 from vulcan.task import Metrics
 from vulcan_link.baselines import BASELINES
 from vulcan_link.findings.account import account
@@ -45,20 +46,20 @@ class LinkFindings(ABC):
         return _metrics(instance, scenario, simulate(scenario, policy))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.DescribesWorkloads`."""
+        """See `vulcan.findings.DescribesWorkloads`."""
         return describe_path(self.scenario(instance, "policy"), _competing(instance))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.PreparesFindings`."""
+        """See `vulcan.findings.PreparesFindings`."""
         for instance in instances:
             self._best_on(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.OffersFindings`: idle link, delay and losses by cause and by part of the run."""
+        """See `vulcan.findings.OffersFindings`: idle link, delay and losses by cause and by part of the run."""
         return findings_of(self.run(instance, "policy", policy=policy), self._best_on(instance))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.ComparesPolicies`."""
+        """See `vulcan.findings.ComparesPolicies`."""
         return differences(*(self.run(instance, "policy", policy=policy) for policy in (first, second)))
 
     def run(

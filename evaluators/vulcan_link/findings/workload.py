@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from vulcan.evaluator import EvaluatorFinding, Statement
+from vulcan.findings import EvaluatorFinding, Statement
 from vulcan_link.findings.account import MIN_WINDOW, Numbers, carried_until
 from vulcan_link.scenario import Scenario
 from vulcan_traces.links import LinkTrace

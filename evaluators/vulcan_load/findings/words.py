@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.evaluator import EvaluatorFinding, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, SmallTable, Statement
 from vulcan_load.cluster import ServiceWorkload
 from vulcan_load.findings.account import Account, Numbers
 from vulcan_load.simulate import WARM_UP

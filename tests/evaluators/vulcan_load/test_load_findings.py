@@ -9,7 +9,8 @@ import pytest
 from plain_cluster import finish
 
 from vulcan.anvil import check
-from vulcan.evaluator import SmallTable, load_evaluator, located
+from vulcan.evaluator import load_evaluator
+from vulcan.findings import SmallTable, located
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_load import Cluster, simulate

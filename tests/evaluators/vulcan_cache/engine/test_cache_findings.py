@@ -11,7 +11,8 @@ from plain_cache import PlainCache
 from plain_queues import PlainQueues
 
 from vulcan.anvil import check
-from vulcan.evaluator import SmallTable, load_evaluator, located
+from vulcan.evaluator import load_evaluator
+from vulcan.findings import SmallTable, located
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_cache import simulate

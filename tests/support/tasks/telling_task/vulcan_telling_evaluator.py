@@ -2,7 +2,7 @@
 
 from vulcan_mood_evaluator import MoodEvaluator
 
-from vulcan.evaluator import SmallTable, Statement
+from vulcan.findings import SmallTable, Statement
 
 
 class TellingEvaluator(MoodEvaluator):
