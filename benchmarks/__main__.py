@@ -44,6 +44,7 @@ SUITES = (
     Suite("prefix_engine", "blocks per second of the prefix cache engine, and SGLang's"),
     Suite("spot", "runs per second of the spot simulator"),
     Suite("tiering", "page accesses a second of the tiering simulator"),
+    Suite("findings", "what findings cost, times a measurement", in_quick=False),
     Suite("cache_queues", "requests per second of the queues", in_quick=False),
     Suite("trace_stats", "requests per second of fingerprints", in_quick=False),
     Suite("sandbox", "what isolation costs", in_quick=False),

@@ -13,7 +13,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, SplitName, Sweep, shares_in_time
 from vulcan.findings import EvaluatorFinding
 from vulcan.task import Json, Metrics, Split
-from vulcan_prefix.findings import Run, account, describe_prompts, differences, findings_of
+from vulcan_prefix.findings import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
 from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
 from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
@@ -44,6 +44,7 @@ class PrefixEvaluator:
         self._traces: dict[str, PromptTrace] = {}
         self._probes: tuple[Instance, ...] | None = None
         self._references: dict[str, tuple[Run, Run]] = {}
+        self._blocks: dict[str, Blocks] = {}
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -165,9 +166,17 @@ class PrefixEvaluator:
         """Return a run with its account, the numbers behind `findings`."""
         p = cast(dict[str, Any], instance.parameters)
         result = self._run(who, p)
-        factor = stretch(result.trace, Server(**{name: p[name] for name in _SERVER}), p["load"])
         name = who if isinstance(who, str) else "policy"
-        return Run(name, result, account(result, factor, p["measure_from"]), result.metrics(p["measure_from"]))
+        return Run(name, result, account(result, self._blocks_of(instance)), result.metrics(p["measure_from"]))
+
+    def _blocks_of(self, instance: Instance) -> Blocks:
+        p = cast(dict[str, Any], instance.parameters)
+        key = json.dumps([p[name] for name in (*_READING, *_SERVER, "load", "measure_from", "measure_to")])
+        if key not in self._blocks:
+            trace = _first(self._trace(p), p["measure_to"])
+            factor = stretch(trace, Server(**{name: p[name] for name in _SERVER}), p["load"])
+            self._blocks[key] = blocks_of(trace, factor, p["measure_from"])
+        return self._blocks[key]
 
     def _compared_with(self, instance: Instance) -> tuple[Run, Run]:
         """Return the baseline that finds most tokens, and the oracle."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan_prefix.simulate import ServingResult
+from vulcan_traces.prompts import PromptTrace
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -28,30 +29,38 @@ _MAX_KINDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Of each whole block that may be found in a measured prompt, arrays of shape (blocks,).
+class Division:
+    """What blocks are divided by: the class of each, of shape (blocks,), and the classes' names."""
 
-    `causes` is why its tokens were computed, or not; `idle` the time since the last request that had it, s, infinite
-    for none; `requests` the request. `always` is the number of tokens computed in any case, `tokens` of a block.
+    by: str
+    classes: Ints
+    names: list[str]
+
+    def count(self, chosen: NDArray[np.bool_]) -> Ints:
+        """Return how many of the chosen blocks each class has."""
+        return np.bincount(self.classes[chosen], minlength=len(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Each whole block that may be found in a measured prompt, whatever decides; arrays of shape (blocks,).
+
+    `requests` is the request, `places` the number in its prompt, and `idle` the time since the last request that had
+    it, s, infinite for none. `always` is the number of tokens computed in any case, `tokens` of a block.
     """
 
-    causes: Ints
-    idle: Numbers
-    depth: Ints
+    trace: PromptTrace
     requests: Ints
+    places: Ints
+    idle: Numbers
+    is_new: NDArray[np.bool_]
     always: int
     tokens: int
-
-    def by_cause(self) -> Ints:
-        """Return the prompt tokens by cause."""
-        found: Ints = np.bincount(self.causes, minlength=CAUSES).astype(np.int64) * self.tokens
-        found[ALWAYS] = self.always
-        return found
+    divisions: tuple[Division, ...]
 
 
-def account(result: ServingResult, stretch: float, measure_from: int) -> Account:
-    """Return the account of the requests from one on, whose arrivals were stretched by a factor."""
-    trace = result.trace
+def blocks_of(trace: PromptTrace, stretch: float, measure_from: int) -> Blocks:
+    """Return the blocks of the requests from one on, whose arrivals are stretched by a factor."""
     counts = np.diff(trace.starts)
     request = np.repeat(np.arange(trace.requests), counts)
     position = np.arange(len(trace.blocks)) - np.repeat(trace.starts[:-1], counts)
@@ -65,12 +74,47 @@ def account(result: ServingResult, stretch: float, measure_from: int) -> Account
     shown = (position < limit[request]) & (request >= measure_from)
     r, at, last = request[shown], position[shown], before[shown]
     idle = np.where(last < 0, np.inf, (trace.arrivals[r] - trace.arrivals[np.maximum(last, 0)]) * stretch)
-    causes = np.where(last < 0, NEW, LOST)
-    causes[at < result.found[r] + result.found_in_host[r]] = IN_HOST
-    causes[at < result.found[r]] = FOUND
     since = slice(measure_from, None)
     always = int(trace.prompt_tokens[since].sum()) - int(limit[since].sum()) * trace.block_tokens
-    return Account(causes, idle, (at + 1) * trace.block_tokens, r, always, trace.block_tokens)
+    divisions = tuple(_divisions(trace, r, idle, (at + 1) * trace.block_tokens))
+    return Blocks(trace, r, at, idle, last < 0, always, trace.block_tokens, divisions)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Why the tokens of each of the blocks were computed, or not: `causes`, of shape (blocks,).
+
+    By division, `found` and `lost` are the numbers of blocks in each class; `lost_by_request`, of shape (requests,).
+    """
+
+    blocks: Blocks
+    causes: Ints
+    is_found: NDArray[np.bool_]
+    found: tuple[Ints, ...]
+    lost: tuple[Ints, ...]
+    lost_by_request: Ints
+
+    def by_cause(self) -> Ints:
+        """Return the prompt tokens by cause."""
+        found: Ints = np.bincount(self.causes, minlength=CAUSES).astype(np.int64) * self.blocks.tokens
+        found[ALWAYS] = self.blocks.always
+        return found
+
+
+def account(result: ServingResult, blocks: Blocks) -> Account:
+    """Return the account of a run on the trace of the blocks."""
+    causes = np.where(blocks.is_new, NEW, LOST)
+    causes[blocks.places < (result.found + result.found_in_host)[blocks.requests]] = IN_HOST
+    causes[blocks.places < result.found[blocks.requests]] = FOUND
+    is_found, is_lost = causes <= IN_HOST, causes == LOST
+    return Account(
+        blocks,
+        causes,
+        is_found,
+        tuple(division.count(is_found) for division in blocks.divisions),
+        tuple(division.count(is_lost) for division in blocks.divisions),
+        np.bincount(blocks.requests[is_lost], minlength=result.trace.requests),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +132,7 @@ def describe_prompts(run: Run, capacity: int, load: float) -> list[EvaluatorFind
     trace, account = run.result.trace, run.account
     parts = account.by_cause()
     total = max(int(parts.sum()), 1)
-    again = account.idle[np.isfinite(account.idle)]
+    again = account.blocks.idle[~account.blocks.is_new]
     text = (
         f"{trace.requests:,} requests with {trace.prompt_tokens.mean():,.0f} prompt tokens and "
         f"{trace.output_tokens.mean():,.0f} output tokens on average, in blocks of {trace.block_tokens}. All different "
@@ -131,30 +175,29 @@ def findings_of(own: Run, best: Run, oracle: Run) -> list[EvaluatorFinding]:
         ),
         _requests(own, best),
     ]
-    for by, classes, names in _classes(own):
-        made += _table(by, classes, names, own, best, oracle)
+    for number in range(len(own.account.blocks.divisions)):
+        made += _table(number, own, best, oracle)
     return [*made, _curve(own)]
 
 
 def differences(first: Run, second: Run) -> list[EvaluatorFinding]:
     """Return where two policies differ: tokens that only one of them finds, by class."""
-    one, other = (np.isin(run.account.causes, (FOUND, IN_HOST)) for run in (first, second))
-    size = first.account.tokens
+    blocks = first.account.blocks
+    by_first = first.account.is_found & ~second.account.is_found
+    by_second = second.account.is_found & ~first.account.is_found
     made: list[EvaluatorFinding] = [
         Statement(
-            f"The first: {_times(first)}. The second: {_times(second)}. {int((one & ~other).sum()) * size:,} prompt "
-            f"tokens are found by the first alone, {int((other & ~one).sum()) * size:,} by the second alone.",
+            f"The first: {_times(first)}. The second: {_times(second)}. {int(by_first.sum()) * blocks.tokens:,} prompt "
+            f"tokens are found by the first alone, {int(by_second.sum()) * blocks.tokens:,} by the second alone.",
             10.0,
         )
     ]
-    for by, classes, names in _classes(first):
-        rows = tuple(
-            (names[n], int((one & ~other)[classes == n].sum()) * size, int((other & ~one)[classes == n].sum()) * size)
-            for n in range(len(names))
-            if ((one ^ other) & (classes == n)).any()
-        )
+    for division in blocks.divisions:
+        counts = np.array([division.count(by_first), division.count(by_second)]).T * blocks.tokens
+        rows = tuple((name, *of.tolist()) for name, of in zip(division.names, counts, strict=True) if of.any())
         if rows:
-            made.append(SmallTable(f"Tokens that only one finds, by {by}", (by, "the first", "the second"), rows, 5.0))
+            columns = (division.by, "the first", "the second")
+            made.append(SmallTable(f"Tokens that only one finds, by {division.by}", columns, rows, 5.0))
     return made
 
 
@@ -172,14 +215,11 @@ def _times(run: Run) -> str:
 
 
 def _requests(own: Run, best: Run) -> Statement:
-    lost, theirs = (
-        np.bincount(run.account.requests[run.account.causes == LOST], minlength=own.result.trace.requests)
-        for run in (own, best)
-    )
-    since = int(own.account.requests.min()) if len(own.account.requests) else 0
-    lost, theirs = lost[since:], theirs[since:]
+    blocks = own.account.blocks
+    since = int(blocks.requests.min()) if len(blocks.requests) else 0
+    lost, theirs = (run.account.lost_by_request[since:] for run in (own, best))
     some = lost > 0
-    mean = lost[some].mean() * own.account.tokens if some.any() else 0.0
+    mean = lost[some].mean() * blocks.tokens if some.any() else 0.0
     return Statement(
         f"{some.mean():.1%} of the requests lose something, {mean:,.0f} tokens on average; "
         f"{(lost > theirs).mean():.1%} lose more than with {best.name}, {(lost < theirs).mean():.1%} less.",
@@ -187,50 +227,44 @@ def _requests(own: Run, best: Run) -> Statement:
     )
 
 
-def _classes(run: Run) -> list[tuple[str, Ints, list[str]]]:
-    """Return what blocks are divided by, the class of each, and the classes' names."""
-    account, trace = run.account, run.result.trace
-    idle = [f"up to {limit:g} s" for limit in IDLE_S]
-    idles = np.searchsorted(IDLE_S, account.idle)
-    idles[np.isinf(account.idle)] = len(IDLE_S) + 1
+def _divisions(trace: PromptTrace, requests: Ints, idle: Numbers, depth: Ints) -> Iterator[Division]:
+    idles = np.searchsorted(IDLE_S, idle)
+    idles[np.isinf(idle)] = len(IDLE_S) + 1
+    times = [f"up to {limit:g} s" for limit in IDLE_S]
+    yield Division("time since the block's last use", idles, [*times, f"over {IDLE_S[-1]:g} s", "never used"])
     depths = [f"up to {limit:,}" for limit in DEPTHS] + [f"over {DEPTHS[-1]:,}"]
-    turns = np.clip(trace.turns[account.requests], 1, 4) - 1
-    span = max(trace.requests - int(account.requests.min()), 1) if len(account.requests) else 1
-    parts = PARTS * (account.requests - (trace.requests - span)) // span
-    found = [
-        ("time since the block's last use", idles, [*idle, f"over {IDLE_S[-1]:g} s", "never used"]),
-        ("depth in the prompt, tokens", np.searchsorted(DEPTHS, account.depth), depths),
-        ("turn of the session", turns, ["1", "2", "3", "4 and later"]),
-        ("part of the trace", parts, [f"{n + 1}/{PARTS}" for n in range(PARTS)]),
-    ]
-    kinds = trace.kinds[account.requests]
+    yield Division("depth in the prompt, tokens", np.searchsorted(DEPTHS, depth), depths)
+    yield Division("turn of the session", np.clip(trace.turns[requests], 1, 4) - 1, ["1", "2", "3", "4 and later"])
+    span = max(trace.requests - int(requests.min()), 1) if len(requests) else 1
+    parts = PARTS * (requests - (trace.requests - span)) // span
+    yield Division("part of the trace", parts, [f"{n + 1}/{PARTS}" for n in range(PARTS)])
     if len(trace.kind_names) <= _MAX_KINDS:
-        found.append(("kind of the request", kinds, [name or "not recorded" for name in trace.kind_names]))
-    return found
+        kinds = [name or "not recorded" for name in trace.kind_names]
+        yield Division("kind of the request", trace.kinds[requests], kinds)
 
 
-def _table(by: str, classes: Ints, names: Sequence[str], own: Run, best: Run, oracle: Run) -> list[EvaluatorFinding]:
-    total = max(len(classes), 1)
-    lost = [run.account.causes == LOST for run in (own, best, oracle)]
+def _table(number: int, own: Run, best: Run, oracle: Run) -> list[EvaluatorFinding]:
+    blocks = own.account.blocks
+    division = blocks.divisions[number]
+    total = max(len(division.classes), 1)
+    sizes = np.bincount(division.classes, minlength=len(division.names))
+    lost = np.array([run.account.lost[number] for run in (own, best, oracle)]).T * blocks.tokens
     rows: list[tuple[str | float, ...]] = []
-    counted = np.zeros((0, 3))
-    for n, name in enumerate(names):
-        here = classes == n
-        if here.any():
-            found = 100 * float(np.isin(own.account.causes[here], (FOUND, IN_HOST)).mean())
-            counts = [int(one[here].sum()) * own.account.tokens for one in lost]
-            rows.append((name, round(100 * float(here.sum()) / total, 1), round(found, 1), *counts))
-            counted = np.vstack([counted, counts])
+    for n, name in enumerate(division.names):
+        if size := int(sizes[n]):
+            found = 100 * (int(own.account.found[number][n]) / size)
+            rows.append((name, round(100 * float(size) / total, 1), round(found, 1), *lost[n].tolist()))
     if len(rows) < 2:
         return []
-    columns = (by, "prompt tokens %", "found %", "lost", f"lost by {best.name}", f"lost by {oracle.name}")
-    apart = float(np.abs(counted[:, 0] - counted[:, 1]).sum() / max(counted[:, :2].sum(), 1.0))
-    return [SmallTable(f"Tokens found and lost by {by}", columns, tuple(rows), 3.0 + 3.0 * apart)]
+    columns = (division.by, "prompt tokens %", "found %", "lost", f"lost by {best.name}", f"lost by {oracle.name}")
+    apart = float(np.abs(lost[:, 0] - lost[:, 1]).sum() / max(lost[:, :2].sum(), 1.0))
+    return [SmallTable(f"Tokens found and lost by {division.by}", columns, tuple(rows), 3.0 + 3.0 * apart)]
 
 
 def _curve(run: Run) -> Series:
     """Return the share of the prompt tokens that is found along the requests, for people."""
-    trace, since = run.result.trace, int(run.account.requests.min()) if len(run.account.requests) else 0
+    trace, requests = run.result.trace, run.account.blocks.requests
+    since = int(requests.min()) if len(requests) else 0
     points = min(32, trace.requests - since)
     edges = np.linspace(since, trace.requests, points + 1).astype(int)
     found = np.add.reduceat(run.result.found[since:] * trace.block_tokens, edges[:-1] - since)

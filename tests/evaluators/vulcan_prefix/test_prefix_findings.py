@@ -36,7 +36,7 @@ def instance(request: pytest.FixtureRequest, evaluator: Any) -> Any:
 def plain(run: Run, instance: Any) -> tuple[list[int], list[int]]:
     """Tokens by cause, and those lost by how long ago the block was used last, a block at a time."""
     trace, result = run.result.trace, run.result
-    size, stretched = trace.block_tokens, run.account.idle
+    size, stretched = trace.block_tokens, run.account.blocks.idle
     last: dict[int, int] = {}
     causes, idle = [0] * 5, [0] * (len(IDLE_S) + 1)
     factors = iter(stretched.tolist())
