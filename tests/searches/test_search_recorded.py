@@ -89,6 +89,27 @@ def test_the_recorded_search_for_prefix_caches_is_repeated_event_for_event(
     assert len({call.reply for call in recording.calls()}) == 64
 
 
+FEEDBACK = RECORDED.with_name("recorded_feedback")
+TRACES = {
+    "cp": "libcachesim/cloudPhysicsIO.vscsi",
+    "tencent": "tencent/tencentBlock.ns1326.sample.csv",
+    "web07": "caffeine/cache2k/web07.trace.xz",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in FEEDBACK.glob("*/run.db")))
+def test_the_recorded_searches_with_and_without_findings_are_repeated(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter_directory_of(TRACES[name.partition("-")[0]], monkeypatch)
+    recording = read(FEEDBACK / name, tmp_path)
+    assert contents(repeated(recording)) == contents(recording)
+    config = SearchConfig.from_json(RunRecord.of(recording.events()).config)
+    assert config.feedback == name.partition("-")[2]
+    assert len([e for e in recording.events() if isinstance(e, CandidateProposed) and e.round]) == 64
+
+
 @pytest.mark.slow
 def test_the_same_replies_over_http_come_to_the_same_verdicts(recorded: MemoryStore) -> None:
     """A server on loopback gives each prompt the replies that it was given: the whole path of a remote model."""
