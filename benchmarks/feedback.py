@@ -74,8 +74,8 @@ def progress(events: list[Event]) -> tuple[int, int, tuple[float, ...]]:
     return len(proposed), beat, tuple(score for number, score in sorted(best.items()) if number)
 
 
-def main() -> None:
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDED
+def main(given: list[str]) -> None:
+    directory = Path(given[0]) if given else RECORDED
     runs = sorted(path.parent for path in directory.glob("*/run.db"))
     found = {run.name: read(run) for run in runs}
     rounds = max((len(search.best_by_round) for search in found.values()), default=0)
@@ -88,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
