@@ -144,7 +144,7 @@ class Terminal:
 
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-9]|9[0-7])m")
+COLOUR = re.compile(r"\x1b\[(\d+;)*(3[0-7]|9[0-7]|38;5;\d+|38;2;\d+;\d+;\d+)m")
 
 
 def test_a_terminal_is_drawn_on_in_colour_and_no_line_is_wider_than_it(vulcan: Console) -> None:

@@ -74,15 +74,18 @@ class RichDisplay:
         if snapshot is None:
             yield Text(fitted([self._preparing], width), no_wrap=True)
             return
-        words = fitted(progress_parts(snapshot), width)
-        room = width - cell_len(words) - 1
-        if room >= _MIN_BAR:
-            bar = ProgressBar(max(1, snapshot.total), snapshot.completed, width=min(room, _MAX_BAR))
+        first, *rest = progress_parts(snapshot)
+        beside_bar = width - _MIN_BAR - 1
+        if cell_len(first) <= beside_bar:
+            words = fitted([first, *rest], beside_bar)
+            bar = ProgressBar(
+                max(1, snapshot.total), snapshot.completed, width=min(width - cell_len(words) - 1, _MAX_BAR)
+            )
             row = Table.grid(padding=(0, 1, 0, 0))
             row.add_row(bar, Text(words, no_wrap=True))
             yield row
         else:
-            yield Text(words, no_wrap=True)
+            yield Text(fitted([first], width), no_wrap=True)
         if scores := score_parts(snapshot):
             better = snapshot.gap is not None and snapshot.gap > 0
             yield Text(fitted(scores, width), style="bold" if better else "", no_wrap=True)
