@@ -71,9 +71,9 @@ Command = Callable[[str], list[str]]
 class PeerSearch:
     """The result of one search.
 
-    `calls` is the calls of the model. Of the programs in the replies, `scored` were scored, on all training instances
-    or on enough to see that they are not among the best; `repeats` of these measured and decided as an earlier one;
-    `recognized` were not scored, because the system found them to be duplicates; the checker refused those that were
+    `calls` is the calls of the model. Of the programs in the replies, `measured` were measured, on all training
+    instances or on enough to see that they are not among the best; `alike` of these decided and measured as an earlier
+    one. `skipped` were not measured, because the system had seen the same program; the checker refused those that were
     `rejected`, and `lost` ones never came to be evaluated. `seconds` is wall-clock time, and `machine` processor time
     with scoring but without the model's. `failure` says how the process ended if it failed.
     """
@@ -81,9 +81,9 @@ class PeerSearch:
     system: str
     seed: int
     calls: int
-    scored: int
-    repeats: int
-    recognized: int
+    measured: int
+    alike: int
+    skipped: int
     rejected: int
     lost: int
     seconds: float
@@ -163,16 +163,23 @@ def _peer_search(
     assert best.score is not None and scored[0].score is not None
     rejected = sum(candidate.verdict == "rejected" for candidate in judged)
     return PeerSearch(
-        system, seed, endpoint.calls, len(judged) - rejected, repeats(scorer.judged), 0, rejected,
+        system, seed, endpoint.calls, len(judged) - rejected, count_alike(scorer.judged), 0, rejected,
         endpoint.calls - len(judged), spent.seconds, spent.machine + sum(c.seconds for c in scorer.judged),
         scored[0].score, best.score, scorer.score(best.source, "test"), spent.failure,
     )  # fmt: skip
 
 
-def repeats(judged: Sequence[PeerCandidate]) -> int:
+def count_alike(judged: Sequence[PeerCandidate]) -> int:
     """Return how many candidates were scored although an earlier one decides and measures the same."""
     behaviours = [candidate.behaviour for candidate in judged if candidate.verdict == "scored"]
     return len(behaviours) - len(set(behaviours))
+
+
+def count_alike_in_run(record: RunRecord) -> int:
+    """Return the same of a run of Vulcan: those that it recognized as such, and others, which it kept."""
+    candidates = [c for c in record.candidates.values() if c.origin in ("seed", "model")]
+    kept = [f"{candidate.signature} {candidate.metrics}" for candidate in candidates if candidate.verdict == "scored"]
+    return sum(c.verdict == "same-decisions" for c in candidates) + len(kept) - len(set(kept))
 
 
 def search_with_vulcan(
@@ -205,8 +212,8 @@ def search_with_vulcan(
     train = max(c.score for c in candidates if c.score is not None)
     _, start = scorer.start()
     return PeerSearch(
-        name, seed, endpoint.calls, sum(v in ("scored", "stopped") for v in written), 0,
-        sum(v in ("duplicate", "same-decisions") for v in written), written.count("rejected"),
+        name, seed, endpoint.calls, sum(v in ("scored", "stopped", "same-decisions") for v in written),
+        count_alike_in_run(record), written.count("duplicate"), written.count("rejected"),
         sum(v in ("timeout", "memory", "crashed", "failed", "no-reply") for v in written) + calls - len(written),
         spent.seconds, spent.machine, start, train, scorer.score(winner, "test"), spent.failure,
     )  # fmt: skip

@@ -28,7 +28,7 @@ class PeerCandidate:
     """A program that another system had scored.
 
     `seconds` is the processor time of checking and measuring it; `behaviour` what it measured, with its decisions on
-    the evaluator's probe: a program with that of an earlier one was scored in vain.
+    the evaluator's probe.
     """
 
     source: str

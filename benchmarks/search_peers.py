@@ -8,6 +8,9 @@ Every candidate is an Anvil policy: the peers' evaluators send it to Vulcan's ch
 program that is not valid Anvil is rejected, with the lowest score. Their initial program is the best of the task's own
 policies, all of which Vulcan starts from.
 
+`measured` programs were measured, `alike` of them as an earlier one and with its decisions; `skipped` ones were not,
+because the system had seen the same program. `machine s` is processor time with scoring but without the model's.
+
 Shown is what a loop does with the same replies: the choice of parents, duplicates, what is tuned without the model,
 overhead and failures. Not shown is which system finds more with a language model: the operators understand neither
 instructions nor feedback, and a recorded reply does not depend on the prompt.
@@ -105,8 +108,7 @@ def table(searches: Sequence[PeerSearch]) -> list[str]:
     Scores are medians with their range, the rest means over the seeds.
     """
     rows = [
-        "| | calls | seconds | machine s | scored | in vain | not scored: duplicate | rejected | lost "
-        "| best on train | held out |",
+        "| | calls | seconds | machine s | measured | alike | skipped | rejected | lost | best on train | held out |",
         "|---" * 11 + "|",
     ]
     groups: dict[str, list[PeerSearch]] = defaultdict(list)
@@ -115,7 +117,7 @@ def table(searches: Sequence[PeerSearch]) -> list[str]:
     for system, group in groups.items():
         counts = [
             f"{statistics.fmean(getattr(search, name) for search in group):.0f}"
-            for name in ("calls", "seconds", "machine", "scored", "repeats", "recognized", "rejected", "lost")
+            for name in ("calls", "seconds", "machine", "measured", "alike", "skipped", "rejected", "lost")
         ]
         scores = [_spread(search.train for search in group), _spread(search.held_out for search in group)]
         rows.append(f"| {system} | {' | '.join([*counts, *scores])} |")

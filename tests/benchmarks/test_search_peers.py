@@ -22,7 +22,7 @@ from benchmarks.peer_endpoint import (
     with_markers,
     without_markers,
 )
-from benchmarks.peer_runs import PeerSearch, repeats, run_process, search_with_vulcan
+from benchmarks.peer_runs import PeerSearch, count_alike, run_process, search_with_vulcan
 from benchmarks.peer_scorer import SCORE, PeerScorer
 from benchmarks.search_peers import RECORDINGS, VULCAN, recorded_replies, table
 from vulcan.anvil import check
@@ -166,7 +166,7 @@ def test_the_server_counts_calls_and_scores_programs_as_a_search_does() -> None:
         with pytest.raises(urllib.error.HTTPError):
             ask(server.url + "/v1/embeddings", {})
     assert [candidate.verdict for candidate in scorer.judged] == ["scored", "scored", "rejected"]
-    assert repeats(scorer.judged) == 1
+    assert count_alike(scorer.judged) == 1
 
 
 def test_a_search_by_vulcan_makes_as_many_calls_as_it_is_given(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_search_by_vulcan_makes_as_many_calls_as_it_is_given(tmp_path: Path) -
     writer = OperatorReplies(scorer.task, 1)
     found = search_with_vulcan(VULCAN["Vulcan, loop only"], "Vulcan", scorer, writer, 6, 1, tmp_path)
     assert found.failure == "" and found.calls == 6
-    assert found.scored + found.recognized + found.rejected == 6 and found.lost == 0
+    assert found.measured + found.skipped + found.rejected == 6 and found.lost == 0
     assert found.train >= found.start and found.machine > 0
 
 
