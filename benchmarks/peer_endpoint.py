@@ -26,7 +26,13 @@ MARKERS = ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
 """Comments around the part of a program that OpenEvolve and ShinkaEvolve let a model rewrite."""
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_CURRENT = re.compile(r"^# Current program[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_CURRENT = re.compile(
+    r"^#+ (Current program|The policy to change|Policies to combine|The best policies so far|Policies to start from)"
+    r"[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The heading above the program to be changed: of both peers, and the headings of Vulcan's prompts."""
+
 _ASKS_FOR = {
     "crossover": ("Combine the versions above", "Perform a cross-over between"),
     "fresh": (
@@ -56,7 +62,7 @@ def without_markers(source: str) -> str:
 def shown_programs(prompt: str, function: str) -> list[str]:
     """Return the programs in a prompt that define the function, each once: the one to be changed, then the others.
 
-    That is the first below the heading "Current program", or else the first of all.
+    That is the first below the heading of the current program, or else the first of all.
     """
     heading = max((found.end() for found in _CURRENT.finditer(prompt)), default=0)
     blocks = [found for found in _BLOCK.finditer(prompt) if re.search(rf"^def {function}\(", found[1], re.MULTILINE)]

@@ -28,6 +28,11 @@ from benchmarks.search_peers import RECORDINGS, VULCAN, recorded_replies, table
 from vulcan.anvil import check
 from vulcan.models import Reply, extract_source
 from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.searches.feedback import Told
+from vulcan.searches.population import ScoredCandidate
+from vulcan.searches.prompts import Prompts
+from vulcan.searches.strategies import Draft
 
 TASK = find_task("cache_eviction")
 LRU = "def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
@@ -76,6 +81,7 @@ Perform a cross-over between the code script above and the one below.
 {with_markers(SIZE)}
 ```
 """
+KNOWN = f"## Known policies\n\n```python\n{SIZE}```\n\n"
 VULCAN_PROMPT = (
     f"## The policy to change\n\n### Version 1\n\n```python\n{LRU}```\n\n### Idea 1\n\n```python\n{LFU}```\n"
 )
@@ -88,6 +94,7 @@ VULCAN_PROMPT = (
         (SHINKA, [LRU, LFU]),
         (SHINKA_CROSSOVER, [LRU, SIZE, LFU]),
         (VULCAN_PROMPT, [LRU, LFU]),
+        (KNOWN + VULCAN_PROMPT, [LRU, LFU, SIZE]),
         ("Write a policy.", []),
     ],
 )
@@ -101,10 +108,28 @@ def test_only_a_prompt_that_asks_for_it_gets_a_combination_or_a_new_idea() -> No
     assert requested_operator("Design a completely different algorithm approach to solve the same problem.") == "fresh"
 
 
-def test_the_wordings_of_vulcans_requests_are_those_of_its_template() -> None:
-    template = (Path(TASK.directory).parents[1] / "vulcan/searches/templates/propose.md.j2").read_text()
-    for text in ("Combine the versions above", "rests on a different idea from every one above"):
-        assert text in template and requested_operator(text)
+@pytest.mark.parametrize(
+    "operator, parents, inspirations, requested",
+    [
+        ("initial", [LRU, LFU], [], "fresh"),
+        ("mutate", [LRU], [LFU], ""),
+        ("mutate", [LRU, LFU], [], ""),
+        ("crossover", [LRU, LFU], [], "crossover"),
+        ("fresh", [LRU], [LFU], "fresh"),
+        ("fresh", [LRU, LFU], [], "fresh"),
+    ],
+)
+def test_vulcans_prompts_are_read_as_they_are_meant(
+    operator: str, parents: list[str], inspirations: list[str], requested: str
+) -> None:
+    def scored(source: str) -> ScoredCandidate:
+        return ScoredCandidate(1, 1, 1, source, 0.5, (0.5,), 1, 1, "seed", 0, "model", (), "seed", ())
+
+    draft = Draft(1, operator, tuple(map(scored, parents)), tuple(map(scored, inspirations)))
+    known = Told(background=f"## Known policies\n\n```python\n{SIZE}```\n")
+    prompt = Prompts(TASK, TASK.objective("object"), complete_settings(TASK, {})).propose(draft, known)
+    assert shown_programs(prompt, "priority") == [LRU, LFU, SIZE]
+    assert requested_operator(prompt) == requested
 
 
 @pytest.mark.parametrize("prompt", [OPENEVOLVE, SHINKA, SHINKA_CROSSOVER, VULCAN_PROMPT])
