@@ -202,7 +202,10 @@ def search_with_vulcan(
             "--quiet", *options,
         ]  # fmt: skip
         spent = run_process(words, folder)
-    store = SQLiteStore(next((folder / "runs").glob("*/run.db")))
+    runs = list((folder / "runs").glob("*/run.db"))
+    if spent.failure or not runs:
+        raise SystemExit(f"{name} ended with {spent.failure or 'no run'}: see {folder / 'log.txt'}")
+    store = SQLiteStore(runs[0])
     record = RunRecord.of(store.events())
     store.close()
     candidates = record.candidates.values()

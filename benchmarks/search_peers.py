@@ -65,11 +65,15 @@ class Comparison:
     is_recorded: bool = False
 
 
-_TRACE = {"trace": [str(DATA / "cache/libcachesim/cloudPhysicsIO.vscsi")], "cache_size": ["10%"]}
+TRACE = DATA / "cache/libcachesim/cloudPhysicsIO.vscsi"
+"""The trace of the recorded searches."""
+
 COMPARISONS = {
     "cache eviction": Comparison("cache_eviction", "object", -1.0),
     "spot VM": Comparison("spot_single", "public", 0.0),
-    "recorded": Comparison("cache_eviction", "object", -1.0, _TRACE, is_recorded=True),
+    "recorded": Comparison(
+        "cache_eviction", "object", -1.0, {"trace": [str(TRACE)], "cache_size": ["10%"]}, is_recorded=True
+    ),
 }
 VULCAN = {
     "Vulcan": (),
@@ -172,6 +176,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="directory for what the searches write; default: a temporary one")
     parser.add_argument("--read", action="store_true", help="only print the tables of --out")
     options = parser.parse_args()
+    for python in (options.openevolve, options.shinka):
+        if python is not None and not python.is_file():
+            parser.error(f"{python} is not a file: name the Python of the environment, such as OPENEVOLVE/bin/python")
+    if "recorded" in options.only and not TRACE.is_file() and not options.read:
+        parser.error(f"no trace {TRACE}: set VULCAN_DATA, or leave `recorded` out with --only")
     logging.disable(logging.WARNING)  # parents that the generator cannot read
     if not options.read:
         with tempfile.TemporaryDirectory() as temporary:
