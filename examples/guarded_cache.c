@@ -21,6 +21,7 @@
 
 /* What a directory knows of a key. */
 struct ranked {
+    double size; /* that of the request with which it entered */
     double count, last_access, insertion, priority;
     size_t place; /* in the heap */
 };
@@ -29,7 +30,6 @@ struct ranked {
 struct record {
     struct guard_entry guard; /* first, so that a pointer to it is one to the record */
     uint64_t key;
-    double size;
     struct ranked ranked[2];
     struct policy_entity policy_entity;
     struct safe_entity safe_entity;
@@ -98,7 +98,7 @@ static void free_if_unused(struct record *record)
         memset(&features, 0, sizeof features);                                                                         \
         features.now = directory->now;                                                                                 \
         features.obj.id = (double)record->key;                                                                         \
-        features.obj.size = record->size;                                                                              \
+        features.obj.size = ranked->size;                                                                              \
         features.obj.count = ranked->count;                                                                            \
         features.obj.last_access = ranked->last_access;                                                                \
         features.obj.insertion = ranked->insertion;                                                                    \
@@ -174,7 +174,7 @@ static void evict_lowest(struct directory *directory)
         policy_leave(&policy_state, &victim->policy_entity);
     else
         safe_leave(&safe_state, &victim->safe_entity);
-    directory->used -= victim->size;
+    directory->used -= victim->ranked[directory->which].size;
     directory->evicted_priority = victim->ranked[directory->which].priority;
     directory->objects -= 1;
     if (directory->objects > 0) {
@@ -186,7 +186,7 @@ static void evict_lowest(struct directory *directory)
 }
 
 /* Make the request to a directory: whether it missed. */
-static int request_of(struct directory *directory, struct record *record)
+static int request_of(struct directory *directory, struct record *record, double size)
 {
     struct ranked *ranked = &record->ranked[directory->which];
     const double now = directory->now;
@@ -201,19 +201,20 @@ static int request_of(struct directory *directory, struct record *record)
         directory->now += 1.0;
         return 0;
     }
-    if (record->size <= directory->capacity) {
-        while (directory->used + record->size > directory->capacity)
+    if (size <= directory->capacity) {
+        while (directory->used + size > directory->capacity)
             evict_lowest(directory);
         if (directory->objects == directory->room) {
             directory->room = 2 * directory->room + 1024;
             directory->heap = (struct record **)checked(
                 realloc(directory->heap, directory->room * sizeof *directory->heap));
         }
+        ranked->size = size;
         ranked->count = 1.0;
         ranked->last_access = ranked->insertion = now;
         put(directory, directory->objects, record);
         directory->objects += 1;
-        directory->used += record->size;
+        directory->used += size;
         if (directory->which == GUARD_POLICY)
             policy_has_entered(directory, record);
         else
@@ -231,10 +232,10 @@ static int request(uint64_t key, uint64_t size)
     struct record *record = record_of(key);
     struct guard_entry *victim;
     const int hit = guard_lookup(&guard, &record->guard);
+    const double taken = (double)(size > 0 ? size : 1);
     int missed[2];
-    record->size = (double)(size > 0 ? size : 1);
-    missed[GUARD_POLICY] = request_of(&directories[GUARD_POLICY], record);
-    missed[GUARD_SAFE] = request_of(&directories[GUARD_SAFE], record);
+    missed[GUARD_POLICY] = request_of(&directories[GUARD_POLICY], record, taken);
+    missed[GUARD_SAFE] = request_of(&directories[GUARD_SAFE], record, taken);
     guard_decide(&guard, missed[GUARD_POLICY], missed[GUARD_SAFE]);
     if (!hit) {
         while ((victim = guard_evict(&guard, &record->guard, size)) != NULL)
