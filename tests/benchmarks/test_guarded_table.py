@@ -18,6 +18,7 @@ from benchmarks.guarded import (
     GuardedLine,
     compare,
     held_out_of,
+    searched,
     summary,
     table,
     worst_range,
@@ -58,6 +59,15 @@ def test_a_policy_of_the_first_part_is_ruined_by_a_change_and_the_guard_helps(tm
         (by_lru, _) = lines_of(LFU, kind, tmp_path)
         assert by_lru.winner_range > 5 * by_lru.guarded_range
         assert by_lru.guarded < by_lru.winner
+
+
+def test_the_winner_of_a_search_is_compared(tmp_path: Path) -> None:
+    file = write_generated("drift", 1, tmp_path)
+    settings = {"trace": [str(file)], "columns": COLUMNS, "cache_size": ["5%"], "tune": 0, "simplify": 0}
+    found = list(searched("drift", 1, settings, 3, tmp_path / "runs"))
+    assert [(line.trace, line.safe, line.requests) for line in found] == [("drift", safe, 24_000) for safe in SAFE]
+    assert found[0].alone == lines_of(LFU, "drift", tmp_path)[0].alone
+    assert all(line.loss <= line.bound for line in found)
 
 
 def test_the_worst_range_is_found() -> None:

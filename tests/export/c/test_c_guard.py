@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from c_programs import FOUND
 from cache_formats import POLICIES, Column, requests
-from compiled import library
-from effort import slow
+from compiled import SANITISED, library
+from effort import examples, slow
 from locations import ROOT
 from numpy.typing import NDArray
 from real_data import real_data
@@ -38,7 +38,7 @@ OWN = {
     ("cache_eviction", "mru"): MRU,
     ("cache_queues", "arc"): (ROOT / "tasks/cache_queues/policies/arc.py").read_text(encoding="utf-8"),  # keeps state
 }
-REPLAY = (Path(__file__).parent / "guard_replay.c").read_text()
+REPLAY, FUZZ = ((Path(__file__).parent / name).read_text() for name in ("guard_replay.c", "guard_fuzz.c"))
 EXAMPLE = ROOT / "examples" / "guarded_cache.c"
 ENTRY_BYTES = 64
 Trace = tuple[Column, Column]
@@ -316,6 +316,15 @@ def test_a_guard_without_a_bound_is_not_begun() -> None:
     assert [begin(*given) for given in ((0.0, 0.0), (1.0, 2.5))] == [0, 0]
     bad = (float("nan"), 1.0), (-0.1, 1.0), (1.1, 1.0), (0.1, -1.0), (0.1, float("nan"))
     assert [begin(*given) for given in bad] == [-1] * 5
+
+
+def test_the_account_is_kept_whatever_the_directories_do() -> None:
+    """They need not be of the same mind as their policies, and values may be removed at any time."""
+    files = {"guarded.h": header("cache_eviction", "mru", "lru"), "fuzz.c": FUZZ}
+    fuzz = library(files, "fuzz.c", SANITISED).fuzz
+    found = [fuzz(ctypes.c_uint64(seed), examples(6_000)) for seed in range(1, 31)]
+    assert max(found) <= 0
+    assert found.count(0) > 20
 
 
 def test_other_formats_of_c_are_refused() -> None:
