@@ -53,10 +53,13 @@ class GuardSource:
 
     It defines the class `used_by`, the one that exports of both policies have too (see `vulcan.export.template`), and
     gets those classes by calling the functions named in `FACTORIES`, which the export defines.
+
+    `header` is the guard in C99, empty if there is none: a header whose names begin with `guard_` and `GUARD_`.
     """
 
     used_by: str
     text: str
+    header: str = ""
 
 
 FACTORIES = ("_guarded_policy", "_safe_policy")

@@ -175,8 +175,10 @@ class CacheEvaluator(CacheFindings):
             history=history,
         )
 
-    def run_guarded(self, policy: Policy, instance: Instance) -> guard.GuardedResult:
-        """Run the policy on an instance that `guarded` gave."""
+    def run_guarded(
+        self, policy: Policy, instance: Instance, outcome: NDArray[np.uint32] | None = None
+    ) -> guard.GuardedResult:
+        """Run the policy on an instance that `guarded` gave, and record outcomes if an array is given."""
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         return guard.simulate_guarded(
@@ -187,6 +189,7 @@ class CacheEvaluator(CacheFindings):
             p["capacity"],
             measure_from=requests.measure_from,
             object_count=self._trace(p).object_count,
+            outcome=outcome,
             **_chosen(p),
         )
 

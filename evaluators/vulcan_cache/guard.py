@@ -116,7 +116,8 @@ def warm_up(safe: str) -> None:
 def source() -> GuardSource:
     """Return the guard at run time: see `vulcan.robustness.OffersGuards`."""
     own = [Path(module.__file__ or "").read_text(encoding="utf-8") for module in (mapping, guarded_cache)]
-    return GuardSource("Cache", "\n\n\n".join([*(_body(text) for text in own), _CACHE]))
+    header = Path(guarded_cache.__file__ or "").with_name("guard.h").read_text(encoding="utf-8")
+    return GuardSource("Cache", "\n\n\n".join([*(_body(text) for text in own), _CACHE]), header)
 
 
 def _body(text: str) -> str:

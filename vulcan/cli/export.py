@@ -79,7 +79,7 @@ def export(
         typer.Option(
             metavar="SAFE",
             help="Guard the policy by this safe one, which takes over where the policy falls behind it: for --format "
-            "python and the Python formats of the task.",
+            "python, c and the Python formats of the task.",
         ),
     ] = None,
     candidate: Annotated[

@@ -1,19 +1,24 @@
-"""Export of a policy with the guard of a safe one, as one Python module.
+"""Export of a policy with the guard of a safe one, as one Python module or one C header.
 
 The module has both policies as `vulcan export --format python` writes them, each in a function of its own, and the
 evaluator's guard (`vulcan.robustness.OffersGuards`), which is used like the policy's own class. A format of the task's
 pack adds its code as to any other policy.
+
+The header has both policies as `vulcan export --format c` writes them, the names of the safe one beginning with `safe_`
+instead of `policy_`, and the evaluator's guard in C.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
 
+from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.export import Exporter, Provenance, PythonExporter, find_exporter
-from vulcan.export.formats import PackFormat
+from vulcan.export.c.double_header import double_header
+from vulcan.export.formats import CExporter, PackFormat
 from vulcan.export.python.module import FORMAT_VERSION
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
@@ -30,11 +35,15 @@ def export_guarded(
     task = policy.task
     offered = check_guard(load_evaluator(task), safe)
     exporter = find_exporter(format, task, others)
-    if isinstance(policy, ProgramPolicy) or not isinstance(exporter, PythonExporter | PackFormat):
-        raise UserError(f"--guard: a guarded policy cannot be exported as {format}; use --format python")
-    imports, behind = exporter.behind(task) if isinstance(exporter, PackFormat) else ((), "")
     declared, source = offered.safe_policies()[safe], offered.guard_source()
-    origin = replace(provenance, task=declared.task, settings=declared.settings)
+    # a safe policy is the task's own: of the run that the policy is from it has neither proposer nor scores
+    origin = Provenance(declared.task, f"{declared.policy}.py", "", "", "", settings=declared.settings)
+    if isinstance(policy, Policy) and isinstance(exporter, CExporter) and source.header:
+        return {"guarded.h": _header(policy, provenance, safe, declared.compiled(), origin, source.header)}
+    if isinstance(policy, ProgramPolicy) or not isinstance(exporter, PythonExporter | PackFormat):
+        usable = "python or c" if source.header else "python"
+        raise UserError(f"--guard: a guarded policy cannot be exported as {format}; use --format {usable}")
+    imports, behind = exporter.behind(task) if isinstance(exporter, PackFormat) else ((), "")
     written = [(policy, provenance), (declared.compiled(), origin)]
     modules = [next(iter(PythonExporter().export(*each).values())) for each in written]
     factories = [class_factory(name, text, source.used_by) for name, text in zip(FACTORIES, modules, strict=True)]
@@ -59,3 +68,20 @@ def export_guarded(
     code = [body.rstrip() for _, body in parts] + ([behind.rstrip()] if behind else [])
     ending = "_guarded" if not behind else f"_guarded_{format.replace('-', '_')}"
     return {f"{task.name}{ending}.py": "\n\n\n".join(["\n\n".join(head), *code, tail])}
+
+
+_OWN = re.compile(r"\b(policy|POLICY)_")
+_GUARDED = """\
+Guard: {safe}, whose functions and structs are called safe_... instead of policy_..., and whose mechanism is that of
+{mechanism}. The comment of the guard, below both, says how the two are used together."""
+
+
+def _header(
+    policy: Policy, provenance: Provenance, safe: str, safe_policy: Policy, safe_origin: Provenance, guard: str
+) -> str:
+    settings = "".join(f", {name} {value}" for name, value in safe_origin.settings.items())
+    remark = _GUARDED.format(safe=safe, mechanism=f"the task {safe_origin.task}{settings}")
+    renamed = _OWN.sub(
+        lambda found: "safe_" if found[1] == "policy" else "SAFE_", double_header(safe_policy, safe_origin)
+    )
+    return "\n".join([double_header(policy, provenance, remark), renamed, guard])

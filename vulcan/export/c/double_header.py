@@ -180,9 +180,12 @@ _SEEDED = """
 policy_seed(&state, seed) after policy_init starts the random numbers elsewhere than at 0; they are splitmix64's."""
 
 
-def double_header(policy: Policy, provenance: Provenance) -> str:
-    """Generate the text of `policy.h`; every Anvil policy can be exported to it."""
-    return "\n\n".join(_Header(policy).parts(provenance)) + "\n"
+def double_header(policy: Policy, provenance: Provenance, remark: str = "") -> str:
+    """Generate the text of `policy.h`; every Anvil policy can be exported to it.
+
+    A remark is written above the instructions in its first comment.
+    """
+    return "\n\n".join(_Header(policy).parts(provenance, remark)) + "\n"
 
 
 class _Header:
@@ -196,7 +199,7 @@ class _Header:
         self.doubles = Doubles(policy.program, self.signature, self.groups, self.own_state)
         self.statistics = {_key(group): DoubleStatistics(group, self.signature, shapes) for group in self.groups}
 
-    def parts(self, provenance: Provenance) -> Iterator[str]:
+    def parts(self, provenance: Provenance, remark: str) -> Iterator[str]:
         system = [g for g in self.groups if g.base == "system"]
         members = [line for group in system for line in self.of(group).members()] + self.own_state.state_members()
         structs = [
@@ -228,11 +231,12 @@ class _Header:
         use += _SEEDED if self.own_state.draws else ""
         occasions = [g.occasion for g in system if g.occasion]
         told = "".join(f"\npolicy_observe_{o}(&state, &features) on each occasion of {o}." for o in occasions)
+        about = _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n")
         yield origin(
             self.policy,
             provenance,
             "It needs a C99 compiler and its mathematical library.",
-            _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n"),
+            f"{remark}\n\n{about}" if remark else about,
         )
         yield "#ifndef POLICY_H\n#define POLICY_H"
         yield "#include <math.h>\n#include <stdint.h>\n#include <string.h>"

@@ -175,8 +175,8 @@ def test_a_safe_policy_is_the_baseline_of_its_name() -> None:
 
 
 def test_formats_without_a_guard_are_refused() -> None:
-    with pytest.raises(UserError, match="cannot be exported as c; use --format python"):
-        export_guarded(check(LFU, TASK), "c", Provenance(TASK.name, "a.py", "", "", ""), "lru")
+    with pytest.raises(UserError, match="cannot be exported as c-fixed; use --format python or c"):
+        export_guarded(check(LFU, TASK), "c-fixed", Provenance(TASK.name, "a.py", "", "", ""), "lru")
     with pytest.raises(UserError, match="no safe policy 'lur'; did you mean 'lru'"):
         export_guarded(check(LFU, TASK), "python", Provenance(TASK.name, "a.py", "", "", ""), "lur")
 

@@ -1,0 +1,339 @@
+"""A policy and its guard in C decide as the simulator does, request by request, and stay within the bound."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from c_programs import FOUND
+from cache_formats import POLICIES, Column, requests
+from compiled import SANITISED, library
+from effort import examples, slow
+from locations import ROOT
+from numpy.typing import NDArray
+from real_data import real_data
+
+from benchmarks.verdicts import TRACES
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.export import Provenance
+from vulcan.export.source import policy_source
+from vulcan.portfolio.guarded import export_guarded
+from vulcan.registry import find_task
+from vulcan_cache import simulate
+from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, GuardedResult, compiled, simulate_guarded
+from vulcan_traces import load_trace
+
+MRU = "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
+OWN = {
+    ("cache_eviction", "mru"): MRU,
+    ("cache_queues", "arc"): (ROOT / "tasks/cache_queues/policies/arc.py").read_text(encoding="utf-8"),  # keeps state
+}
+REPLAY, FUZZ = ((Path(__file__).parent / name).read_text() for name in ("guard_replay.c", "guard_fuzz.c"))
+EXAMPLE = ROOT / "examples" / "guarded_cache.c"
+ENTRY_BYTES = 64
+Trace = tuple[Column, Column]
+
+
+def source_of(task: str, name: str) -> str:
+    return OWN.get((task, name)) or POLICIES[task][name]
+
+
+def mechanism_of(task: str) -> str:
+    return "queues" if task == "cache_queues" else "heap"
+
+
+@cache
+def header(task: str, name: str, safe: str) -> str:
+    settings: dict[str, Any] = {} if task == "cache_queues" else {"mechanism": "heap"}
+    policy = check(source_of(task, name), find_task(task))
+    files = export_guarded(policy, "c", Provenance(task, f"{name}.py", "", "", "", settings=settings), safe)
+    assert list(files) == ["guarded.h"]
+    return files["guarded.h"]
+
+
+def dense(keys: Any) -> Column:
+    """Numbers of the keys in order of their first appearance."""
+    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[ids].astype(np.uint32)
+
+
+def changing(kind: str) -> Trace:
+    """A trace of the benchmark of verdicts, whose objects are of one size."""
+    objects = dense(TRACES[kind](random.Random(kind)))
+    return objects, np.ones_like(objects)
+
+
+def guarded(task: str, name: str, safe: str, trace: Trace, capacity: int) -> tuple[GuardedResult, Column]:
+    outcome = np.zeros(len(trace[0]), np.uint32)
+    policy = check(source_of(task, name), find_task(task))
+    return simulate_guarded(policy, safe, *trace, capacity, outcome=outcome, mechanism=mechanism_of(task)), outcome
+
+
+def history(policy: Any, trace: Trace, capacity: int, mechanism: str) -> tuple[Column, NDArray[np.int64]]:
+    """What the directory does at each request, and the requests at which what leaves was last asked for, in order."""
+    found = np.zeros(len(trace[0]), np.uint32)
+    simulate(policy, *trace, capacity, mechanism=mechanism, history=found)
+    last = np.flatnonzero(found >> 2)
+    return found, last[np.argsort(found[last] >> 2, kind="stable")]
+
+
+def in_c(task: str, name: str, safe: str, trace: Trace, capacity: int) -> tuple[Column, list[int], NDArray[np.float64]]:
+    """Outcomes, counts (misses, bypassed, switches, the most held) and `behind` of the exported guard."""
+    files = {"guarded.h": header(task, name, safe), "replay.c": REPLAY}
+    replay = library(files, "replay.c").replay
+    objects, sizes = trace
+    settings = SAFE_POLICIES[safe].settings
+    both = [
+        history(check(source_of(task, name), find_task(task)), trace, capacity, mechanism_of(task)),
+        history(compiled(safe), trace, capacity, str(settings.get("mechanism", "queues"))),
+    ]
+    outcome, behind = np.zeros(len(objects), np.uint32), np.zeros(len(objects))
+    counts = (ctypes.c_uint64 * 4)()
+    pair = ctypes.c_void_p * 2
+    is_clean = replay(
+        ctypes.c_int64(len(objects)),
+        ctypes.c_void_p(objects.ctypes.data),
+        ctypes.c_void_p(sizes.ctypes.data),
+        pair(*(found.ctypes.data for found, _ in both)),
+        pair(*(left.ctypes.data for _, left in both)),
+        (ctypes.c_int64 * 2)(*(len(left) for _, left in both)),
+        ctypes.create_string_buffer(ENTRY_BYTES * (int(objects.max()) + 1)),
+        ctypes.c_uint64(capacity),
+        ctypes.c_double(TOLERANCE),
+        ctypes.c_double(ALLOWANCE),
+        ctypes.c_void_p(outcome.ctypes.data),
+        counts,
+        ctypes.c_void_p(behind.ctypes.data),
+    )
+    assert is_clean == 1
+    return outcome, list(counts), behind
+
+
+def compare(task: str, name: str, safe: str, trace: Trace, capacity: int) -> int:
+    """Compare the exported guard with the simulator: how often another policy was followed."""
+    expected, wanted = guarded(task, name, safe, trace, capacity)
+    outcome, (misses, bypassed, switches, most_held), behind = in_c(task, name, safe, trace, capacity)
+    assert (outcome == wanted).all()
+    counts = expected.counts
+    assert (misses, bypassed, switches) == (counts.misses, counts.bypassed, expected.switches)
+    assert expected.bound == TOLERANCE * len(outcome) + ALLOWANCE * most_held
+    assert behind.max() <= ALLOWANCE * most_held
+    return switches
+
+
+@pytest.mark.parametrize("safe", SAFE_POLICIES)
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        ("cache_eviction", "mru"),
+        ("cache_eviction", "rich"),
+        ("cache_admission", "little"),
+        ("cache_queues", "hits_evict"),
+        ("cache_queues", "arc"),
+        *(slow("cache_queues", name) for name in POLICIES["cache_queues"]),
+        *(slow("cache_admission", name) for name in POLICIES["cache_admission"]),
+    ],
+)
+def test_the_guard_in_c_decides_as_the_simulator(task: str, name: str, safe: str) -> None:
+    objects, sizes = requests(4_000, 400, seed=5)
+    compare(task, name, safe, (objects, sizes), 30_000)
+    compare(task, name, safe, (objects, np.ones_like(sizes)), 30)
+
+
+@pytest.mark.parametrize("kind", TRACES)
+def test_it_does_so_where_the_policy_fails(kind: str) -> None:
+    assert compare("cache_eviction", "mru", "lru", changing(kind), 160) > 0
+    compare("cache_eviction", "lfu", "s3-fifo", changing(kind), 160)
+
+
+def phases(seed: int) -> Trace:
+    """Popular objects and a working set that moves, by turns."""
+    rng = np.random.default_rng(seed)
+    popular = lambda n: rng.zipf(1.3, n) % 500  # noqa: E731
+    moving = lambda n, at: at * 10_000 + np.arange(n) // 15 + rng.integers(0, 20, n)  # noqa: E731
+    keys = [popular(2_000)]
+    for turn in range(1, 5):
+        keys += [moving(int(rng.integers(100, 1_500)), turn), popular(int(rng.integers(500, 4_000)))]
+    objects = dense(np.concatenate(keys))
+    return objects, np.ones_like(objects)
+
+
+@pytest.mark.parametrize("safe", ["lru", "fifo", "sieve"])
+def test_it_does_so_where_the_policy_is_followed_again(safe: str) -> None:
+    switches = [
+        compare("cache_eviction", name, safe, phases(seed), capacity)
+        for seed, capacity in enumerate((10, 15, 20, 30, 40, 60, 80, 120))
+        for name in ("lfu", "rich")
+    ]
+    assert sum(found >= 2 for found in switches) >= 4
+
+
+def real_requests() -> tuple[Trace, int]:
+    """A real trace, whose objects change their sizes, and a tenth of its footprint."""
+    trace = load_trace(str(real_data("cache", "libcachesim") / "cloudPhysicsIO.vscsi"))
+    columns = np.ascontiguousarray(trace.objects, np.uint32), np.ascontiguousarray(trace.sizes, np.uint32)
+    first = np.unique(columns[0], return_index=True)[1]
+    return columns, int(columns[1][first].sum(dtype=np.int64)) // 10
+
+
+@pytest.mark.parametrize("safe", ["lru", "s3-fifo"])
+def test_it_does_so_on_a_real_trace(safe: str) -> None:
+    columns, capacity = real_requests()
+    assert compare("cache_eviction", "mru", safe, columns, capacity) > 0
+    compare("cache_eviction", "gdsf", safe, columns, capacity)
+
+
+# The example, a whole cache in C
+
+
+_built = tempfile.TemporaryDirectory(prefix="guarded-example-")
+
+
+@cache
+def example(name: str, compiler: tuple[str, ...]) -> Path:
+    folder = Path(_built.name) / f"{name}-{compiler[0]}"
+    folder.mkdir()
+    (folder / "guarded.h").write_text(header("cache_eviction", name, "lru"))
+    shutil.copy(EXAMPLE, folder)
+    flags = ("-O2", "-ffp-contract=off", "-Wpedantic") if "++" not in compiler[0] else ("-O2", "-ffp-contract=off")
+    command = [*compiler, *flags, EXAMPLE.name, "-o", "guarded_cache", "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:3000]
+    return folder / "guarded_cache"
+
+
+def answers(name: str, compiler: tuple[str, ...], trace: Trace, capacity: int) -> tuple[Column, str]:
+    lines = "".join(f"{key} {size}\n" for key, size in zip(trace[0].tolist(), trace[1].tolist(), strict=True))
+    program = [str(example(name, compiler)), str(capacity)]
+    done = subprocess.run(program, input=lines, capture_output=True, text=True, check=True)
+    return np.array(done.stdout.split(), np.uint32), done.stderr
+
+
+@pytest.mark.parametrize("name", ["mru", "lfu", "gdsf", slow("lru"), slow("fifo")])
+@pytest.mark.parametrize("compiler", FOUND, ids=lambda compiler: compiler[0])
+def test_the_example_answers_as_the_simulator(name: str, compiler: tuple[str, ...]) -> None:
+    """On generated traces."""
+    objects, sizes = requests(6_000, 600, seed=6)
+    traces = [((objects, sizes), 40_000), ((objects, np.ones_like(sizes)), 40), (changing("change at 60 %"), 160)]
+    for trace, capacity in traces:
+        compare_example(name, compiler, trace, capacity)
+
+
+def compare_example(name: str, compiler: tuple[str, ...], trace: Trace, capacity: int) -> None:
+    expected, wanted = guarded("cache_eviction", name, "lru", trace, capacity)
+    outcome, told = answers(name, compiler, trace, capacity)
+    assert (outcome == wanted).all()
+    assert told.startswith(f"misses {expected.counts.misses}, ")
+    assert f"switches {expected.switches}," in told
+
+
+@pytest.mark.parametrize("name", ["mru", "gdsf"])
+@pytest.mark.parametrize("compiler", FOUND[:2], ids=lambda compiler: compiler[0])
+def test_it_does_so_on_real_requests(name: str, compiler: tuple[str, ...]) -> None:
+    compare_example(name, compiler, *real_requests())
+
+
+@cache
+def in_python() -> ModuleType:
+    settings: dict[str, Any] = {"mechanism": "heap"}
+    policy = check(MRU, find_task("cache_eviction"))
+    (text,) = export_guarded(
+        policy, "python", Provenance("cache_eviction", "a.py", "", "", "", settings=settings), "lru"
+    ).values()
+    module = ModuleType("guarded")
+    exec(text, vars(module))
+    return module
+
+
+def worst_requests(count: int, capacity: int) -> list[int]:
+    """Requests of an adversary that sees the cache: keys that the safe policy holds and the cache lacks, or new ones.
+
+    The newest of the safe policy's first, so that it loses few of them.
+    """
+    cache = in_python().Cache(capacity)
+    found = []
+    for number in range(count):
+        lacking = [key for key in cache._policies[1] if key not in cache]
+        found.append(lacking[-1] if lacking and number % 7 else number + 10 * count)
+        cache.request(found[-1])
+    return found
+
+
+@pytest.mark.parametrize("capacity", [10, 40, 160])
+def test_an_adversary_cannot_exceed_the_bound(capacity: int) -> None:
+    """It can come near: over half of what is allowed is lost."""
+    objects = dense(worst_requests(6_000, capacity))
+    trace = objects, np.ones_like(objects)
+    outcome, told = answers("mru", FOUND[0], trace, capacity)
+    safe, _ = history(compiled("lru"), trace, capacity, "heap")
+    excess = np.cumsum((outcome & 1) - ((safe & 3) != 0).astype(float) - TOLERANCE)
+    worst = (excess - np.minimum.accumulate(np.concatenate(([0.0], excess[:-1])))).max()
+    assert 0.5 * ALLOWANCE * capacity < worst <= ALLOWANCE * capacity + 1e-6
+    assert f"bound {TOLERANCE * len(objects) + ALLOWANCE * capacity:g}" in told
+
+
+# The header
+
+
+@pytest.mark.parametrize("compiler", FOUND, ids=lambda compiler: compiler[0])
+@pytest.mark.parametrize("case", [("cache_eviction", "rich", "s3-fifo"), ("cache_queues", "arc", "sieve")])
+def test_the_header_compiles_without_a_warning(
+    case: tuple[str, str, str], compiler: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "guarded.h").write_text(header(*case))
+    (tmp_path / "main.c").write_text('#include "guarded.h"\nint main(void) { return 0; }\n')
+    command = [*compiler, "-fsyntax-only", "main.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:3000]
+
+
+def test_the_header_has_the_policy_and_says_which_is_the_safe_one() -> None:
+    text = header("cache_eviction", "mru", "s3-fifo")
+    assert policy_source(text) == MRU
+    assert "Guard: s3-fifo, whose functions and structs are called safe_..." in text
+    assert text.count("static inline double policy_score(") == text.count("static inline double safe_score(") == 1
+    assert "static inline double safe_score_tail(" in text
+    assert "guard_decide(struct guard *guard" in text
+
+
+def test_a_guard_without_a_bound_is_not_begun() -> None:
+    program = (
+        '#include "guarded.h"\nint begin(double tolerance, double allowance)\n'
+        "{ struct guard guard; return guard_init(&guard, 10, tolerance, allowance); }\n"
+    )
+    begin = library({"guarded.h": header("cache_eviction", "mru", "lru"), "begin.c": program}, "begin.c").begin
+    begin.argtypes = [ctypes.c_double, ctypes.c_double]
+    assert [begin(*given) for given in ((0.0, 0.0), (1.0, 2.5))] == [0, 0]
+    bad = (float("nan"), 1.0), (-0.1, 1.0), (1.1, 1.0), (0.1, -1.0), (0.1, float("nan"))
+    assert [begin(*given) for given in bad] == [-1] * 5
+
+
+def test_the_account_is_kept_whatever_the_directories_do() -> None:
+    """They need not be of the same mind as their policies, and values may be removed at any time."""
+    files = {"guarded.h": header("cache_eviction", "mru", "lru"), "fuzz.c": FUZZ}
+    fuzz = library(files, "fuzz.c", SANITISED).fuzz
+    found = [fuzz(ctypes.c_uint64(seed), examples(6_000)) for seed in range(1, 31)]
+    assert max(found) <= 0
+    assert found.count(0) > 20
+
+
+def test_other_formats_of_c_are_refused() -> None:
+    policy = check(MRU, find_task("cache_eviction"))
+    for format in ("c-fixed", "bpf"):
+        with pytest.raises(UserError, match=f"cannot be exported as {format}; use --format python or c"):
+            export_guarded(policy, format, Provenance("cache_eviction", "a.py", "", "", ""), "lru")
+    vegas = find_task("congestion_control").seed_policies()["vegas"]
+    with pytest.raises(UserError, match="policies of this task cannot be guarded"):
+        export_guarded(
+            check(vegas, find_task("congestion_control")), "c", Provenance("congestion_control", "a", "", "", ""), "lru"
+        )
