@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack demo replay test test-sglang test-slow lint docs wheel-check bench chaos fuzz clean
+.PHONY: attack demo replay test test-sglang test-slow lint docs wheel-check bench evidence chaos fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -67,6 +67,9 @@ wheel-check: $(VENV)/.tests-installed
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.search
+
+evidence: $(VENV)/.tests-installed
+	$(BIN)/python -m benchmarks.evidence
 
 # 200 random faults over a recorded search (kills, signals, a full disk, a damaged store, a failing server): each search
 # must come to the end of the undisturbed one

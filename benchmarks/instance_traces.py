@@ -1,10 +1,14 @@
 """The traces of `benchmarks.cache_instances`: which there are, which are held out, and which instances count.
 
-The division and the rule were fixed before any result on a held-out trace had been looked at.
+    python -m benchmarks.instance_traces DIRECTORY
+
+writes those for training as DIRECTORY/NAME.oracleGeneral, for `vulcan library build`. The division and the rule were
+fixed before any result on a held-out trace had been looked at.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vulcan_traces import Trace, load_trace
+from vulcan_traces.storage.export import requests_of, write_requests
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
 SIZES = ("0.1%", "1%", "10%")
@@ -117,3 +122,18 @@ def split() -> Mapping[str, str]:
 def counted() -> Iterator[Source]:
     """Return the traces that count, in order."""
     return (source for source in SOURCES if source.name not in NEARLY_ALL_COLD)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    directory = parser.parse_args().directory
+    directory.mkdir(parents=True, exist_ok=True)
+    sides = split()
+    for source in counted():
+        if sides[source.name] == "train":
+            write_requests(requests_of(source.load()), directory / f"{source.name}.oracleGeneral", replace=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -253,8 +253,7 @@ class SpotEvaluator(WindowsEvaluator):
         (traces,) = regions
         if len(traces) == 1:
             return traces[0].name
-        parts = [part for part in PurePosixPath(spec).parts if part not in ("/", "traces", "random_start")]
-        return parts[-1] if parts else spec
+        return _folder_name(spec)
 
     def details(self, regions: Regions) -> Mapping[str, Json]:
         return {}
@@ -289,6 +288,8 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def label(self, spec: str, regions: Regions) -> str:
         """Return the names of the first regions, and how many more there are."""
         names = [traces[0].name for traces in regions]
+        if len(regions[0]) > 1:  # windows, named by numbers
+            names = [_folder_name(part.strip()) for part in spec.split(BETWEEN_REGIONS)]
         if len(names) <= _NAMED:
             return "+".join(names)
         return "+".join(names[: _NAMED - 1]) + f"+{len(names) - _NAMED + 1}"
@@ -302,6 +303,12 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""
         return {**super().metrics(runs, gap, job), "moves": float(runs.moves.mean())}
+
+
+def _folder_name(spec: str) -> str:
+    """Return the name of a directory of windows: its last part that says something."""
+    parts = [part for part in PurePosixPath(spec).parts if part not in ("/", "traces", "random_start")]
+    return parts[-1] if parts else spec
 
 
 def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:

@@ -102,6 +102,16 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
             highest=100.0,
             beside=("public_missed",),
         ),
+        Objective(
+            name="public_on_time",
+            metric="public_score",
+            meaning="the score of the public leaderboard, under its safety net, less 100 times the share of runs that "
+            "miss their deadline there",
+            score=lambda metrics, references: metrics["public_score"] - 100.0 * metrics["public_missed"],
+            lowest=-100.0,
+            highest=100.0,
+            beside=("public_missed",),
+        ),
     )
 
 

@@ -112,7 +112,8 @@ BROWSER_USED = "VULCAN_TESTS_DROVE_A_BROWSER"
 def _needs_a_process(arguments: tuple[str | Path, ...], environment: dict[str, str]) -> bool:
     """Check whether variables are for Python or a library, or a Ray would be left behind in this process."""
     without = {"local", "ask", "--dry-run"}
-    starts_ray = not {"ray", "--attack"}.isdisjoint(arguments) or ("search" in arguments[:1] and without.isdisjoint(arguments))
+    searches = "search" in arguments[:1] and without.isdisjoint(arguments)
+    starts_ray = searches or "ray" in arguments or "--attack" in arguments
     return starts_ray or has_run_greenlets() or not all(name.startswith(IN_PROCESS) for name in environment)
 
 

@@ -105,6 +105,8 @@ def test_the_public_score_is_under_the_public_rules_whatever_the_safety_net(eval
         exact, published = found["exact"], found["published"]
         assert exact["missed"] == 0 < exact["public_missed"] == published["public_missed"] == published["missed"]
         assert exact["public_score"] == published["public_score"]
+        late = TASK.objective("public_on_time").score(exact, {})
+        assert late == exact["public_score"] - 100 * exact["public_missed"]
 
 
 def test_a_missed_deadline_disqualifies_and_settings_of_old_runs_mean_the_old_rules(evaluator):

@@ -17,7 +17,7 @@ from vulcan.scoring import LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import SpotJob
-from vulcan_spot.evaluator import load_regions
+from vulcan_spot.evaluator import MultiRegionEvaluator, load_regions
 from vulcan_spot.simulate import MAX_REGIONS, simulate_regions
 from vulcan_spot.windows import Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace
@@ -114,6 +114,9 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
     regions = load_regions(f"{tmp_path}/a :: {tmp_path}/b", None, 1)
     assert [[trace.ticks for trace in traces] for traces in regions] == [[10, 11, 12], [10, 11, 12]]
     windows = Windows.of_regions(regions, [(1, 0, 11), (2, 2, 12)])
+    evaluator = load_evaluator(TASK)
+    assert isinstance(evaluator, MultiRegionEvaluator)
+    assert evaluator.label(f"{tmp_path}/a :: {tmp_path}/b", regions) == "a+b"
     assert windows.available.shape == (2, 33)
     assert [list(row) for row in windows.available[:, :2]] == [[0, 0], [1, 1]]
     assert (list(windows.begins), list(windows.ends)) == ([10, 23], [21, 33])
