@@ -1,4 +1,4 @@
-"""Policies are parsed in several threads at once: a search's models and the search itself, requests to the page."""
+"""Policies are parsed and compiled in several threads at once: by models and the search itself, for baselines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import gc
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
+from anvil_toy import TOY, TOY_LAYOUT, returning
 
+from vulcan.anvil import Policy, check
+from vulcan.anvil.native.compile import Native
 from vulcan.anvil.parse import syntax_tree
 
 SOURCE = ("x = " + "(" * 30 + "1 + 2" + " + 1)" * 30 + "\n") * 5
@@ -38,3 +42,16 @@ def test_threads_that_parse_at_once_do_not_disturb_one_another(threads_change_wh
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(parsed, [30 * (i % 4) for i in range(60)])) == {5}
+
+
+def test_threads_that_need_the_same_machine_code_get_one_copy() -> None:
+    """A copy that another one replaced is freed, though a run may still have its address."""
+    for _ in range(20):
+        policy, begin = check(returning("item.whole + 1"), TOY), Barrier(4)
+
+        def compiled(_: int, policy: Policy = policy, begin: Barrier = begin) -> Native:
+            begin.wait()
+            return policy.native(TOY_LAYOUT)
+
+        with ThreadPoolExecutor(4) as pool:
+            assert len({id(native) for native in list(pool.map(compiled, range(4)))}) == 1

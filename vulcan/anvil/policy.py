@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
 def interface_of(task: Task, program: ir.Module) -> Signature:
     """Return everything that a program may read: without handlers, nothing that only events show."""
     return task.whole_interface if program.handlers else task.interface
+
+
+_COMPILING = threading.RLock()
+"""Held while machine code is looked up or made: of two threads that made the same, one would run freed code."""
+
+os.register_at_fork(before=_COMPILING.acquire, after_in_parent=_COMPILING.release, after_in_child=_COMPILING.release)
 
 
 class Compiled:
@@ -72,7 +80,8 @@ class PolicyFunction:
 
         For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
         """
-        return self._compiled.native(layout, hurried)
+        with _COMPILING:
+            return self._compiled.native(layout, hurried)
 
     @cached_property
     def _compiled(self) -> Compiled:
@@ -149,7 +158,8 @@ class Policy:
 
         For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
         """
-        return self._compiled.native(layout, hurried)
+        with _COMPILING:
+            return self._compiled.native(layout, hurried)
 
     @cached_property
     def _compiled(self) -> Compiled:
