@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack demo replay test test-sglang test-slow lint docs wheel-check bench evidence chaos fuzz clean
+.PHONY: attack demo replay test test-sglang test-slow lint docs wheel-check bench evidence library chaos fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -70,6 +70,12 @@ bench: $(VENV)/.tests-installed
 
 evidence: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks.evidence
+
+# The library of cache_eviction, from its plan and the training traces below VULCAN_DATA
+library: $(VENV)/.tests-installed
+	$(BIN)/python -m benchmarks.instance_traces runs/library/traces
+	$(BIN)/vulcan library build --task cache_eviction --traces runs/library/traces \
+	    --config tasks/cache_eviction/library/plan.toml -o runs/library/built
 
 # 200 random faults over a recorded search (kills, signals, a full disk, a damaged store, a failing server): each search
 # must come to the end of the undisturbed one

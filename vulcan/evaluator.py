@@ -211,8 +211,12 @@ class OffersFingerprints(Protocol):
     def opening(self, instance: Instance, first: int) -> Instance:
         """Return the `first` events of the instance, as an instance on which policies are tried before one is chosen.
 
-        `evaluate` and `evaluate_baseline` accept it like any other; it has its own name.
+        `evaluate` and `evaluate_baseline` accept it like any other; it has its own name. It should tell policies apart
+        as the whole instance would, so that a resource which so few events hardly use may be smaller.
         """
+
+    def events(self, instance: Instance) -> int:
+        """Return how many events the instance has."""
 
 
 @runtime_checkable

@@ -67,8 +67,6 @@ REASONS = {
         "tasks/memory_tiering/README.md",
     ],
     "it needs traces that are not in the repository": [
-        "docs/results.md",
-        "docs/results.md",
         "tasks/memory_tiering/README.md",
         "tasks/spot_multi/README.md",
         "tasks/spot_single/README.md",

@@ -36,7 +36,7 @@ def priority(now, obj, cache, ghost):
     return -obj.last_access
 '''
 HYPERBOLIC = "def priority(now, obj, cache, ghost):\n    return obj.count / (now - obj.insertion + 1)\n"
-FIRST = 4000
+FIRST = 1200
 
 ZIPF = (
     "zipf:requests=6000,objects=900,alpha=0.9,seed=1,name=z1",

@@ -94,6 +94,41 @@ def test_the_same_command_again_repeats_nothing(vulcan: Console, built: dict[str
     assert "was begun with other options (margin)" in one_line(refused)
 
 
+def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, Any]) -> None:
+    plan = vulcan.directory / "plan.toml"
+    member = f"lib/{built['members'][0]['policy']}"
+    plan.write_text(
+        'cache_size = ["10%"]\nobjective = ["object", "byte"]\nbudget_candidates = 0\nprefix = 1000\nmembers = 1\n'
+        f'margin = 0.0\nclusters = 2\nmethod = "trials"\npolicy = ["{member}", "{member}@mechanism=heap"]\n'
+    )
+    task = ("library", "build", "--task", "cache_eviction", "--traces", "traces", "--executor", "local")
+    options = ("--cache-size", "10%", "--objective", "object", "--objective", "byte", "--budget-candidates", "0")
+    options += ("--prefix", "1000", "--members", "1", "--margin", "0", "--clusters", "2", "--method", "trials")
+    options += ("--policy", member, "--policy", f"{member}@mechanism=heap")
+    of_file = vulcan.document(*task, "--config", "plan.toml", "-o", "of_file")
+    assert of_file == vulcan.document(*task, *options, "-o", "of_options")
+    assert (of_file["prefix"], of_file["objectives"], len(of_file["members"])) == (1000, ["object", "byte"], 1)
+    other = vulcan.document(*task, "--config", "plan.toml", "--prefix", "500", "-o", "other")
+    assert other["prefix"] == 500, "the command line comes first"
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("prefix = 1e6", "prefix is 1000000.0: it must be a whole number"),
+        ('policy = "best.py"', "policy is 'best.py': it must be a list of strings"),
+        ("policy = [1]", "policy is [1]: it must be a list of strings"),
+        ("margin = true", "margin is True: it must be a number"),
+        ("clusters = 1.5", "clusters is 1.5: it must be a whole number or a string"),
+    ],
+)
+def test_a_plan_with_another_type_is_refused(vulcan: Console, line: str, what: str) -> None:
+    (vulcan.directory / "wrong.toml").write_text(line + "\n")
+    build = ("library", "build", "--task", "cache_eviction", "--traces", "traces", "--config", "wrong.toml", "-o", "x")
+    refused = vulcan(*build)
+    assert f"wrong.toml: {what}" in one_line(refused)
+
+
 def _contents(place: Path) -> dict[str, bytes]:
     """What a build wrote, but for the marks that an open database leaves."""
     kept = [*place.rglob("run.db"), *place.rglob("*.json*"), *place.rglob("*.py")]

@@ -11,12 +11,13 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from libraries import LOOPS, ZIPF, fingerprint, usual
+from libraries import LOOPS, ZIPF, fingerprint, instance, usual
 
 from vulcan.errors import UserError
 from vulcan.portfolio.build import earned, prune
-from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, standard
+from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, prefixes_of, standard
 from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
+from vulcan_cache.evaluator import CacheEvaluator
 
 NEW_ZIPF = "zipf:requests=6000,objects=900,alpha=0.95,seed=7,name=new zipf"
 NEW_LOOP = "loop:requests=6000,objects=530,name=new loop"
@@ -46,6 +47,18 @@ def test_confidence_is_one_where_the_library_was_trained() -> None:
         chosen = select(usual(), fingerprint(spec), "object")
         assert (chosen.confidence, chosen.distance) == (1.0, 0.0)
         assert chosen.nearest == f"{spec}@10%"
+
+
+@pytest.mark.parametrize(("size", "capacity"), [("5%", 25), ("40%", 100)])
+def test_policies_are_tried_with_a_cache_that_the_first_requests_overflow(size: str, capacity: int) -> None:
+    """All 500 objects of this loop are asked for within the first 600 requests; a fifth of them is the most."""
+    evaluator, whole = CacheEvaluator(), instance("loop:requests=6000,objects=500", size)
+    opening = evaluator.opening(whole, 600)
+    assert opening.parameters["capacity"] == capacity
+    assert (opening.parameters["measure_from"], opening.parameters["measure_to"]) == (300, 600)
+    assert evaluator.opening(whole, 50).parameters["capacity"] == 10
+    assert prefixes_of(evaluator, [whole], 600) == (600,)
+    assert prefixes_of(evaluator, [whole], 100_000) == (1200,)
 
 
 def test_trials_overrule_what_neighbours_say() -> None:

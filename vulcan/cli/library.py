@@ -55,7 +55,9 @@ def build(
         list[str], typer.Option(help="Training workloads: a directory, a file, or a generator spec. Repeatable.")
     ],
     objective: Annotated[list[str], typer.Option(help="Objective. Default: the task's first. Repeatable.")] = _NONE,
-    config: Annotated[Path | None, typer.Option(help="TOML file with options for the searches.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with options of the build, such as `policy`, and of the searches.")
+    ] = None,
     budget_candidates: Annotated[
         int, typer.Option(help="Proposals per search; 0 skips the searches and uses only --policy and --run.")
     ] = 200,
@@ -76,7 +78,9 @@ def build(
     method: Annotated[
         str, typer.Option(help="Selection method: trials, neighbours, clusters, or `auto`, whichever validates best.")
     ] = "auto",
-    prefix: Annotated[int, typer.Option(help="Number of events to fingerprint.")] = 100_000,
+    prefix: Annotated[
+        int, typer.Option(help="Number of events to choose by; of a training workload at most a fifth of all.")
+    ] = 100_000,
     margin: Annotated[
         float, typer.Option(help="Minimum score lead over all other members on at least one instance.")
     ] = 0.002,
@@ -132,6 +136,24 @@ def build(
     )
 
 
+_PLANNED: dict[str, tuple[type, ...]] = {
+    "objective": (list,), "policy": (list,), "run": (list,), "clusters": (int, str), "method": (str,), "prefix": (int,),
+    "margin": (float, int), "members": (int,), "per_search": (int,),
+}  # fmt: skip
+"""Options of a build, with their types in a file, that may stand there beside those of the searches."""
+
+
+def _check_planned(name: str, value: object, where: str) -> None:
+    """Raise UserError where an option of a build in a file has another type."""
+    from vulcan.errors import UserError
+
+    named = {list: "a list of strings", int: "a whole number", str: "a string"}
+    wanted = "a number" if float in _PLANNED[name] else " or ".join(named[kind] for kind in _PLANNED[name])
+    fits = isinstance(value, _PLANNED[name]) and not isinstance(value, bool)
+    if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
+        raise UserError(f"{where}: {name} is {value!r}: it must be {wanted}")
+
+
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
     """Make the build configuration from the command line. Raises UserError."""
     from vulcan.cli.launch import is_given
@@ -145,10 +167,15 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     from vulcan.searches.config import make_config, read_config, sort_options
     from vulcan.store.runs import find_run
 
-    p = context.params
-    task = find_task(p["task"])
+    task = find_task(context.params["task"])
     plain = read_config(file) if file is not None else {}
     plain.pop("task", None)
+    planned = {name: plain.pop(name) for name in _PLANNED if name in plain and name != "objective"}
+    if isinstance(plain.get("objective"), list):
+        planned["objective"] = plain.pop("objective")
+    for name, value in planned.items():
+        _check_planned(name, value, str(file))
+    p = context.params | {name: value for name, value in planned.items() if not is_given(context, name)}
     options, settings = sort_options(task, plain, str(file))
     options = {"budget_candidates": 200, **options}
     options |= {name: p[name] for name in OPTIONS if name in p and name != "objective" and is_given(context, name)}
@@ -163,7 +190,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     searching = options["budget_candidates"] != 0
     if not searching:
         options["budget_candidates"] = None
-    if p["clusters"] != "auto" and not p["clusters"].isdecimal():
+    if p["clusters"] != "auto" and not str(p["clusters"]).isdecimal():
         raise UserError(f"clusters is {p['clusters']!r}: a whole number or `auto` is needed")
     if p["method"] not in ("auto", *METHODS):
         raise UserError(

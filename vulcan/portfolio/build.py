@@ -25,6 +25,7 @@ from vulcan.portfolio.features import (
     measure_fingerprints,
     offering,
     openings_of_member,
+    prefixes_of,
     standard,
 )
 from vulcan.portfolio.library_file import write_library
@@ -278,7 +279,8 @@ class _Build:
         self._instances = tuple(each.instance for each in self.training)
         self._identities = {text: identify(text) for text in config.workloads}
         report(f"fingerprints of {count(len(self.training), 'instance')}")
-        self._names, self._rows = measure_fingerprints(self._task, self._instances, config.first)
+        self._firsts = prefixes_of(self._evaluator, self._instances, config.first)
+        self._names, self._rows = measure_fingerprints(self._task, self._instances, self._firsts)
         self._centre, self._scale = standard(self._rows)
         points = (self._rows - self._centre) / self._scale
         self._clusters, self.clustering = clusters_of(points, config.clusters, config.search.seed)
@@ -327,7 +329,7 @@ class _Build:
         return self._others[key]
 
     def _openings_of(self, member: LibraryMember) -> tuple[Instance, ...]:
-        return openings_of_member(member, self._instances_of(member), self.config.first)
+        return openings_of_member(member, self._instances_of(member), self._firsts)
 
     def _measured(self, members: Sequence[LibraryMember], *, openings: bool = False) -> dict[str, list[Metrics]]:
         return measure_members(
@@ -426,7 +428,10 @@ class _Build:
 
     def _trials(self, members: Sequence[LibraryMember], fallbacks: Mapping[str, str]) -> dict[str, Scores]:
         """Return the scores of members and fallbacks on the openings of the instances, by objective."""
-        openings = tuple(self._evaluator.opening(i, self.config.first) for i in self._instances)
+        openings = tuple(
+            self._evaluator.opening(instance, first)
+            for instance, first in zip(self._instances, self._firsts, strict=True)
+        )
         needed = {*fallbacks.values(), *(r for o in fallbacks for r in self._task.objective(o).references)}
         evaluator = load_evaluator(self._task)
         kinds = dict(evaluator.baselines())

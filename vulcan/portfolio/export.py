@@ -37,6 +37,9 @@ from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the library above this line ---"
 
+MAX_WINDOW = 100_000
+"""Events per fingerprint of a selector in use, where the library's have more: its first choice is not to come later."""
+
 
 @dataclass(frozen=True, slots=True)
 class SelectorModule:
@@ -181,7 +184,7 @@ def _constants(library: Library, baseline: str, table: decide.Table) -> str:
         "least": table.least,
     }
     written = "".join(f"    {name}={_literal(value)},\n" for name, value in arguments.items())
-    return f"FIRST = {library.first!r}\nBASELINE = {baseline!r}\nTABLE = Table(\n{written})\n"
+    return f"FIRST = {min(library.first, MAX_WINDOW)!r}\nBASELINE = {baseline!r}\nTABLE = Table(\n{written})\n"
 
 
 def _literal(value: object) -> str:

@@ -31,6 +31,10 @@ Labels = npt.NDArray[np.int64]
 """The number of each point's cluster."""
 
 
+SHARE_SEEN = 5
+"""A fingerprint covers at most one in so many events: a workload goes on after those that it is recognised by."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingInstance:
     """An instance, not split, and the workload it belongs to, as that was given."""
@@ -93,21 +97,28 @@ def instances_of_member(
     return tuple(by_name[name] for name in names)
 
 
-def openings_of_member(member: LibraryMember, instances: Sequence[Instance], first: int) -> tuple[Instance, ...]:
-    """Return the openings (the first events) of these instances, which are the member's own."""
+def openings_of_member(
+    member: LibraryMember, instances: Sequence[Instance], firsts: Sequence[int]
+) -> tuple[Instance, ...]:
+    """Return the openings (so many first events) of these instances, which are the member's own."""
     task = find_task(member.task)
     evaluator = offering(task, load_evaluator(task))
-    return tuple(evaluator.opening(instance, first) for instance in instances)
+    return tuple(evaluator.opening(instance, first) for instance, first in zip(instances, firsts, strict=True))
+
+
+def prefixes_of(evaluator: OffersFingerprints, instances: Sequence[Instance], first: int) -> tuple[int, ...]:
+    """Return how many events of each instance it is recognised by: `first`, or a fifth of all if that is less."""
+    return tuple(min(first, max(1, evaluator.events(instance) // SHARE_SEEN)) for instance in instances)
 
 
 def measure_fingerprints(
-    task: Task, instances: Sequence[Instance], first: int
+    task: Task, instances: Sequence[Instance], firsts: Sequence[int]
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
     """Return the fingerprint's names, and one row per instance. Raises UserError for an invalid fingerprint."""
     evaluator = offering(task, load_evaluator(task))
     names: tuple[str, ...] = ()
     rows = []
-    for instance in instances:
+    for instance, first in zip(instances, firsts, strict=True):
         values = evaluator.fingerprint(instance, first)
         names = names or tuple(values)
         if tuple(values) != names or not all(map(math.isfinite, values.values())):

@@ -12,7 +12,7 @@ import numpy as np
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, OffersFingerprints, load_evaluator
-from vulcan.portfolio.features import instances_of_member, offering, openings_of_member, standard
+from vulcan.portfolio.features import instances_of_member, offering, openings_of_member, prefixes_of, standard
 from vulcan.portfolio.library_file import FILE
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
 from vulcan.portfolio.model import (
@@ -136,7 +136,8 @@ def select_for(
         replace(i, split="train")
         for i in evaluator.instances(complete_settings(task, given), replace(task.split, by="none"))
     )
-    fingerprints = [offered.fingerprint(instance, library.first) for instance in instances]
+    prefixes = prefixes_of(offered, instances, library.first)  # as in training
+    fingerprints = [offered.fingerprint(i, first) for i, first in zip(instances, prefixes, strict=True)]
     sound = [select(library, values, objective).trusted for values in fingerprints]
     worth_trying = [i for i, s in zip(instances, sound, strict=True) if s and library.rule.method == "trials"]
     trials = _trials(library, task, offered, workload, settings, worth_trying, objective, workers)
@@ -169,7 +170,7 @@ def _trials(
 
     def openings_of(member: LibraryMember) -> tuple[Instance, ...]:
         own = instances_of_member(member, {**library.settings, **settings}, [workload], names)
-        return openings_of_member(member, own, library.first)
+        return openings_of_member(member, own, [library.first] * len(own))
 
     measured = measure_members(library.members, openings_of, MeasurementCache(), workers=workers, limit=600.0)
     scores = reference.scores(objective, {**measured, fallback: metrics[fallback]})
