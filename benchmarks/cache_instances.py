@@ -38,6 +38,7 @@ from vulcan.anvil import check
 from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
+from vulcan.portfolio.features import shared_settings
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.portfolio.selector import Choice, select, shipped_library
@@ -104,11 +105,14 @@ def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, sett
     return replace(instance, split="train")
 
 
-def member_metrics(member: LibraryMember, source: Source, size: str, opening: int | None = None) -> Metrics:
+def member_metrics(
+    library: Library, member: LibraryMember, source: Source, size: str, opening: int | None = None
+) -> Metrics:
     """Measure a member on an instance, or on its first requests; the result is cached on disk."""
     task = find_task(member.task)
     evaluator = load_evaluator(task)
-    instance = instance_of(source, size, evaluator, member.task, member.settings)
+    of_library = shared_settings(member.task, {n: library.settings[n] for n in ("mechanism", "sample_size")})
+    instance = instance_of(source, size, evaluator, member.task, {**of_library, **member.settings})
     if opening is not None:
         instance = evaluator.opening(instance, opening)  # type: ignore[attr-defined]
     known = {key: value for key, value in instance.parameters.items() if key != "trace"}
@@ -123,13 +127,6 @@ def member_metrics(member: LibraryMember, source: Source, size: str, opening: in
 def improvement(fifo: float, ratio: float) -> float:
     """Return the score of the task: from -1 to 1."""
     return 0.0 if ratio == fifo else (fifo - ratio) / max(fifo, ratio)
-
-
-def scored(source: Source, size: str, metrics: Metrics, metric: str) -> float:
-    """Return the score of what a policy did on an instance."""
-    evaluator = load_evaluator(TASK)
-    fifo = evaluator.evaluate_baseline("fifo", instance_of(source, size, evaluator, TASK.name, {}))
-    return improvement(fifo[metric], metrics[metric])
 
 
 def counts(ratios: Mapping[str, float], objects: float) -> bool:
@@ -148,7 +145,7 @@ def choose(library: Library, source: Source, size: str, objective: str, instance
         opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
         fallback = library.fallbacks[objective].baseline
         fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
-        ratios = {m.name: member_metrics(m, source, size, first)[METRICS[objective]] for m in library.members}
+        ratios = {m.name: member_metrics(library, m, source, size, first)[METRICS[objective]] for m in library.members}
         ratios[fallback] = evaluator.evaluate_baseline(fallback, opening)[METRICS[objective]]
         trials = {name: improvement(fifo, ratio) for name, ratio in ratios.items()}
     return select(library, fingerprint, objective, instance=instance.name, trials=trials)
@@ -180,7 +177,7 @@ def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, An
                 for name, run in (extra if trace.requests < QUICK_REQUESTS else {}).items()
             }
             known |= {name: metrics for name, metrics in found_by_peers.items() if metrics}
-            own = {m.name: member_metrics(m, source, size) for m in library.members}
+            own = {m.name: member_metrics(library, m, source, size) for m in library.members}
             for objective in wanted:
                 metric = METRICS[objective]
                 choice = choose(library, source, size, objective, instance, trace.requests)

@@ -13,6 +13,7 @@ from vulcan.anvil import check
 from vulcan.anvil.proofs import refuted_required, verify
 from vulcan.generator import OfflineEvolve
 from vulcan.models import Parent, Request
+from vulcan.portfolio.library_file import read_library
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.reply import parse_source
@@ -64,11 +65,15 @@ def test_each_task_requires_something(name):
 def test_every_shipped_policy_is_proved_to_keep_what_is_required(name):
     task = find_task(name)
     sources = task.seed_policies(state=True)
-    for path in sorted((task.directory / "library" / "policies").glob("*.py")):
-        sources[path.stem] = path.read_text(encoding="utf-8")
     for policy, source in sources.items():
         for verdict in verify(check(source, task), required(name)):
             assert (verdict.outcome, verdict.method) == ("proved", "certificate"), (policy, verdict)
+
+
+def test_every_member_of_the_shipped_library_is_proved_to_keep_what_its_task_requires():
+    for member in read_library(find_task("cache_eviction").directory / "library").members:
+        for verdict in verify(check(member.source, find_task(member.task)), required(member.task)):
+            assert (verdict.outcome, verdict.method) == ("proved", "certificate"), (member.name, verdict)
 
 
 @pytest.mark.parametrize("name", BREAKING)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.portfolio.library_file import FILE, read_library
@@ -26,11 +27,11 @@ def with_starts(config: SearchConfig, task: Task, runs: Path) -> SearchConfig:
     """
     if config.starts or not config.start_from:
         return config
-    offered = task if config.state else replace(task, events=())
+    offered = task.offered(config.settings, state=config.state)
     own = task.seed_policies(state=config.state)
     found: dict[str, str] = {}
     for given in config.start_from:
-        for name, source in _programs(given, task, runs):
+        for name, source in _programs(given, task, runs, config.state):
             reading = parse_source(source, offered, config.target)
             if reading.policy is None:
                 why = reading.feedback.splitlines()[0].removeprefix("- ")
@@ -42,8 +43,8 @@ def with_starts(config: SearchConfig, task: Task, runs: Path) -> SearchConfig:
     return replace(config, starts=found)
 
 
-def _programs(given: str, task: Task, runs: Path) -> Iterator[tuple[str, str]]:
-    """Yield names and sources."""
+def _programs(given: str, task: Task, runs: Path, state: bool) -> Iterator[tuple[str, str]]:
+    """Yield names and sources; of a library the members that are the task's and, without `state`, keep none."""
     path = task.directory / LIBRARY if given == LIBRARY else Path(given)
     if path.is_file():
         yield path.stem, policy_source(path.read_text(encoding="utf-8", errors="surrogateescape"))
@@ -51,7 +52,10 @@ def _programs(given: str, task: Task, runs: Path) -> Iterator[tuple[str, str]]:
         members = [member for member in read_library(path).members if member.task in (task.name, str(task.directory))]
         if not members:
             raise UserError(f"--start-from {given}: the library has no policy of task {task.name!r}")
-        yield from ((member.name, member.source) for member in members)
+        offered = [m for m in members if state or not check(m.source, task).program.uses_state]
+        if not offered:
+            raise UserError(f"--start-from {given}: its policies keep state; search with --state")
+        yield from ((member.name, member.source) for member in offered)
     elif path.suffix == ".py":
         raise UserError(f"--start-from {given}: there is no such file")
     else:
