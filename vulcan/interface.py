@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -32,7 +32,9 @@ class Feature:
 
     `low` and `high` bound every value the evaluator can pass; interval analysis and proofs rely on them. `unknown` is
     the value of a statistic of the feature before its first observation. `resolution` is the number of bits after the
-    leading one that population percentiles keep of a value: their relative error is at most 2**-resolution.
+    leading one that population percentiles keep of a value: their relative error is at most 2**-resolution. With
+    `only`, a setting of the task and its value, a search offers the feature where the setting has that value; policies
+    that read it are valid under any.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Feature:
     meaning: str
     unknown: float = 0.0
     resolution: int = 7
+    only: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "feature")
@@ -116,6 +119,14 @@ class History:
 
 
 Argument = Scalar | Entity | Global | History
+
+
+def offered_argument(argument: Argument, settings: Mapping[str, Json]) -> Argument:
+    """Return the argument without the features that a search with these settings does not offer."""
+    if not isinstance(argument, Entity | Global):
+        return argument
+    left = tuple(f for f in argument.features if f.only is None or settings.get(f.only[0]) == f.only[1])
+    return argument if len(left) == len(argument.features) else replace(argument, features=left)
 
 
 @dataclass(frozen=True, slots=True)

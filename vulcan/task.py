@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from vulcan.interface import (
     MAX_EXACT_INTEGER,
@@ -35,6 +35,7 @@ from vulcan.interface import (
     check_functions,
     check_name,
     event,
+    offered_argument,
     together,
 )
 
@@ -305,6 +306,22 @@ class Task:
         own = [claim for claim in self.properties if (claim.function or self.signature.function) == name]
         properties = tuple(replace(claim, function=None) for claim in own)
         return replace(self, signature=self.function(name), others=(), properties=properties)
+
+    def offered(self, settings: Mapping[str, Json], *, state: bool) -> Task:
+        """Return the task as a search with these settings shows it to who writes policies.
+
+        Without `state` it has no events; it has no feature of which `Feature.only` names another value of a setting.
+        """
+
+        def limited(declared: Any) -> Any:
+            left = tuple(offered_argument(argument, settings) for argument in declared.arguments)
+            return declared if left == declared.arguments else replace(declared, arguments=left)
+
+        functions = [limited(each) for each in self.functions]
+        events = tuple(limited(each) for each in self.events) if state else ()
+        if (*functions, *events) == (*self.functions, *self.events):
+            return self
+        return replace(self, signature=functions[0], others=tuple(functions[1:]), events=events)
 
     def event(self, name: str) -> Event:
         """Return the declaration of that event. Raises KeyError."""

@@ -90,8 +90,11 @@ SOURCES = 5
     FORESEES,
     FIRST_SERIAL,  # of the next acknowledgement to arrive
     LAST_NEW,  # when the receiver last got a packet for the first time
-) = range(78)
-FLOW_SLOTS = 80
+    SIGNALS,  # 1 where the policy reads a feature that costs something (see `kernels.signals`)
+    WRITE_PACKETS,  # what the application writes at a time, 0 for endless data
+    WRITE_INTERVAL,  # ns between its writes, of which the first is when the flow starts
+) = range(81)
+FLOW_SLOTS = 88
 
 RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
 
@@ -101,7 +104,7 @@ PACKET_SLOTS = 8
 IS_DELIVERED, IS_LOST, IS_RETRANSMITTED, WAS_RETRANSMITTED = 1, 2, 4, 8
 
 # A row an acknowledgement on its way.
-ACK_TIME, ACK_NUMBER, ACK_PACKETS, ACK_COVERED, ACK_MARKED, ACK_ECHO, ACK_SERIAL = range(7)
+ACK_TIME, ACK_NUMBER, ACK_PACKETS, ACK_COVERED, ACK_MARKED, ACK_ECHO, ACK_SERIAL, ACK_LEFT = range(8)
 ACK_SLOTS = 8
 
 # A row a packet in the queue.

@@ -19,7 +19,15 @@ from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.findings.sender import BY_GOODPUT, LinkFindings
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import capacity, simulate
-from vulcan_link.workloads import NONE, WORKLOADS, LinkWorkload, buffer_in_packets, parse_competitors
+from vulcan_link.workloads import (
+    ENDLESS,
+    NONE,
+    WORKLOADS,
+    LinkWorkload,
+    buffer_in_packets,
+    parse_competitors,
+    parse_writes,
+)
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 from vulcan_traces.links.generator_spec import is_link_spec
 
@@ -207,6 +215,7 @@ class LinkEvaluator(LinkFindings):
                 "competing": cast(Json, competing),
                 **{name: settings[name] for name in _HOW},
                 "ecn": bool(settings["ecn"]),
+                **_application(settings),
                 **noise,
             },
         )
@@ -230,6 +239,7 @@ class LinkEvaluator(LinkFindings):
 
 def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: float = 0.0) -> Scenario:
     p = cast(dict[str, Any], instance.parameters)
+    packets_written, write_ms = parse_writes(p.get("application", ENDLESS))
     own = Flow(
         algorithm,
         delay_ms=p["delay_ms"],
@@ -237,6 +247,8 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         parameter=parameter,
         called=p["called"],
         slow_start=p["slow_start"],
+        write_packets=packets_written,
+        write_ms=write_ms,
     )
     others = [
         Flow(
@@ -263,6 +275,12 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         ack_batch_ms=p.get("ack_batch_ms", 0.0),
         handshake=p.get("handshake", False),
     )
+
+
+def _application(settings: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what the application writes, if it is not endless data; runs recorded before do not know of it."""
+    given = settings.get("application") or ENDLESS
+    return {} if given == ENDLESS else {"application": given}
 
 
 def _has_noise(settings: Mapping[str, Json]) -> bool:
@@ -321,6 +339,7 @@ def _check(settings: Mapping[str, Json]) -> None:
         raise UserError(f"flows {flows}: from 1 to {_MAX_FLOWS} flows can be the policy's")
     if not 0 <= loss < 1:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
+    parse_writes(cast("str | None", settings.get("application")) or ENDLESS)
     for name in ("jitter_ms", "ack_batch_ms", "competing_delay_ms"):
         given = cast(Any, settings.get(name))
         for value in given if isinstance(given, list) else [given or 0.0]:

@@ -38,8 +38,14 @@ STATE = (
     "round_trips",  # completed
     "cwnd_exact_packets",  # the window until now with the fraction of what the policy returned
     "send_rate_bps",  # the rate at which what the latest rate sample is of was sent, of payload
+    "app_limited",  # whether the latest valid rate sample is of a time when there was nothing to send
+    "one_way_delay_us",  # the latest sample by timestamps, less the smallest so far
+    "extra_acked_packets",  # the most by which acknowledgements ran ahead of the rate, in 5 to 10 round trips
+    "cubic_cwnd_packets",  # the window that CUBIC would have
 )
-"""The features of `state`."""
+"""The features of `state`. The last four cost something, and are written for policies that read them."""
+
+SIGNALS = tuple(f"state.{name}" for name in STATE[-4:])
 
 WINDOW = (
     "duration_us",

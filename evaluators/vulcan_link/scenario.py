@@ -51,12 +51,13 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One sender with endless data, and its receiver.
+    """One sender, and its receiver.
 
     `algorithm` is a name of `vulcan_link.algorithms.ALGORITHMS`, or `policy` for the policy given to `simulate`;
     `parameter` is its number where it takes one: the packets of `fixed`. `delay_ms` is the propagation one way,
     `return_delay_ms` that of acknowledgements, the same where it is None. `start_s` and `stop_s` bound when the flow
-    sends new data (None: until the end).
+    sends new data (None: until the end). Its application has endless data, or writes `write_packets` of it at a time,
+    every `write_ms` from the start on.
 
     `delayed_acks`: the receiver acknowledges every second packet, or after 40 ms, and at once what is out of order,
     the first 16 packets and what carries a mark, as Linux does. `pacing`: None leaves it to the algorithm; otherwise
@@ -83,8 +84,15 @@ class Flow:
     parameter: float = 0.0
     called: Literal["ack", "round"] = "ack"
     slow_start: Literal["mechanism", "policy"] = "mechanism"
+    write_packets: int = 0
+    write_ms: float = 100.0
 
     def __post_init__(self) -> None:
+        if self.write_packets < 0 or not self.write_ms >= 0.001:
+            raise UserError(
+                f"flow: its application writes {self.write_packets} packets every {self.write_ms} ms; needed are 0 or "
+                "more packets, and 0.001 ms or more"
+            )
         if self.delay_ms < 0 or (self.return_delay_ms or 0.0) < 0:
             raise UserError(f"flow: delay {self.delay_ms} ms; a delay is at least 0")
         if self.start_s < 0 or (self.stop_s is not None and self.stop_s <= self.start_s):

@@ -17,7 +17,7 @@ from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels import fair_queue
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
-from vulcan_link.policy_state import EVENTS, GLOBALS
+from vulcan_link.policy_state import EVENTS, GLOBALS, SIGNALS
 from vulcan_link.result import FlowResult, LinkResult
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
@@ -55,6 +55,7 @@ def simulate(
     ring = 4 * rows
     flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND))
     addresses, handlers, shown = _policy(policy, scenario)
+    own[:, m.SIGNALS] = policy is not None and _reads_signals(policy)
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
@@ -151,6 +152,12 @@ def _policy(
     return addresses, handlers, shown
 
 
+def _reads_signals(policy: Policy) -> bool:
+    """Check whether the policy reads what is written for those alone that do."""
+    read = {*policy.plan.features, *(statistic.feature for statistic in policy.plan.statistics)}
+    return not read.isdisjoint(SIGNALS)
+
+
 def seed_of_policy(scenario: Scenario, flow: int) -> int:
     """Return the seed of the random numbers that a policy draws for the flow of that number, from 0."""
     return int(generator_state(scenario.seed, len(scenario.flows) + 2 + flow))
@@ -161,7 +168,7 @@ def _flows(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the flows' records before they start, what only the mechanism sees of them, and when they start."""
     count = len(scenario.flows)
-    flows = np.zeros((count, flow_state.SLOTS))
+    flows = np.zeros((count, flow_state.ROW))
     own = np.zeros((count, m.FLOW_SLOTS), np.int64)
     dues = np.full((count, m.SOURCES), m.NEVER)
     duration = round(scenario.duration_s * SECOND)
@@ -189,6 +196,8 @@ def _flows(
         mine[m.QUICK] = QUICK_PACKETS
         mine[m.DELAYS_ACKS] = flow.delayed_acks
         mine[m.FORESEES] = algorithm.is_offline
+        mine[m.WRITE_PACKETS] = flow.write_packets
+        mine[m.WRITE_INTERVAL] = round(flow.write_ms * MILLISECOND)
     return flows, own, dues
 
 

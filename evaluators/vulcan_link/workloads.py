@@ -81,6 +81,7 @@ _COMPETITORS_SPEC = re.compile(
     r"(?:@(?P<start>[0-9]+(?:\.[0-9]+)?)(?:-(?P<stop>[0-9]+(?:\.[0-9]+)?))?)?\Z"
 )
 NONE = "none"
+ENDLESS = "endless"
 MAX_COMPETITORS = 100
 """Flows that may share a link."""
 
@@ -126,6 +127,29 @@ def fair_share(flows: int, competitors: Sequence[Competitors], duration_s: float
         others = sum(c.count for c, stop in zip(competitors, ends, strict=True) if c.start_s <= begin and end <= stop)
         share += (end - begin) / duration_s * flows / (flows + others)
     return share
+
+
+# What the application of a policy's flows writes: `20/100`, 20 packets every 100 ms.
+
+_WRITES_SPEC = re.compile(r"(?P<packets>[0-9]{1,6})/(?P<ms>[0-9]+(?:\.[0-9]+)?)\Z")
+MIN_WRITE_MS, MAX_WRITE_MS = 0.1, 100_000.0
+
+
+def parse_writes(spec: str) -> tuple[int, float]:
+    """Return the packets of a write and the ms between writes; 0 packets for `endless` data. Raises UserError."""
+    if spec == ENDLESS:
+        return 0, 100.0
+    match = _WRITES_SPEC.match(spec)
+    if match is None:
+        raise UserError(
+            f"application {spec!r}: packets and the milliseconds between writes, such as 20/100, or {ENDLESS}"
+        )
+    packets, ms = int(match["packets"]), float(match["ms"])
+    if packets < 1 or not MIN_WRITE_MS <= ms <= MAX_WRITE_MS:
+        raise UserError(
+            f"application {spec!r}: 1 packet or more, every {MIN_WRITE_MS:g} to {MAX_WRITE_MS:,.0f} milliseconds"
+        )
+    return packets, ms
 
 
 # Buffer sizes.

@@ -86,6 +86,9 @@ POLICYSMITH = Objective(
 )
 
 
+EXTENDED = ("signals", "extended")
+
+
 def _time(name: str, meaning: str, high: float = LATEST) -> Feature:
     return Feature(name, "int", "us", 0.0, high, meaning)
 
@@ -147,6 +150,27 @@ STATE = Global(
         _rate(
             "send_rate_bps",
             "the rate at which the packets of that sample of the rate of delivery were sent; 0 before the first",
+        ),
+        Feature(
+            "app_limited", "bool", "flag", 0.0, 1.0,
+            "whether that sample begins with a packet that was sent when the application had no more data: the rate "
+            "is then what it writes, and perhaps not what the link carries", only=EXTENDED,
+        ),
+        Feature(
+            "one_way_delay_us", "int", "us", 0.0, MAX_RTT,
+            "the latest time from sending a packet to when its acknowledgement left the receiver, by timestamps, less "
+            "the smallest so far: the queue on the way there, and what the receiver waited to acknowledge two at once "
+            "(RFC 6817)", only=EXTENDED,
+        ),
+        Feature(
+            "extra_acked_packets", "int", "packets", 0.0, MAX_WINDOW,
+            "the most packets by which acknowledgements ran ahead of the rate of delivery in the latest 5 to 10 round "
+            "trips, as BBR counts them: how much they are aggregated on their way", only=EXTENDED,
+        ),
+        Feature(
+            "cubic_cwnd_packets", "float", "packets", 1.0, MAX_WINDOW,
+            "the window that CUBIC (RFC 9438) would have had, given the same acknowledgements, losses and marks",
+            only=EXTENDED,
         ),
     ),
 )  # fmt: skip
@@ -313,6 +337,19 @@ TASK = Task(
             "int",
             "windows of a named link's part in which runs take place, evenly spread; default: as many as cover a "
             "recorded link, at most 32, and 1 of a generated one",
+        ),
+        Setting(
+            "application",
+            "text",
+            "what the application of the policy's flows writes: packets and the milliseconds between writes, such as "
+            "20/100; default: endless data",
+        ),
+        Setting(
+            "signals",
+            "text",
+            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets and cubic_cwnd_packets",
+            "basic",
+            choices=("basic", "extended"),
         ),
         Setting("called", "text", "how often the policy is called", "ack", choices=("ack", "round")),
         Setting("slow_start", "text", "who runs slow start", "mechanism", choices=("mechanism", "policy")),

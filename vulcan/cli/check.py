@@ -331,7 +331,8 @@ def prompt(
         config = SearchConfig(task=task_reference(task), settings=settings, objective=chosen.name)
         training = [i for i in find_instances(declared, config, evaluator) if i.split == "train"]
         told = Told(workload_text(describe_workload(evaluator, training), training))
-    text = Prompts(declared, chosen, settings).propose(Draft(1, "initial", ()), told)
+    offered = declared.offered(settings, state=True)
+    text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), told)
     if as_json:
         document: PromptDocument = {"task": declared.name, "messages": [{"role": "user", "content": text}]}
         print_json(document)

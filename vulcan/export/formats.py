@@ -43,6 +43,7 @@ from vulcan.anvil.state_layout import BYTES_PER_SLOT
 from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
+from vulcan.export.c.naming import flat
 from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
 from vulcan.export.python.program_module import program_module
@@ -70,6 +71,7 @@ class BpfExporter:
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: the program, `policy.h`, and the other files of the pack."""
         templates = _templates(policy.task)
+        _check_features(policy, templates)
         header = fixed_header(policy, provenance, MAX_BYTES)
         if (size := BYTES_PER_SLOT * policy.plan.state.slots) > MAX_STATE_BYTES:
             raise UserError(
@@ -109,6 +111,15 @@ def _templates(task: Task) -> dict[str, str]:
     if len(programs) != 1:
         raise UserError(f"task {task.name!r}: one program *.bpf.c is needed in {directory}, not {len(programs)}")
     return files
+
+
+def _check_features(policy: Policy, templates: Mapping[str, str]) -> None:
+    """Raise UserError where the policy reads a feature that the program of the pack does not set."""
+    (program,) = (text for name, text in templates.items() if name.endswith(".bpf.c"))
+    read = {*policy.plan.features, *(statistic.feature for statistic in policy.plan.statistics)}
+    unset = sorted(name for name in read if f"policy_set_{flat(name)}(" not in program)
+    if unset:
+        raise UserError(f"the policy reads {unset[0]}, which the kernel's program does not offer; try --format c")
 
 
 def _settings(task: Task, provenance: Provenance) -> list[str]:

@@ -101,10 +101,15 @@ def _competing(instance: Instance) -> tuple[str, ...]:
 def _metrics(instance: Instance, scenario: Scenario, result: LinkResult) -> Metrics:
     p = cast(dict[str, Any], instance.parameters)
     competitors = [c for spec in p["competing"] if (c := parse_competitors(spec)) is not None]
+    share = fair_share(p["flows"], competitors, scenario.duration_s)
+    own = scenario.flows[0]
+    if own.write_packets > 0 and result.capacity_bps > 0:  # no more is theirs than what their applications write
+        written = p["flows"] * own.write_packets * own.packet_bytes * 8e3 / own.write_ms
+        share = min(share, written / result.capacity_bps)
     return metrics_of(
         result,
         p["flows"],
-        scenario.flows[0].round_trip_ms,
-        fair_share(p["flows"], competitors, scenario.duration_s),
+        own.round_trip_ms,
+        share,
         by_goodput=p.get("measured_by") == BY_GOODPUT,
     )

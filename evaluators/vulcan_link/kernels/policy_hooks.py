@@ -37,6 +37,7 @@ from vulcan_link.flow_state import (
     STARTED,
     TIMEOUT,
 )
+from vulcan_link.kernels.signals import begin_signals, show_signals
 from vulcan_link.policy_state import (
     ON_ACK,
     ON_ECN,
@@ -100,6 +101,7 @@ _ROUND_ACKED = SLOT["state.round_trip_acked_packets"]
 _ROUNDS = SLOT["state.round_trips"]
 _EXACT = SLOT["state.cwnd_exact_packets"]
 _SEND_RATE = SLOT["state.send_rate_bps"]
+_CUBIC = SLOT["state.cubic_cwnd_packets"]
 _W_DURATION = SLOT["window.duration_us"]
 _W_DELIVERED = SLOT["window.delivered_packets"]
 _W_BYTES = SLOT["window.delivered_bytes"]
@@ -124,8 +126,10 @@ def begin(mine, flow, shown, ecn):
     shown[_SSTHRESH] = MAX_WINDOW
     shown[_ECN] = ecn
     shown[_MSS] = flow[PAYLOAD_BYTES]
-    shown[_CWND] = shown[_EXACT] = shown[_MAX_CWND] = flow[CWND]
+    shown[_CWND] = shown[_EXACT] = shown[_MAX_CWND] = shown[_CUBIC] = flow[CWND]
     cubic.begin(flow)
+    if mine[m.SIGNALS] == 1:
+        begin_signals(flow)
 
 
 @function
@@ -271,6 +275,8 @@ def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
+    if mine[m.SIGNALS] == 1:
+        show_signals(mine, flow, shown, over)
     if handles:
         show_flow(mine, flow, shown)
     if over and round_over != 0:

@@ -49,6 +49,7 @@ from vulcan_link.flow_state import (
     MIN_RTT,
     NEXT,
     NOW,
+    ONE_WAY,
     OPEN,
     PACKET_BYTES,
     PRIOR_IN_FLIGHT,
@@ -143,6 +144,7 @@ def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals
         mine[m.BACKOFF] = 0
     else:
         flow[RTT] = -1.0
+    flow[ONE_WAY] = ack[m.ACK_LEFT] - ack[m.ACK_ECHO] if ack[m.ACK_ECHO] > 0 else -1.0
     if flow[SAMPLE_INTERVAL] < mine[m.MIN_RTT]:
         flow[SAMPLE_INTERVAL] = -1.0
     if flow[SAMPLE_INTERVAL] > 0.0:

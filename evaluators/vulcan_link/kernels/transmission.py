@@ -21,12 +21,30 @@ from vulcan_link.flow_state import (
     REDUCING,
     SMOOTHED_RTT,
     SSTHRESH,
+    STARTED,
     WINDOW_LIMITED,
 )
 from vulcan_link.kernels.bottleneck import admit, note, wake
 from vulcan_link.kernels.random_numbers import uniform
 from vulcan_link.kernels.scoreboard import in_flight, next_lost
 from vulcan_link.kernels.timers import arm, arm_retransmission
+
+# What the application has written.
+
+
+@function
+def written(mine, flow, now):
+    """Packets of data that the application has written so far; it writes so many at a time, from the start on."""
+    if mine[m.WRITE_PACKETS] == 0:
+        return NEVER
+    return mine[m.WRITE_PACKETS] * (1 + (now - int(flow[STARTED])) // mine[m.WRITE_INTERVAL])
+
+
+@function
+def next_write(mine, flow, now):
+    interval = mine[m.WRITE_INTERVAL]
+    return now + interval - (now - int(flow[STARTED])) % interval
+
 
 # Pacing, as in Linux: rate and burst size.
 
@@ -110,14 +128,17 @@ def send(
             sequence = next_lost(mine, packets, lost)
         again = sequence >= 0
         if not again:
-            if now < mine[m.STOP] and mine[NXT] - mine[UNA] < mine[m.RECEIVE_WINDOW]:
+            has_data = now < mine[m.STOP] and mine[NXT] < written(mine, flow, now)
+            if has_data and mine[NXT] - mine[UNA] < mine[m.RECEIVE_WINDOW]:
                 sequence = mine[NXT]
             elif probe and mine[UNA] < mine[NXT]:
                 sequence = mine[NXT] - 1
                 again = True
             else:
-                if now >= mine[m.STOP]:
+                if not has_data:
                     flow[LIMITED_UNTIL] = max(mine[m.DELIVERED_COUNT] + flying, 1.0)
+                    if now < mine[m.STOP]:
+                        due[MAY_SEND] = next_write(mine, flow, now)
                 break
         packet = packets[sequence & mask]
         if flying == 0 and mine[UNA] == mine[NXT]:

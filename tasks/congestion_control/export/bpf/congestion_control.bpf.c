@@ -57,6 +57,7 @@ struct flow {
 	u32 asked; /* why the policy is to be asked at the next acknowledgement */
 	u32 state; /* of the sender: TCP_CA_Open and so on */
 	u32 was_recovering;
+	u32 app_limited; /* 1 where the rate is of a time when the application had no more data */
 	u32 slow_start; /* 1 while the mechanism runs it */
 	/* HyStart */
 	u64 train_began, train_last, train_least, least_delay;
@@ -351,6 +352,7 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_set_state_round_trips(shown, flow->rounds, 0);
 	policy_set_state_cwnd_exact_packets(shown, window_of(tp, flow), POLICY_SCALE);
 	policy_set_state_send_rate_bps(shown, flow->send_rate, 0);
+	policy_set_state_app_limited(shown, flow->app_limited, 0);
 #ifdef POLICY_EVENTS
 	show_flow(flow, cause, now);
 #endif /* POLICY_EVENTS */
@@ -445,6 +447,7 @@ void BPF_PROG(vulcan_cong_control, struct sock *sk, u32 ack, int flag, const str
 	if (flow) {
 		if (delivered > 0 && interval > 0) {
 			flow->rate = (u64)delivered * tp->mss_cache * 8000000 / (u64)interval;
+			flow->app_limited = rs->is_app_limited;
 			if (sent > 0)
 				flow->send_rate = (u64)delivered * tp->mss_cache * 8000000 / sent;
 		}

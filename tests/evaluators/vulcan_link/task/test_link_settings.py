@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from vulcan.anvil import check
 from vulcan.errors import UserError
+from vulcan.export.formats import export_refusal
 from vulcan.searches.config import complete_settings
+from vulcan.searches.reply import parse_source
 from vulcan.task import Split
 from vulcan_link.evaluator import LinkEvaluator
+from vulcan_link.policy_state import SIGNALS
 from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import load_link
 
@@ -28,6 +32,43 @@ def test_by_default_there_are_generated_links_of_every_kind_in_every_part(task):
         kinds = {i.name.split("-")[0] for i in of}
         assert {"wired", "bloated", "steps", "cellular", "outages", "shared"} <= kinds
         assert sum(bool(i.parameters["competing"]) for i in of) == 1
+
+
+def test_an_application_is_part_of_an_instance_only_where_it_limits(task):
+    endless, also = instances(task)[0], instances(task, application="endless")[0]
+    assert "application" not in endless.parameters and endless == also
+    (limited, *_) = instances(task, link=["constant:rate=12"], application="5/50")
+    scenario = LinkEvaluator().scenario(limited, "cubic")
+    assert (scenario.flows[0].write_packets, scenario.flows[0].write_ms) == (5, 50.0)
+    metrics = LinkEvaluator().evaluate_baseline("cubic", limited)
+    assert metrics["goodput_mbps"] == pytest.approx(5 * 1448 * 8 / 0.05 / 1e6, rel=0.02)
+    assert metrics["share"] == pytest.approx(1.0, abs=0.02), "of what its application writes"
+    for wrong in ("5", "0/10", "5/0", "a/b", "5/10ms"):
+        with pytest.raises(UserError, match="application"):
+            instances(task, application=wrong)
+
+
+def test_signals_are_offered_where_they_are_asked_for(task):
+    def read(**settings):
+        offered = task.offered(complete_settings(task, settings), state=True)
+        return {name for declared in (offered.signature, *offered.events) for name, _ in declared.features()}
+
+    assert read(signals="extended") - read() == set(SIGNALS)
+    assert task.offered({"signals": "extended"}, state=True) is task
+    assert not task.offered({}, state=False).events
+    text = "def cwnd(state, window):\n    return state.cubic_cwnd_packets\n"
+    assert check(text, task).plan.features == ("state.cubic_cwnd_packets",), "valid under any setting"
+    basic = parse_source(text, task.offered({}, state=True))
+    assert basic.policy is None and "cubic_cwnd_packets" in basic.feedback
+
+
+@pytest.mark.parametrize("name", sorted(set(SIGNALS) - {"state.app_limited"}))
+def test_the_kernel_is_given_no_policy_that_reads_what_it_does_not_offer(task, name):
+    policy = check(f"def cwnd(state, window):\n    return 10 + 0.001 * {name}\n", task)
+    assert name in export_refusal(policy, "bpf")
+    assert export_refusal(policy, "c") == export_refusal(policy, "python") == ""
+    carried = check("def cwnd(state, window):\n    return 10 + state.app_limited\n", task)
+    assert export_refusal(carried, "bpf") == ""
 
 
 def test_a_named_link_is_cut_along_time(task, tmp_path):

@@ -1,0 +1,87 @@
+"""Signals that some policies read: application limits, one-way delay, ACK aggregation, and CUBIC's own window."""
+
+from __future__ import annotations
+
+import pytest
+from test_policies import LINK, policy
+
+from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_link.result import LinkResult
+from vulcan_traces.links import load_link
+
+
+def run(body: str, flow: Flow, **around: float) -> LinkResult:
+    """On a link of a packet a millisecond."""
+    return simulate(Scenario(LINK, Queue(packets=200), (flow,), 10.0, **around), policy(body), series=True)  # type: ignore[arg-type]
+
+
+def last_window(result: LinkResult) -> float:
+    return float(result.series["window"][-1, 0])
+
+
+def sender(**options: object) -> Flow:
+    return Flow("policy", **{"delay_ms": 20.0, "slow_start": "policy", "delayed_acks": False, **options})  # type: ignore[arg-type]
+
+
+def test_an_application_that_writes_little_limits_the_sender() -> None:
+    body = "50 + 10 * state.app_limited"
+    assert last_window(run(body, sender())) == 50
+    limited = run(body, sender(write_packets=5, write_ms=50.0))
+    assert last_window(limited) == 60
+    assert limited.flows[0].sent == pytest.approx(10_000 / 50 * 5, abs=5)
+    assert last_window(run(body, sender(write_packets=400, write_ms=100.0))) == 50, "four times what the link carries"
+
+
+def test_writes_wait_for_the_window_and_none_is_lost() -> None:
+    """A write of 100 packets every second: a window of 10 carries it in ten round trips of 40 ms."""
+    result = run("10", sender(write_packets=100, write_ms=1000.0))
+    assert result.flows[0].sent == 1000
+    assert result.flows[0].dropped == 0
+
+
+def test_the_one_way_delay_is_the_queue_ahead_and_not_the_way_back() -> None:
+    """60 - q / 2 packets where w - 40 of them wait for a millisecond each: w is 53.3."""
+    body = "60 - state.one_way_delay_us / 2000"
+    assert run(body, sender()).flows[0].window_avg == pytest.approx(53.3, abs=1.0)
+    noisy = run(body, sender(), jitter_us=30_000.0)
+    assert last_window(noisy) > 40, "the way back says nothing of the queue"
+    by_rtt = "60 - (state.rtt_us - state.min_rtt_us) / 2000"
+    assert run(by_rtt, sender(), jitter_us=30_000.0).flows[0].window_avg < noisy.flows[0].window_avg - 2.0
+
+
+@pytest.mark.parametrize(("batch", "least", "most"), [(0.0, 0, 3), (20.0, 15, 30), (40.0, 30, 50)])
+def test_aggregation_is_what_acknowledgements_run_ahead_by(batch: float, least: int, most: int) -> None:
+    """At a packet a millisecond, a batch of 20 ms delivers 20 packets at once."""
+    extra = last_window(run("150 + state.extra_acked_packets", sender(), ack_batch_ms=batch)) - 150
+    assert least <= extra <= most
+
+
+@pytest.mark.parametrize(
+    ("link", "packets", "loss"),
+    [
+        ("constant:rate=12", 40, 0.0),
+        ("constant:rate=40", 200, 0.0),
+        ("constant:rate=20", 60, 0.001),
+        ("steps:rates=24-6-16-3,every=3", 100, 0.0),
+    ],
+)
+def test_the_window_of_cubic_followed_is_cubic(link: str, packets: int, loss: float) -> None:
+    """What its window does during recovery, proportional rate reduction, is not part of it, and differs."""
+
+    def with_(flow: Flow) -> LinkResult:
+        scenario = Scenario(load_link(link), Queue(packets=packets), (flow,), 30.0, loss=loss)
+        return simulate(scenario, policy("state.cubic_cwnd_packets"))
+
+    known, ours = with_(Flow("cubic")), with_(Flow("policy", slow_start="policy"))
+    assert ours.goodput_bps == pytest.approx(known.goodput_bps, rel=0.005)
+    assert ours.flows[0].window_avg == pytest.approx(known.flows[0].window_avg, rel=0.05)
+    assert ours.queueing_delay_avg_ms == pytest.approx(known.queueing_delay_avg_ms, rel=0.06)
+    assert abs(ours.flows[0].recoveries - known.flows[0].recoveries) <= 1
+
+
+def test_who_reads_no_signal_is_run_as_before() -> None:
+    """Reading one changes nothing but what it costs."""
+    scenario = Scenario(LINK, Queue(packets=60), (sender(),), 10.0, loss=0.002)
+    plain = simulate(scenario, policy("state.cwnd_packets + state.acked_packets / state.cwnd_packets"))
+    reads = "state.cwnd_packets + state.acked_packets / state.cwnd_packets + 0 * state.cubic_cwnd_packets"
+    assert simulate(scenario, policy(reads)) == plain
