@@ -14,6 +14,7 @@ SERVICES = ("pareto", "exponential", "bimodal", "constant")
 MACHINES = ("even", "mixed", "noisy")
 DISCIPLINES = ("queue", "sharing")
 MEMORIES = ("by_queue", "last")
+MAX_RETRIES, MAX_TIMEOUT_MS, MAX_ATTEMPTS = 10, 1e6, 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,10 @@ class Cluster:
 
     With the `discipline` `sharing` a server's requests share its cores instead of waiting in its queue. With `bursts`
     above 1, so many times the mean rate arrives for a twentieth of the time, in spells of 50 ms on average.
+
+    A request that has no answer `timeout_ms` after it was sent is sent again, at most `retries` times, by its balancer
+    as any other; what was sent before stays where it is and is served too, as clients that time out leave it (Bronson
+    et al., "Metastable failures in distributed systems", HotOS 2021). The first answer counts.
     """
 
     servers: int = 20
@@ -48,6 +53,8 @@ class Cluster:
     discipline: str = "queue"
     memory: str = "by_queue"
     bursts: float = 1.0
+    timeout_ms: float = 0.0
+    retries: int = 0
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -74,6 +81,19 @@ class Cluster:
             )
         if not 1 <= self.bursts <= 15:
             raise UserError(f"bursts is {self.bursts}: the rate in a burst is from 1 to 15 times the mean one")
+        if not (0 <= self.retries <= MAX_RETRIES and 0 <= self.timeout_ms <= MAX_TIMEOUT_MS):
+            raise UserError(
+                f"retries {self.retries}, timeout_ms {self.timeout_ms:g}: from 0 to {MAX_RETRIES} retries, each after "
+                f"{MAX_TIMEOUT_MS:,.0f} ms at most"
+            )
+        if (self.retries > 0) != (self.timeout_ms > 0):
+            raise UserError(
+                f"retries {self.retries}, timeout_ms {self.timeout_ms:g}: give both, the number and when one is due"
+            )
+        if (1 + self.retries) * self.requests > MAX_ATTEMPTS:
+            raise UserError(
+                f"{self.requests:,} requests with {self.retries} retries: at most {MAX_ATTEMPTS:,} attempts can be made"
+            )
         if self.machines not in MACHINES:
             raise UserError(f"machines {self.machines!r}: they must be one of {', '.join(MACHINES)}")
 

@@ -59,8 +59,12 @@ class LoadEvaluator:
                             discipline=given.get("discipline", "queue"),
                             memory=given.get("memory", "last"),
                             bursts=given.get("bursts", 1.0),
+                            timeout_ms=given.get("timeout", 0.0),
+                            retries=given.get("retries", 0),
                         )
                         parameters: dict[str, Json] = {slot: getattr(cluster, slot) for slot in Cluster.__slots__}
+                        if cluster.retries == 0:  # an instance as it was before there were any
+                            del parameters["timeout_ms"], parameters["retries"]
                         found.append(Instance(f"{machines}@{load:g}-{service}", name, parameters))
         if not found:
             raise UserError("name at least one --load and one --machines")
@@ -126,7 +130,7 @@ class LoadEvaluator:
         workload = self._workload(instance)
         oracle, best = self._compared_with(instance)
         result = simulate(policy, workload)
-        if workload.cluster.discipline == "sharing":
+        if workload.cluster.discipline == "sharing" or workload.cluster.retries > 0:
             return shared_findings(result.measured, workload, oracle, best)
         return findings_of(account(workload, result), workload, oracle, best)
 

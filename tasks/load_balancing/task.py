@@ -137,6 +137,10 @@ TASK = Task(
             "service", "text", "the distribution of a request's work", "pareto",
             choices=("pareto", "exponential", "bimodal", "constant"),
         ),
+        Setting("timeout", "float", "ms after which a request without an answer is sent again; 0: never", 0.0),
+        Setting(
+            "retries", "int", "how often a request is sent again; what was sent before is served all the same", 0,
+        ),
         Setting("servers", "int", "servers", 20),
         Setting("cores", "int", "cores of a server", 2),
         Setting("balancers", "int", "balancers, each of which decides by what it knows itself", 4),

@@ -52,10 +52,12 @@ def describe_cluster(workload: ServiceWorkload) -> list[EvaluatorFinding]:
     low, middle, high = np.quantile(workload.work, [0.1, 0.5, 0.99])
     manner = "queue for its cores" if c.discipline == "queue" else "share its cores"
     bursts = f" In bursts {c.bursts:g} times the mean rate arrives." if c.bursts > 1 else ""
+    again = f"up to {c.retries} times where it has no answer after {c.timeout_ms:g} ms"
+    retries = f" A request is sent again, {again}, and all attempts are served." if c.retries else ""
     return [
         Statement(
             f"{c.servers} servers of {c.cores} cores, {machines}; a server's requests {manner}. Load {c.load:.0%}: "
-            f"{rate:.3g} requests a ms, by {c.balancers} balancers that know nothing of each other.{bursts} "
+            f"{rate:.3g} requests a ms, by {c.balancers} balancers that know nothing of each other.{bursts}{retries} "
             f"Work ({c.service}): mean {workload.work.mean():.3g} ms, 10 % below {low:.3g}, half below {middle:.3g}, "
             f"1 % above {high:.3g}, most {workload.work.max():.4g}. A balancer hears of a server every {heard:.3g} "
             f"ms on average, and {heard * rate / c.servers:.2g} requests come to it then; a "

@@ -5,6 +5,9 @@ which say how it is at this moment; reports that are there by now reach their ba
 request joins the queue of the server. A queue is first come first served, so that when a request will be done is
 known as it joins, and leaving is a heap of such times; or requests share the server's cores (`sharer`). A report that
 takes no time is there before the decision.
+
+A request that is not answered in time is sent again, as another attempt that goes through all of this; the earlier ones
+stay where they are. Attempts are numbered in the order in which they are sent: without retries, as requests are.
 """
 
 from __future__ import annotations
@@ -52,6 +55,9 @@ Of the last requests whatever they found (0, in runs from before there was a cho
 has latencies from when its queue was long: nobody who goes by latency comes back, and it stands idle.
 """
 
+RETRIED = np.uint64(1 << 62)
+"""Number from which on what retries draw is counted: the servers drawn for a request are turned for another attempt."""
+
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
 _I1 = types.Array(types.int64, 1, "C")
@@ -70,12 +76,16 @@ _SIGNATURE = types.uint64(
     types.boolean,  # whether a server's requests share its cores, instead of waiting in a queue
     types.int64,  # what a report's latency is of
     types.float64,  # delay of a report, ms
+    types.float64,  # time after which an unanswered request is sent again, ms
+    types.int64,  # how often at most
     types.uint64,  # seed of `chance`
     _F2,  # globals, a row a balancer
     _F1,  # records of servers, by balancer and server
     _F1,  # statistics, likewise
     types.int64,  # slots of the statistics of one
-    _F1,  # latencies of the requests, ms
+    _F1,  # when attempts were sent, ms
+    _I1,  # requests that they are of, -1 where there is no attempt
+    _F1,  # their latencies, ms
     _I1,  # servers that they were sent to
     _F1,  # busy ms until the last arrival, of all cores of a server
 )
@@ -204,11 +214,15 @@ def run(
     sharing,
     memory,
     delay,
+    timeout,
+    retries,
     seed,
     shown,
     records,
     statistics,
     slots,
+    sent_at,
+    request,
     latencies,
     chosen,
     busy,
@@ -217,6 +231,7 @@ def run(
     score, enter, update, on_dispatch, on_report, on_complete, completion = policy
     completes = on_complete | completion
     requests, probes = probed.shape
+    attempts = latencies.shape[0]
     servers = changes.shape[0]
     count = shown.shape[0]
     free = np.zeros((servers, cores))
@@ -224,7 +239,7 @@ def run(
     recent, found = np.zeros((servers, RECENT)), np.zeros((servers, RECENT))
     levels = QUEUES if memory == BY_QUEUE else 1
     by_queue, kept = np.zeros((servers, levels, PER_QUEUE)), np.zeros((servers, levels), np.int64)
-    listed = requests if sharing else 1
+    listed = attempts if sharing else 1
     no_one, after = np.zeros(servers, np.int64) - 1, np.zeros(listed, np.int64) - 1
     shared = (np.zeros(servers), np.zeros(servers), np.zeros(servers) + np.inf, no_one, np.zeros(listed), after)
     known = (
@@ -236,17 +251,18 @@ def run(
         np.zeros((count, 4 * servers if who == IDLE_QUEUE else 1, 2)),
         np.zeros((count, 2), np.int64),
     )
-    at_arrival = np.zeros(requests)
+    at_arrival, shift = np.zeros(attempts), np.zeros(attempts, np.int64)
+    is_answered, tries = np.zeros(requests, np.bool_), np.zeros(requests, np.int64)
     finished = np.zeros(servers, np.int64)
     mine = np.zeros((count, servers))
     turn = np.zeros(count, np.int64)
     taken = np.zeros((count, servers))
     counted = np.zeros((count, servers), np.int64)  # requests sent there in all, and when the known report was taken
     sent = np.zeros((count, servers), np.int64)
-    leaving, number = np.zeros(requests), np.zeros(requests, np.int64)
+    leaving, number = np.zeros(attempts), np.zeros(attempts, np.int64)
     leaves = 0
     # reports under way, in the order in which they were taken
-    room = most_under_way(arrivals, delay) * probes
+    room = most_under_way(arrivals, delay) * (1 + retries) * probes
     said = np.zeros((room, 4))
     first_said = last_said = 0
     value = np.zeros(servers)
@@ -259,15 +275,20 @@ def run(
             if enter != 0:
                 at = b * servers + s
                 call_event(enter, shown[b], records, at * RECORD, statistics, at * slots, s)
-    for i in range(requests):
-        now = arrivals[i]
+    i = -1  # the attempt at hand
+    arrived = 0  # requests so far
+    unchecked = 0  # the first attempt whose time is not up: all have the same, so that they come in order
+    while arrived < requests or (retries > 0 and unchecked <= i):
+        again = retries > 0 and unchecked <= i
+        again = again and (arrived == requests or sent_at[unchecked] + timeout <= arrivals[arrived])
+        now = sent_at[unchecked] + timeout if again else arrivals[arrived]
         while True:
             if sharing:
                 answered, r = sharer.next_departure(shared, now)
                 if r < 0:
                     break
                 s = chosen[r]
-                latencies[r] = answered - arrivals[r]
+                latencies[r] = answered - sent_at[r]
                 sharer.depart(shared, changes, speeds, cores, in_flight, busy, s, answered, horizon)
             else:
                 if leaves == 0 or leaving[0] > now:
@@ -276,9 +297,11 @@ def run(
                 s = chosen[r]
                 drop_first(leaving, number, leaves)
                 leaves -= 1
+            is_answered[request[r]] = True
+            to = balancers[request[r]]
             in_flight[s] -= 1.0
-            mine[balancers[r], s] -= 1.0
-            shown[balancers[r], IN_FLIGHT] -= 1.0
+            mine[to, s] -= 1.0
+            shown[to, IN_FLIGHT] -= 1.0
             recent[s, finished[s] % RECENT] = latencies[r]
             found[s, finished[s] % RECENT] = at_arrival[r]
             finished[s] += 1
@@ -287,11 +310,11 @@ def run(
                 by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
                 kept[s, level] += 1
             if who >= TWO_BY_OWN:
-                alone = done_at(changes, speeds, s, answered, work[r]) - answered
+                alone = done_at(changes, speeds, s, answered, work[request[r]]) - answered
                 balancing.answered(
                     who,
                     known,
-                    balancers[r],
+                    to,
                     s,
                     answered,
                     latencies[r],
@@ -301,7 +324,6 @@ def run(
                     mixed(seed, types.uint64(r)),
                 )
             if completes != 0:
-                to = balancers[r]
                 at = to * servers + s
                 shown[to, NOW] = answered
                 shown[to, REQUEST_LATENCY] = latencies[r]
@@ -310,9 +332,20 @@ def run(
                     call_event(completion, shown[to], records, at * RECORD, statistics, at * slots, s)
                 if on_complete != 0:
                     call_event(on_complete, shown[to], records, at * RECORD, statistics, at * slots, s)
-        b = balancers[i]
+        if again:
+            unchecked += 1
+            if is_answered[request[unchecked - 1]] or tries[request[unchecked - 1]] > retries:
+                continue
+        i += 1
+        asked_for = request[unchecked - 1] if again else arrived
+        arrived += 0 if again else 1
+        request[i], sent_at[i] = asked_for, now
+        tries[asked_for] += 1
+        b = balancers[asked_for]
+        turned = types.int64(mixed(seed, RETRIED + types.uint64(i)) % types.uint64(servers)) if again else 0
+        shift[i] = turned
         for k in range(probes):
-            s = probed[i, k]
+            s = (probed[asked_for, k] + turned) % servers
             row = said[last_said % room]
             row[0], row[1], row[3] = now, in_flight[s], counted[b, s]
             if memory == BY_QUEUE:
@@ -323,7 +356,8 @@ def run(
         while first_said < last_said and said[first_said % room, 0] + delay <= now:
             row = said[first_said % room]
             asked = first_said // probes
-            to, s = balancers[asked], probed[asked, first_said % probes]
+            to = balancers[request[asked]]
+            s = (probed[request[asked], first_said % probes] + shift[asked]) % servers
             first_said += 1
             at = to * servers + s
             if who == PREQUAL:
@@ -342,7 +376,7 @@ def run(
                 if on_report != 0:
                     call_event(on_report, shown[to], records, at * RECORD, statistics, at * slots, s)
         base = b * servers * RECORD
-        start = probed[i, 0]
+        start = (probed[asked_for, 0] + turned) % servers
         if who == POLICY:
             shown[b, NOW] = now
             best_score = 0.0
@@ -374,13 +408,15 @@ def run(
         elif who == MIN_WORK:
             for one in range(servers):
                 if sharing:  # were as many to stay as are there then
-                    value[one] = done_at(changes, speeds, one, now, work[i] / min(1.0, cores / (in_flight[one] + 1.0)))
+                    value[one] = done_at(
+                        changes, speeds, one, now, work[asked_for] / min(1.0, cores / (in_flight[one] + 1.0))
+                    )
                 else:
                     begin = max(now, free[one, first_free(free, one)])
-                    value[one] = done_at(changes, speeds, one, begin, work[i])
+                    value[one] = done_at(changes, speeds, one, begin, work[asked_for])
             s = least(value, start, servers)
         else:
-            s, other = start, probed[i, 1]
+            s, other = start, (probed[asked_for, 1] + turned) % servers
             if who == POWER_OF_TWO:
                 for one in (s, other):
                     records[base + one * RECORD + SENT] = counted[b, one] - sent[b, one]
@@ -397,11 +433,11 @@ def run(
         chosen[i] = s
         at_arrival[i] = in_flight[s]
         if sharing:
-            sharer.join(shared, changes, speeds, cores, in_flight, busy, s, i, now, work[i], horizon)
+            sharer.join(shared, changes, speeds, cores, in_flight, busy, s, i, now, work[asked_for], horizon)
         else:
             core = first_free(free, s)
             begin = max(now, free[s, core])
-            end = done_at(changes, speeds, s, begin, work[i])
+            end = done_at(changes, speeds, s, begin, work[asked_for])
             free[s, core] = end
             busy[s] += min(end, horizon) - min(begin, horizon)
             latencies[i] = end - now
@@ -416,7 +452,7 @@ def run(
         answered, r = sharer.next_departure(shared, np.inf)
         if r < 0:
             break
-        latencies[r] = answered - arrivals[r]
+        latencies[r] = answered - sent_at[r]
         sharer.depart(shared, changes, speeds, cores, in_flight, busy, chosen[r], answered, horizon)
         in_flight[chosen[r]] -= 1.0
     return digest

@@ -94,11 +94,13 @@ def test_the_oracle_loses_nothing_by_its_choices() -> None:
     assert not account(workload, simulate(LEAST_WORK, workload)).choice.any()
 
 
-@pytest.mark.parametrize("discipline", ["queue", "sharing"])
-def test_an_evaluator_says_it_in_words_and_tables(discipline: str) -> None:
+@pytest.mark.parametrize(("discipline", "retries"), [("queue", 0), ("sharing", 0), ("queue", 2)])
+def test_an_evaluator_says_it_in_words_and_tables(discipline: str, retries: int) -> None:
     task = find_task("load_balancing")
     evaluator: Any = load_evaluator(task)
     given = {"machines": ["mixed"], "load": [0.8], "requests": 1000, "discipline": discipline}
+    given |= {"timeout": 60.0, "retries": retries} if retries else {}
+    causes = discipline == "queue" and not retries
     instance = evaluator.instances(complete_settings(task, given), task.split)[0]
     policies = [check(task.seed_policies()[name], task) for name in ("shortest_queue", "expected_wait")]
     metrics = [evaluator.evaluate(policy, instance) for policy in policies]
@@ -107,15 +109,17 @@ def test_an_evaluator_says_it_in_words_and_tables(discipline: str) -> None:
     assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)
     assert found[0].text.startswith(f"Latency: {said[0]}. The best baseline by p99, ")
     tables = [one for one in found if isinstance(one, SmallTable)]
-    assert len(tables) == (4 if discipline == "queue" else 2)
+    assert len(tables) == (4 if causes else 2)
     for table in tables:
         shares = np.array([row[1] for row in table.rows])
         assert shares.sum() == pytest.approx(100, abs=0.5)
         mean = (shares * [row[2] for row in table.rows]).sum() / 100
         assert mean == pytest.approx(metrics[0]["mean_ms"], rel=0.02)
-        if discipline == "queue":
+        if causes:
             assert all(row[2] == pytest.approx(sum(row[3:6]), abs=0.03) for row in table.rows)
             assert sum(row[7] for row in table.rows) == pytest.approx(100, abs=0.5)
     between = evaluator.compare(*policies, instance)
     assert between[0].text.startswith(f"The first: {said[0]}. The second: {said[1]}.")
-    assert evaluator.workload(instance)[0].text.startswith("20 servers of 2 cores, every other one ")
+    described = evaluator.workload(instance)[0].text
+    assert described.startswith("20 servers of 2 cores, every other one ")
+    assert ("up to 2 times where it has no answer after 60 ms" in described) == (retries > 0)

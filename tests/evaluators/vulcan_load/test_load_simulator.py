@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from effort import examples
-from plain_cluster import Shown, around, run
+from plain_cluster import Shown, around, run, split_mix
 from stateful_programs import stateful_programs
 
 from vulcan.anvil import Policy, check
@@ -164,7 +164,13 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("cluster", CASES, ids=lambda cluster: cluster.machines)
+RETRYING = [
+    replace(CASES[0], timeout_ms=25.0, retries=2), replace(CASES[1], timeout_ms=40.0, retries=1),
+    replace(CASES[2], timeout_ms=60.0, retries=3), replace(CASES[3], timeout_ms=15.0, retries=2, requests=400),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cluster", [*CASES, *RETRYING], ids=lambda c: f"{c.machines}, {c.retries} retries")
 @pytest.mark.parametrize(
     "who", ["random", "round_robin", "least_loaded", "power_of_two", "power_of_two_own", "shortest_queue"]
 )
@@ -172,8 +178,8 @@ def test_plain_python_does_the_same(cluster: Cluster, who: str) -> None:
     workload = ServiceWorkload.of(cluster)
     turns = [0] * cluster.balancers
 
-    def decide(i: int, shown: list[Shown]) -> int:
-        first, second = workload.probed[i, :2].tolist()
+    def decide(i: int, shown: list[Shown], drawn: list[int]) -> int:
+        first, second = drawn[:2]
         b = int(workload.balancer[i])
         if who == "random":
             return first
@@ -195,6 +201,49 @@ def test_plain_python_does_the_same(cluster: Cluster, who: str) -> None:
     assert result.latencies.tolist() == pytest.approx(latencies, rel=1e-7, abs=1e-7)
 
 
+def test_retries_are_more_attempts_of_some_requests() -> None:
+    for cluster in RETRYING:
+        result = simulate("power_of_two", ServiceWorkload.of(cluster))
+        tries = np.bincount(result.request, minlength=cluster.requests)
+        assert tries.min() == 1 and 1 < tries.max() <= 1 + cluster.retries
+        assert np.array_equal(tries > 1, result.latencies > cluster.timeout_ms)
+        metrics = result.metrics()
+        assert metrics["retried"] == pytest.approx(tries.sum() / cluster.requests - 1)
+        assert metrics["failed"] == (result.measured > (1 + cluster.retries) * cluster.timeout_ms).mean()
+
+
+def test_a_request_that_waits_is_sent_to_the_idle_server() -> None:
+    """By hand: two servers of a core. The request at 0 takes 100 ms and is sent again at 30, to the other server."""
+    cluster = Cluster(servers=2, cores=1, balancers=1, requests=100, probes=2, timeout_ms=30.0, retries=1, delay_ms=0.0)
+    drawn = ServiceWorkload.of(cluster)
+    arrivals = 1000.0 * np.arange(100.0)
+    work = np.full(100, 100.0)
+    work[1] = 20.0
+    workload = replace(drawn, arrivals=arrivals, work=work)
+    result = simulate("shortest_queue", workload)
+    assert result.request[:4].tolist() == [0, 0, 1, 2]
+    assert result.chosen[0] != result.chosen[1]
+    assert result.latencies[:3] == pytest.approx([100.0, 20.0, 100.0])
+    assert result.metrics()["failed"] == pytest.approx(1.0), "100 ms is more than twice 30, for all that are measured"
+    alone = simulate("shortest_queue", replace(workload, cluster=replace(cluster, timeout_ms=0.0, retries=0)))
+    # 98 requests of 100 ms twice, until the last arrives, and one of 20 ms
+    assert result.busy.sum() / alone.busy.sum() == pytest.approx((98 * 200 + 20) / (98 * 100 + 20))
+
+
+def test_retries_make_a_storm_at_high_load() -> None:
+    """Work that nobody waits for any more is done all the same: less is answered in time than without retries."""
+    patient = Cluster(servers=20, cores=2, load=0.9, service="exponential", requests=20_000, seed=3)
+    limit = 60.0
+    alone = simulate("random", ServiceWorkload.of(patient))
+    storm = simulate("random", ServiceWorkload.of(replace(patient, timeout_ms=limit, retries=2)))
+    assert storm.metrics()["utilisation"] > 0.97 > alone.metrics()["utilisation"]
+    assert storm.metrics()["retried"] > 0.5
+    in_time = [(result.measured <= limit).mean() for result in (alone, storm)]
+    assert in_time[1] < in_time[0] - 0.2
+    rare = simulate("random", ServiceWorkload.of(replace(patient, load=0.5, timeout_ms=limit, retries=2)))
+    assert rare.metrics()["failed"] < 0.001 and rare.metrics()["retried"] < 0.05
+
+
 @pytest.mark.parametrize("cluster", CASES, ids=lambda cluster: cluster.machines)
 def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
     """Every feature takes part, and so do the statistics of a server's reports."""
@@ -206,7 +255,7 @@ def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
     workload = ServiceWorkload.of(cluster)
     unanswered = [0] * cluster.balancers
 
-    def decide(i: int, shown: list[Shown]) -> int:
+    def decide(i: int, shown: list[Shown], drawn: list[int]) -> int:
         now, total = float(workload.arrivals[i]), sum(one["mine"] for one in shown)
         unanswered[int(workload.balancer[i])] = int(total)
         scores = [
@@ -214,7 +263,7 @@ def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
               + one["latency_ms"] / 50 + one["age_ms"] / 30 + now / 1e6 + s / 1e3)
             for s, one in enumerate(shown)
         ]  # fmt: skip
-        return around([-value for value in scores], int(workload.probed[i, 0]))
+        return around([-value for value in scores], drawn[0])
 
     _, chosen = run(workload, decide)
     policy = check(source, find_task("load_balancing"))
@@ -252,23 +301,19 @@ class PlainBalancers:
             self.runs[b].observe(s, features)
         self.runs[b].handle(event, features, s)
 
-    def decide(self, i: int, shown: list[Shown]) -> int:
+    def decide(self, i: int, shown: list[Shown], drawn: list[int]) -> int:
         b, servers = int(self.workload.balancer[i]), self.workload.cluster.servers
         scores = []
         for j in range(servers):
-            s = (int(self.workload.probed[i, 0]) + j) % servers
-            self.chance[b][s] = drawn(self.workload.cluster.seed, i * servers + s)
+            s = (drawn[0] + j) % servers
+            self.chance[b][s] = chance(self.workload.cluster.seed, i * servers + s)
             scores.append(self.runs[b](self.features(b, s, float(self.workload.arrivals[i]), shown[s]), s))
-        return (int(self.workload.probed[i, 0]) + scores.index(max(scores))) % servers
+        return (drawn[0] + scores.index(max(scores))) % servers
 
 
-def drawn(seed: int, number: int) -> float:
-    """SplitMix64's output, of which 53 bits are taken."""
-    mask = 2**64 - 1
-    z = (seed + number * 0x9E3779B97F4A7C15) & mask
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
-    return ((z ^ (z >> 31)) >> 11) / 2**53
+def chance(seed: int, number: int) -> float:
+    """A number from 0 to 1, of 53 bits."""
+    return (split_mix(seed, number) >> 11) / 2**53
 
 
 def test_policies_with_state_decide_as_plain_python() -> None:
@@ -327,6 +372,10 @@ def test_every_baseline_is_the_same_again() -> None:
         ({"probes": 21}, "probes is 21: must be from 2 to 20"),
         ({"service": "gauss"}, "service 'gauss'"),
         ({"delay_ms": -1.0}, "delay_ms"),
+        ({"retries": 1}, "give both"),
+        ({"timeout_ms": 10.0}, "give both"),
+        ({"retries": 11, "timeout_ms": 10.0}, "from 0 to 10 retries"),
+        ({"retries": 9, "timeout_ms": 10.0, "requests": 5_000_000}, "attempts"),
     ],
 )
 def test_what_cannot_be_is_one_line(change: dict[str, object], says: str) -> None:
