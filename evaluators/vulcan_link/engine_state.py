@@ -119,7 +119,7 @@ LOG_SLOTS = 4
     LOST_BEFORE,  # at random, before the queue
     QUEUED,
     OVERFLOWED,  # dropped as it came to a full queue
-    REFUSED,  # dropped as it came, by who manages the queue
+    REFUSED,  # dropped as it came, by a policer or by who manages the queue
     DROPPED_WAITING,  # dropped out of the queue
     CARRIED,  # out of the link, and new to the receiver
     CARRIED_AGAIN,  # and the receiver had it
@@ -150,8 +150,10 @@ LOG_SLOTS = 4
     LAST_DEPARTURE,
     SERIAL,  # acknowledgements so far, of all flows
     LOGGED,  # rows of the log so far, those that it has no room for included
-) = range(23)
-LINK_SLOTS = 24
+    TOKENS,  # the policer's, in billionths of a byte
+    TOKENS_AT,  # when they were counted
+) = range(25)
+LINK_SLOTS = 26
 
 # What the link and its queue are.
 (
@@ -184,8 +186,10 @@ LINK_SLOTS = 24
     MANAGER_DEPARTURE,  # observes the statistics of packets
     ACK_BATCH,  # acknowledgements arrive on its multiples, 0 for at once
     HANDSHAKE,  # 1 where the least round trip begins with the handshake's
-) = range(29)
-SETTINGS = 29
+    POLICER_RATE,  # bytes/s, 0 for no policer
+    POLICER_BURST,  # bytes
+) = range(31)
+SETTINGS = 31
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

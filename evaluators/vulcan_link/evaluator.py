@@ -26,6 +26,7 @@ from vulcan_link.workloads import (
     LinkWorkload,
     buffer_in_packets,
     parse_competitors,
+    parse_policer,
     parse_writes,
 )
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
@@ -215,7 +216,7 @@ class LinkEvaluator(LinkFindings):
                 "competing": cast(Json, competing),
                 **{name: settings[name] for name in _HOW},
                 "ecn": bool(settings["ecn"]),
-                **_application(settings),
+                **_beyond_noise(settings),
                 **noise,
             },
         )
@@ -240,6 +241,7 @@ class LinkEvaluator(LinkFindings):
 def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: float = 0.0) -> Scenario:
     p = cast(dict[str, Any], instance.parameters)
     packets_written, write_ms = parse_writes(p.get("application", ENDLESS))
+    policer_mbps, policer_bytes = parse_policer(p.get("policer", NONE))
     own = Flow(
         algorithm,
         delay_ms=p["delay_ms"],
@@ -274,13 +276,15 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         jitter_us=1e3 * p.get("jitter_ms", 0.0),
         ack_batch_ms=p.get("ack_batch_ms", 0.0),
         handshake=p.get("handshake", False),
+        policer_mbps=policer_mbps,
+        policer_bytes=policer_bytes,
     )
 
 
-def _application(settings: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what the application writes, if it is not endless data; runs recorded before do not know of it."""
-    given = settings.get("application") or ENDLESS
-    return {} if given == ENDLESS else {"application": given}
+def _beyond_noise(settings: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what the application writes and who polices, where that is set; runs recorded before know of neither."""
+    given = {"application": settings.get("application") or ENDLESS, "policer": settings.get("policer") or NONE}
+    return {name: value for name, value in given.items() if value not in (ENDLESS, NONE)}
 
 
 def _has_noise(settings: Mapping[str, Json]) -> bool:
@@ -340,6 +344,7 @@ def _check(settings: Mapping[str, Json]) -> None:
     if not 0 <= loss < 1:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
     parse_writes(cast("str | None", settings.get("application")) or ENDLESS)
+    parse_policer(cast("str | None", settings.get("policer")) or NONE)
     for name in ("jitter_ms", "ack_batch_ms", "competing_delay_ms"):
         given = cast(Any, settings.get(name))
         for value in given if isinstance(given, list) else [given or 0.0]:

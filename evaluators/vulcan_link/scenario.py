@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 MAX_PACKETS = 65_535
 """The largest window, and the largest receive window, in packets."""
 
+MIN_POLICER_MBPS, MAX_POLICER_MBPS, MAX_POLICER_BYTES = 0.01, 100_000.0, 1_000_000_000
+
 HEADERS = 52
 """Bytes of IP and TCP headers of a packet with the timestamp option."""
 
@@ -122,6 +124,8 @@ class Scenario:
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
     is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
     0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
+    With `policer_mbps`, what comes to the queue beyond that rate, on the wire, and a bucket of `policer_bytes` is
+    dropped, of all flows together (Flach et al., "An Internet-wide analysis of traffic policing", SIGCOMM 2016).
     With `ack_batch_ms`, acknowledgements arrive together on multiples of it, as an aggregating wireless link delivers
     them. With `handshake`, the least round trip begins with that of the connection's opening, which nothing batches.
     `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
@@ -143,6 +147,8 @@ class Scenario:
     ack_batch_ms: float = 0.0
     handshake: bool = False
     drain: bool = False
+    policer_mbps: float = 0.0
+    policer_bytes: int = 0
 
     def __post_init__(self) -> None:
         if not self.flows:
@@ -156,3 +162,11 @@ class Scenario:
             raise UserError(f"scenario: loss {self.loss}; a probability below 1 is needed")
         if min(self.link_offset_s, self.clock_ms, self.jitter_us, self.ack_batch_ms) < 0:
             raise UserError("scenario: link_offset_s, clock_ms, jitter_us and ack_batch_ms must be at least 0")
+        if self.policer_mbps != 0 and not (
+            MIN_POLICER_MBPS <= self.policer_mbps <= MAX_POLICER_MBPS
+            and 1500 <= self.policer_bytes <= MAX_POLICER_BYTES
+        ):
+            raise UserError(
+                f"scenario: a policer of {self.policer_mbps:g} Mbit/s and {self.policer_bytes} bytes; possible are "
+                f"{MIN_POLICER_MBPS:g} to {MAX_POLICER_MBPS:,.0f} Mbit/s and 1500 to {MAX_POLICER_BYTES:,} bytes"
+            )

@@ -221,6 +221,8 @@ def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
     settings[m.JITTER] = round(scenario.jitter_us * 1000)
     settings[m.ACK_BATCH] = round(scenario.ack_batch_ms * MILLISECOND)
     settings[m.HANDSHAKE] = scenario.handshake
+    settings[m.POLICER_RATE] = round(scenario.policer_mbps * 1e6 / 8)
+    settings[m.POLICER_BURST] = scenario.policer_bytes
     settings[m.DURATION] = round(scenario.duration_s * SECOND)
     settings[m.MEASURE_FROM] = round(scenario.measure_from_s * SECOND)
     settings[m.DRAIN] = scenario.drain
@@ -237,6 +239,7 @@ def _link(scenario: Scenario, rows: int) -> NDArray[np.int64]:
     link = np.zeros(fair_queue.slots(len(scenario.flows), rows) if fair else m.LINK_SLOTS, np.int64)
     link[m.CYCLE] = -(round(scenario.link_offset_s * SECOND) % trace.period)
     link[m.SERVICE] = m.NEVER
+    link[m.TOKENS] = scenario.policer_bytes * SECOND
     return link
 
 

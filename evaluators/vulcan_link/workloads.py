@@ -152,6 +152,21 @@ def parse_writes(spec: str) -> tuple[int, float]:
     return packets, ms
 
 
+# Policers: `8/64`, 8 Mbit/s with a bucket of 64 kB.
+
+_POLICER_SPEC = re.compile(r"(?P<mbps>[0-9]+(?:\.[0-9]+)?)/(?P<kb>[0-9]+(?:\.[0-9]+)?)\Z")
+
+
+def parse_policer(spec: str) -> tuple[float, int]:
+    """Return the rate in Mbit/s and the bucket in bytes; 0 and 0 for `none`. Raises UserError."""
+    if spec == NONE:
+        return 0.0, 0
+    match = _POLICER_SPEC.match(spec)
+    if match is None or float(match["mbps"]) == 0:
+        raise UserError(f"policer {spec!r}: Mbit/s and the bucket in kilobytes, such as 8/64, or {NONE}")
+    return float(match["mbps"]), round(1000 * float(match["kb"]))
+
+
 # Buffer sizes.
 
 PACKET_BITS = 1500 * 8

@@ -345,6 +345,12 @@ TASK = Task(
             "20/100; default: endless data",
         ),
         Setting(
+            "policer",
+            "text",
+            "what drops packets beyond a rate before the queue: Mbit/s and a bucket in kilobytes, such as 8/64; "
+            "default: none",
+        ),
+        Setting(
             "signals",
             "text",
             "whether a search offers app_limited, one_way_delay_us, extra_acked_packets and cubic_cwnd_packets",

@@ -1,7 +1,7 @@
 """BBR version 1 as Linux's tcp_bbr.c has it (Cardwell et al., "BBR: congestion-based congestion control", ACM Queue
 14(5), 2016), with its estimate of acknowledgement aggregation.
 
-Left out is the long-term sampling that detects token-bucket policers, for there are none here.
+Left out is the long-term sampling that detects token-bucket policers.
 """
 
 from __future__ import annotations

@@ -103,6 +103,8 @@ def _metrics(instance: Instance, scenario: Scenario, result: LinkResult) -> Metr
     competitors = [c for spec in p["competing"] if (c := parse_competitors(spec)) is not None]
     share = fair_share(p["flows"], competitors, scenario.duration_s)
     own = scenario.flows[0]
+    if scenario.policer_mbps > 0 and result.capacity_bps > 0:  # all of them share what the policer lets through
+        share *= min(1.0, 1e6 * scenario.policer_mbps / result.capacity_bps)
     if own.write_packets > 0 and result.capacity_bps > 0:  # no more is theirs than what their applications write
         written = p["flows"] * own.write_packets * own.packet_bytes * 8e3 / own.write_ms
         share = min(share, written / result.capacity_bps)

@@ -43,6 +43,8 @@ from vulcan_link.engine_state import (
 )
 from vulcan_link.kernels import fair_queue
 
+BILLION = 1_000_000_000
+
 # Call of the bottleneck's queue manager by its address, so that the kernel is compiled once for all of them.
 
 ARRIVAL, DEPARTURE, OVERFLOW = 0, 1, 2
@@ -176,11 +178,30 @@ def admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, 
 
 
 @helper
+def conforms(link, settings, now, size):
+    """Take a packet's tokens out of the policer's bucket, which is full at first. Returns whether there are as many."""
+    rate, burst = settings[m.POLICER_RATE], settings[m.POLICER_BURST] * BILLION
+    since = min(now - link[m.TOKENS_AT], burst // rate + 1)  # beyond, it is full
+    tokens = min(burst, link[m.TOKENS] + since * rate)
+    link[m.TOKENS_AT] = now
+    if tokens < size * BILLION:
+        link[m.TOKENS] = tokens
+        return False
+    link[m.TOKENS] = tokens - size * BILLION
+    return True
+
+
+@helper
 def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
     """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
     waiting = count = link[TAIL] - link[HEAD]
     kept = link[WAITING_BYTES]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
+    if settings[m.POLICER_RATE] > 0 and not conforms(link, settings, now, size):
+        own[flow, DROPPED] += 1
+        own[flow, OUTSTANDING] -= 1
+        note(link, log, now, m.REFUSED, flow, link[WAITING_BYTES])
+        return False
     if settings[m.CODEL] == m.FAIR_CODEL:
         return admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, size, idle)
     if idle and waiting > 0:  # the first of them is about to leave

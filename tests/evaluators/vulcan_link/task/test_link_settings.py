@@ -48,6 +48,19 @@ def test_an_application_is_part_of_an_instance_only_where_it_limits(task):
             instances(task, application=wrong)
 
 
+def test_a_policer_is_part_of_an_instance_only_where_there_is_one(task):
+    endless, also = instances(task)[0], instances(task, policer="none")[0]
+    assert "policer" not in endless.parameters and endless == also
+    (policed, *_) = instances(task, link=["constant:rate=20"], policer="8/64")
+    scenario = LinkEvaluator().scenario(policed, "bbr")
+    assert (scenario.policer_mbps, scenario.policer_bytes) == (8.0, 64_000)
+    assert LinkEvaluator().evaluate_baseline("bbr", policed)["share"] == pytest.approx(1.0, abs=0.05), "of 8 Mbit/s"
+    for wrong, says in (("8", "policer"), ("0/64", "policer"), ("8/1", "bytes"), ("8/64kB", "policer")):
+        with pytest.raises(UserError, match=says):
+            for instance in instances(task, policer=wrong):
+                LinkEvaluator().scenario(instance, "cubic")
+
+
 def test_signals_are_offered_where_they_are_asked_for(task):
     def read(**settings):
         offered = task.offered(complete_settings(task, settings), state=True)
