@@ -112,10 +112,14 @@ def _argument(argument: Argument) -> str:
 
 def _features(declared: Rank | Value) -> str:
     rows = [
-        (code(name), feature.type, feature.unit, _range(feature), feature.meaning)
+        (code(name), feature.type, feature.unit, _range(feature), feature.meaning + _condition(feature))
         for name, feature in declared.features()
     ]
     return table(("feature", "type", "unit", "range", "meaning"), rows)
+
+
+def _condition(feature: Feature) -> str:
+    return f" (offered with `--{feature.only[0].replace('_', '-')} {feature.only[1]}`)" if feature.only else ""
 
 
 def _range(feature: Feature) -> str:
