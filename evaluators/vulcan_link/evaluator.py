@@ -23,6 +23,7 @@ from vulcan_link.workloads import (
     ENDLESS,
     NONE,
     WORKLOADS,
+    Competitors,
     LinkWorkload,
     buffer_in_packets,
     parse_competitors,
@@ -278,12 +279,17 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         handshake=p.get("handshake", False),
         policer_mbps=policer_mbps,
         policer_bytes=policer_bytes,
+        reverse=Flow(p["reverse"], delay_ms=p["delay_ms"]) if "reverse" in p else None,
     )
 
 
 def _beyond_noise(settings: Mapping[str, Json]) -> dict[str, Json]:
     """Return what the application writes and who polices, where that is set; runs recorded before know of neither."""
-    given = {"application": settings.get("application") or ENDLESS, "policer": settings.get("policer") or NONE}
+    given = {
+        "application": settings.get("application") or ENDLESS,
+        "policer": settings.get("policer") or NONE,
+        "reverse": settings.get("reverse") or NONE,
+    }
     return {name: value for name, value in given.items() if value not in (ENDLESS, NONE)}
 
 
@@ -345,6 +351,10 @@ def _check(settings: Mapping[str, Json]) -> None:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
     parse_writes(cast("str | None", settings.get("application")) or ENDLESS)
     parse_policer(cast("str | None", settings.get("policer")) or NONE)
+    if (reverse := settings.get("reverse") or NONE) != NONE and parse_competitors(f"{reverse}") != Competitors(
+        f"{reverse}", 1
+    ):
+        raise UserError(f"reverse traffic {reverse!r}: an algorithm, such as cubic")
     for name in ("jitter_ms", "ack_batch_ms", "competing_delay_ms"):
         given = cast(Any, settings.get(name))
         for value in given if isinstance(given, list) else [given or 0.0]:

@@ -351,6 +351,12 @@ TASK = Task(
             "default: none",
         ),
         Setting(
+            "reverse",
+            "text",
+            "the algorithm of a flow that sends the other way, such as cubic: acknowledgements wait behind its "
+            "packets; default: none",
+        ),
+        Setting(
             "signals",
             "text",
             "whether a search offers app_limited, one_way_delay_us, extra_acked_packets and cubic_cwnd_packets",

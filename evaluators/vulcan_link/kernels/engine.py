@@ -102,7 +102,9 @@ def sample(series, row, flows, own, link):
 
 
 @helper
-def serve(link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, bins, now):
+def serve(
+    link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, reverse, bins, now
+):
     """The link's next action: an opportunity is used, or a packet has been transmitted and the next one begins."""
     left = 0
     if settings[m.BY_RATES] == 0:
@@ -153,7 +155,7 @@ def serve(link, queue, settings, times, rates, own, log, dues, flows, all_receiv
         else:
             note(link, log, now, m.CARRIED_AGAIN, g, delay)
         if at_once:
-            acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, now)
+            acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, reverse, now)
         elif dues[g, DELAYED_ACK] == NEVER:
             dues[g, DELAYED_ACK] = now + DELAY
     if link[IN_SERVICE] == 0 and link[m.HEAD] == link[m.TAIL]:
@@ -185,6 +187,7 @@ _SIGNATURE = types.int64(
     types.Array(types.uint8, 2, "C"),  # received out of order
     _I3,  # ring of packets received and not yet known to the sender
     _I3,  # ring of acknowledgements
+    types.Array(types.int64, 1, "C", readonly=True),  # how long they wait on their way, ns, by the millisecond
     _I2,  # ring of the queue
     _I1,  # link
     _F2,  # features of policies
@@ -234,6 +237,7 @@ def run(
     all_received,
     all_arrivals,
     all_acks,
+    reverse,
     queue,
     link,
     shown,
@@ -285,6 +289,7 @@ def run(
                 all_received,
                 all_arrivals,
                 all_acks,
+                reverse,
                 bins,
                 now,
             )
@@ -292,7 +297,7 @@ def run(
 
         mine, due, flow = own[f], dues[f], flows[f]
         if source == DELAYED_ACK:
-            acknowledge(mine, due, flow, all_acks[f], settings, link, now)
+            acknowledge(mine, due, flow, all_acks[f], settings, link, reverse, now)
             continue
         packets, transmissions, lost = all_packets[f], all_transmissions[f], all_lost[f]
         mine[m.ASK] = -1

@@ -31,9 +31,12 @@ QUICK_PACKETS = 16
 
 
 @helper
-def acknowledge(mine, due, flow, acks, settings, link, now):
-    """An acknowledgement of all that waits leaves, and reaches the sender after the propagation both ways."""
-    at = now + int(flow[PROPAGATION])
+def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
+    """An acknowledgement of all that waits leaves, and reaches the sender after the propagation both ways.
+
+    `reverse` is how long it waits behind traffic on its way, by the millisecond in which it leaves.
+    """
+    at = now + int(flow[PROPAGATION]) + reverse[min(now // MILLISECOND, reverse.shape[0] - 1)]
     if settings[m.JITTER] > 0:
         at += int(settings[m.JITTER] * noise(settings[m.NOISE], now // max(settings[m.CLOCK], MILLISECOND)))
     if settings[m.ACK_BATCH] > 0:  # held, and delivered with others

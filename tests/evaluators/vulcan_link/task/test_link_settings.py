@@ -10,6 +10,7 @@ from vulcan.export.formats import export_refusal
 from vulcan.searches.config import complete_settings
 from vulcan.searches.reply import parse_source
 from vulcan.task import Split
+from vulcan_link import Flow
 from vulcan_link.evaluator import LinkEvaluator
 from vulcan_link.policy_state import SIGNALS
 from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share, parse_competitors
@@ -59,6 +60,16 @@ def test_a_policer_is_part_of_an_instance_only_where_there_is_one(task):
         with pytest.raises(UserError, match=says):
             for instance in instances(task, policer=wrong):
                 LinkEvaluator().scenario(instance, "cubic")
+
+
+def test_traffic_the_other_way_is_part_of_an_instance_only_where_there_is_some(task):
+    endless, also = instances(task)[0], instances(task, reverse="none")[0]
+    assert "reverse" not in endless.parameters and endless == also
+    (found, *_) = instances(task, link=["constant:rate=20"], reverse="cubic")
+    assert LinkEvaluator().scenario(found, "bbr").reverse == Flow("cubic", delay_ms=20.0)
+    for wrong in ("policy", "nothing", "cubic:2", "cubic@5"):
+        with pytest.raises(UserError, match=r"algorithm|flows|reverse"):
+            instances(task, reverse=wrong)
 
 
 def test_signals_are_offered_where_they_are_asked_for(task):

@@ -1,0 +1,45 @@
+"""Traffic the other way: acknowledgements wait behind its packets, and nothing else is changed by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from vulcan.errors import UserError
+from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_link.result import LinkResult
+from vulcan_traces.links import load_link
+
+LINK = "constant:rate=12"
+"""A packet a millisecond: 40 are in flight in 40 ms."""
+
+
+def run(flow: Flow, reverse: Flow | None, **around: object) -> LinkResult:
+    return simulate(Scenario(load_link(LINK), Queue(packets=100), (flow,), 20.0, reverse=reverse, **around))  # type: ignore[arg-type]
+
+
+def test_acknowledgements_wait_as_long_as_the_queue_there_is() -> None:
+    """60 packets one way keep 20 of them waiting, 20 ms; 20 the other way never wait."""
+    alone = run(Flow("fixed", parameter=20.0, initial_window=20), None)
+    delayed = run(Flow("fixed", parameter=20.0, initial_window=20), Flow("fixed", parameter=60.0), measure_from_s=5.0)
+    assert delayed.flows[0].rtt_avg_ms - alone.flows[0].rtt_avg_ms == pytest.approx(20.0, abs=1.5)
+    assert delayed.queueing_delay_avg_ms == pytest.approx(alone.queueing_delay_avg_ms, abs=0.1)
+
+
+def test_a_flow_by_delay_takes_it_for_its_own_queue_and_a_window_does_not() -> None:
+    """A rising round trip is all that Vegas sees: beside CUBIC the other way it gives up much of the link."""
+    vegas = [run(Flow("vegas"), reverse).goodput_bps for reverse in (None, Flow("cubic"))]
+    assert vegas[1] < 0.9 * vegas[0]
+    cubic = [run(Flow("cubic"), reverse).goodput_bps for reverse in (None, Flow("cubic"))]
+    assert cubic[1] == pytest.approx(cubic[0], rel=0.1)
+
+
+def test_traffic_that_hardly_queues_hardly_delays() -> None:
+    """Of two packets at a time the second waits for a millisecond."""
+    flow, quiet = Flow("fixed", parameter=20.0, initial_window=20), Flow("fixed", parameter=2.0, initial_window=2)
+    alone, delayed = run(flow, None), run(flow, quiet)
+    assert alone.flows[0].rtt_avg_ms < delayed.flows[0].rtt_avg_ms < alone.flows[0].rtt_avg_ms + 1.0
+
+
+def test_a_policy_does_not_send_the_other_way() -> None:
+    with pytest.raises(UserError, match="other way"):
+        run(Flow("cubic"), Flow("policy"))
