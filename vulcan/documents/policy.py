@@ -246,6 +246,7 @@ class FeatureDocument(TypedDict):
     meaning: Annotated[str, "what it is"]
     unknown: Annotated[float, "the value where it is not known"]
     resolution: Annotated[int, "significant digits of its values"]
+    only: Annotated[list[str] | None, "the setting, and its value, with which searches offer it; `null` for any"]
 
 
 class FunctionFeature(FeatureDocument):
