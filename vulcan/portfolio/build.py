@@ -310,7 +310,8 @@ class _Build:
         found: list[LibraryMember] = []
         for text, source in self.config.policies:
             found.append(of_file(text, source, self.config.search.task))
-        own = {self._workload_setting, *_given(self._settings)}
+        # list-valued settings determine the instances
+        own = {self._workload_setting, *(name for name, value in self._settings.items() if isinstance(value, list))}
         for run in self.config.runs:
             found += of_run(Path(run), own, self._settings, self.config.per_search)
         for cluster in range(self.clustering.clusters) if self.config.searching else ():
@@ -413,13 +414,13 @@ class _Build:
 
     def _own_policies(self) -> list[LibraryMember]:
         """Return the policies shipped with the task that have no state: the fallbacks where baselines cannot run."""
-        found = []
-        for name, source in self._task.seed_policies().items():
+        found, task = [], self._task
+        for name, source in task.seed_policies().items():
             try:
-                check(source, self._task)
+                check(source, task)
             except Rejected as rejected:
                 raise UserError(
-                    f"task {self._task.name!r}: its policy {name} is rejected: {rejected.violations[0]}"
+                    f"task {task.name!r}: its policy {name} is rejected: {rejected.violations[0]}"
                 ) from None
             found.append(LibraryMember(name, source, self.config.search.task, {}, Origin("the task's author", "seed")))
         if not found:
@@ -428,10 +429,7 @@ class _Build:
 
     def _trials(self, members: Sequence[LibraryMember], fallbacks: Mapping[str, str]) -> dict[str, Scores]:
         """Return the scores of members and fallbacks on the openings of the instances, by objective."""
-        openings = tuple(
-            self._evaluator.opening(instance, first)
-            for instance, first in zip(self._instances, self._firsts, strict=True)
-        )
+        openings = tuple(map(self._evaluator.opening, self._instances, self._firsts))
         needed = {*fallbacks.values(), *(r for o in fallbacks for r in self._task.objective(o).references)}
         evaluator = load_evaluator(self._task)
         kinds = dict(evaluator.baselines())
@@ -439,11 +437,6 @@ class _Build:
         reference = ReferenceScores(self._task, openings, kinds, metrics)
         measured = self._measured(members, openings=True)
         return {o: reference.scores(o, {**measured, fallbacks[o]: metrics[fallbacks[o]]}) for o in fallbacks}
-
-
-def _given(settings: Mapping[str, Json]) -> list[str]:
-    """Return the names of the list-valued settings, which determine the instances."""
-    return [name for name, value in settings.items() if isinstance(value, list)]
 
 
 def _best(scores: Scores) -> str:
