@@ -12,7 +12,7 @@ from scoring_toys import Toy
 
 from vulcan.scoring import Job, LocalExecutor, Outcome, moving_executor
 from vulcan.scoring.moving_executor import MovingExecutor
-from vulcan.scoring.ray_executor import RayRuntime, RayUnavailable
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
 TOY = Toy("honest", "nan", "segfault", "doze")
 

@@ -272,7 +272,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
 
 def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, guard: str | None) -> None:
     from vulcan.export.formats import export_policy
-    from vulcan.portfolio.guarded import export_guarded
+    from vulcan.portfolio.export import export_guarded
 
     for caution in subject.cautions:
         tell(f"warning: {caution}")

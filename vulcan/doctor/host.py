@@ -131,7 +131,7 @@ def host_document(runs: Path) -> HostDocument:
 
     `ok` is False if something is missing that every search needs; `problems` lists what is missing, with advice.
     """
-    from vulcan.scoring.ray_executor import RayRuntime
+    from vulcan.scoring.ray_runtime import RayRuntime
 
     with RayRuntime(workers=1) as runtime:  # starts while the defences are tested
         tried = list(check_defences())
@@ -211,7 +211,7 @@ def _problems_of_directories(disk: list[DirectoryDocument], kernels: KernelCache
 
 
 def _ray(runtime: Any) -> RayDocument:
-    from vulcan.scoring.ray_executor import RayUnavailable
+    from vulcan.scoring.ray_runtime import RayUnavailable
 
     try:
         ray = runtime.wait()

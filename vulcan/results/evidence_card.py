@@ -1,6 +1,6 @@
-"""The evidence card: one JSON document with a policy, its provenance and its scores.
+"""The candidate of a run that is exported, and its evidence card: one JSON document with provenance and scores.
 
-The same run gives the same bytes on the same host: keys are sorted, and the only time in it is the start of the run.
+The same run gives the same card on the same host: keys are sorted, and the only time in it is the start of the run.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,13 +20,13 @@ import vulcan
 from vulcan.anvil import Policy
 from vulcan.anvil.diagnostics import explained
 from vulcan.anvil.proofs import claim_of, verify
-from vulcan.export.bundle import ExportCandidate, find_candidate
+from vulcan.errors import UserError
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import CARD, source_text
-from vulcan.python_policy.check import AnyPolicy
+from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.registry import built_in_directory
+from vulcan.registry import built_in_directory, find_task
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
 from vulcan.results.report.data import Report, models
 from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict, score_of
@@ -307,3 +308,56 @@ def _processor() -> str:
     except OSError:
         lines = []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCandidate:
+    """A candidate of a run, with its policy and provenance, ready for export."""
+
+    number: int
+    policy: AnyPolicy
+    provenance: Provenance
+
+
+def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
+    """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
+    with closing(open_store(run)) as store:
+        record, date = RunRecord.of(store.events()), store.started_at()
+        chosen = _chosen(record, run, candidate)
+        call = store.call(chosen.proposal, chosen.turn)
+    task = find_task(record.config["task"])
+    confirmed = {split: c.score for (number, split), c in record.confirmed.items() if number == chosen.candidate}
+    provenance = Provenance(
+        task=task.name,
+        run=run.name,
+        candidate=str(chosen.candidate),
+        proposer=_author(chosen, call.model if call else "the task's author"),
+        date=date,
+        seed=record.config["seed"],
+        objective=record.config["objective"],
+        scores={s: score for s, score in {"train": chosen.score, **confirmed}.items() if score is not None},
+        instances=[f"{instance.name}, {instance.split}" for instance in record.instances],
+        settings=record.config["settings"],
+        version=record.version,
+    )
+    return ExportCandidate(chosen.candidate, check_policy(chosen.source, task), provenance)
+
+
+def _author(chosen: CandidateJudged, writer: str) -> str:
+    if chosen.derived_from is None:
+        return writer
+    return f"{writer}, {chosen.origin} by the search"
+
+
+def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
+    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
+    named = shlex.quote(str(run))
+    if candidate is None:
+        ranked = record.ranked()
+        if not ranked:
+            raise UserError(f"{run} has no scored candidate yet: go on with `vulcan resume {named}`")
+        return record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
+    judged = record.candidates.get(candidate)
+    if judged is None or judged.fingerprint is None:
+        raise UserError(f"{run} has no policy of number {candidate} (`vulcan show {named}` lists what it has)")
+    return judged

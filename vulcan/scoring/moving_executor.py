@@ -12,7 +12,8 @@ from vulcan.errors import UserError
 from vulcan.scoring.executor import DeferredExecutor, Executor
 from vulcan.scoring.job import Job, Outcome, Setup
 from vulcan.scoring.local_pool import LocalExecutor
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
 log = logging.getLogger(__name__)
 

@@ -306,7 +306,8 @@ def executor_for(
         with MovingExecutor(setup, machines.count, display.waiting) as moving:
             yield moving
         return
-    from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+    from vulcan.scoring.ray_executor import RayExecutor
+    from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()

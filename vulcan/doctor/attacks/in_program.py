@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vulcan.closing import Closing
+from vulcan.doctor.attacks import breakout
 from vulcan.doctor.attacks.attack import Attack, AttackObservation
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 
-RUNNER = "vulcan.doctor.attacks.breakout:run"
+RUNNER = f"{breakout.__name__}:{breakout.run.__name__}"
 _PATIENCE = 2.0
 """Seconds after which an attack that nothing ends is assumed to run forever."""
 _PATIENCE_WITH_LIMIT = 120.0
