@@ -118,7 +118,7 @@ def search_seeds(
         return SeedRuns.of(run_seeds(request, seeds, runs_directory(runs_dir), displays))
     except KeyboardInterrupt as interruption:
         if begun:
-            interruption.add_note(f"nothing is lost: go on with `vulcan resume {shlex.quote(str(begun[-1]))}`")
+            interruption.add_note(f"nothing is lost: continue with `vulcan resume {shlex.quote(str(begun[-1]))}`")
         raise
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import output_paths
+from vulcan.api.files import output_paths, write_text
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, tell, write_text
+from vulcan.cli.output import print_json, print_table, read_policy, tell
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:

@@ -225,7 +225,7 @@ def run() -> None:
     except UserError as error:
         _fail(str(error), 2)
     except MemoryError:
-        _fail("there is not enough memory: free some; a search goes on with `vulcan resume`", 2)
+        _fail("there is not enough memory: free some; a search continues with `vulcan resume`", 2)
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise

@@ -120,7 +120,7 @@ _KEYS = (
     *("DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHERAI_API_KEY", "AZURE_API_KEY"),
 )
 _PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
-_PATIENCE = 3.0
+_CONNECT_SECONDS = 3.0
 """Timeout in seconds of a connection to a model's server."""
 _MIN_FREE = 1 << 30
 """Free bytes below which a disk is reported; a run of thousands of candidates takes tens of megabytes."""
@@ -249,7 +249,7 @@ def _answers(url: str) -> bool:
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), _PATIENCE).close()
+        socket.create_connection((parts.hostname or "", port), _CONNECT_SECONDS).close()
     except (OSError, ValueError):  # ValueError: an invalid port
         return False
     return True
@@ -257,7 +257,7 @@ def _answers(url: str) -> bool:
 
 def _problems_of_services(ray: RayDocument, model: DefaultModel) -> Iterator[HostProblem]:
     if not ray["available"]:
-        advice = "searches go on without it, or are told --executor local"
+        advice = "searches run without it; --executor local does not try it"
         if ray["address"]:
             advice = f"see to the cluster at {ray['address']}, leave RAY_ADDRESS unset, or search with --executor local"
         yield {"problem": "Ray does not come up", "blocks": "nothing", "advice": advice}

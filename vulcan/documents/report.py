@@ -9,14 +9,14 @@ from vulcan.documents.verdict import Conclusion, IntervalDocument, Split
 
 
 class RunVersion(TypedDict):
-    """What made a run."""
+    """Version and host that made a run."""
 
     vulcan: Annotated[str | None, "version of Vulcan"]
     began_at: Annotated[str | None, "time of the first event, in ISO 8601"]
 
 
 class ReportVersion(TypedDict):
-    """What made a report."""
+    """Version that made a report."""
 
     vulcan: Annotated[str, "version of Vulcan"]
     python: Annotated[str, "version of Python"]
@@ -132,7 +132,7 @@ class PolicyInstanceScore(TypedDict):
 
 
 class WinnerAnalysis(TypedDict):
-    """What the checker and the prover say of the winner."""
+    """Results of the checker and the prover for the winner."""
 
     accepted: Annotated[bool, "false where the task was changed since"]
     violations: Annotated[list[dict[str, Any]], "as in `vulcan check`"]

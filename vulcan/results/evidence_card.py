@@ -355,7 +355,7 @@ def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJud
     if candidate is None:
         ranked = record.ranked()
         if not ranked:
-            raise UserError(f"{run} has no scored candidate yet: go on with `vulcan resume {named}`")
+            raise UserError(f"{run} has no scored candidate yet: continue with `vulcan resume {named}`")
         return record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
     judged = record.candidates.get(candidate)
     if judged is None or judged.fingerprint is None:

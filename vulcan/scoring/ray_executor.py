@@ -267,7 +267,7 @@ class RemoteEvaluator:
         if self._runtime.abandoned.is_set():
             raise WorkerLost("Ray is abandoned")
         if self._runtime.lost.wait(HEAD_CHECK_SECONDS if attempt.error is not None else 0.0):
-            further = "" if self._runtime.joined else "; scoring goes on in processes of this host"
+            further = "" if self._runtime.joined else "; scoring continues in processes of this host"
             raise WorkerLost(f"Ray's head is gone{further}")
         assert attempt.error is not None
         raise attempt.error

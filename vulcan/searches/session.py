@@ -318,7 +318,7 @@ def executor_for(
         except RayUnavailable as error:
             if runtime.joined:
                 raise UserError(f"{error}; leave out --ray-address, or use --executor local") from error
-            log.warning("%s; going on with --executor local", error)
+            log.warning("%s; continuing with --executor local", error)
             chosen = LocalExecutor(setup, machines.count)
         with chosen as executor:
             yield executor
