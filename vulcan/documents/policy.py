@@ -98,7 +98,7 @@ class CounterexampleDocument(TypedDict):
     results: Annotated[list[float], "what the policy returns for each"]
 
 
-class PropertyDocument(TypedDict):
+class PropertyVerdict(TypedDict):
     """The verdict on a property of a policy."""
 
     name: Annotated[str, "the property's name"]
@@ -109,8 +109,13 @@ class PropertyDocument(TypedDict):
     arithmetic: Annotated[str, "the numbers that it is about"]
     method: Annotated[Literal["certificate", "search", "solver", "none"], "what decided it"]
     counterexample: Annotated[CounterexampleDocument | None, "`null` unless it is refuted"]
-    seconds: Annotated[float, "how long it took"]
     reason: Annotated[str, "why it is unknown"]
+
+
+class PropertyDocument(PropertyVerdict):
+    """The verdict on a property of a policy, and its time."""
+
+    seconds: Annotated[float, "how long it took"]
 
 
 class VerifyDocument(TypedDict):

@@ -9,7 +9,7 @@ from vulcan.documents.verdict import Conclusion, IntervalDocument, Split
 
 
 class RunVersion(TypedDict):
-    """Version and host that made a run."""
+    """Version that made a run, and its start."""
 
     vulcan: Annotated[str | None, "version of Vulcan"]
     began_at: Annotated[str | None, "time of the first event, in ISO 8601"]
@@ -161,7 +161,7 @@ class Failures(TypedDict):
     rules: Annotated[dict[str, int], "how often each rule of the language was broken"]
 
 
-class ModelUsage(TypedDict):
+class ModelCalls(TypedDict):
     """The calls of one model, by the server's name."""
 
     model: Annotated[str, "its name"]
@@ -169,6 +169,11 @@ class ModelUsage(TypedDict):
     tokens_in: Annotated[int, "tokens of the prompts"]
     tokens_out: Annotated[int, "tokens of the replies"]
     dollars: Annotated[float | None, "`null` where a price is not known"]
+
+
+class ModelUsage(ModelCalls):
+    """The calls of one model, and their time."""
+
     seconds: Annotated[float, "time of all calls"]
 
 
