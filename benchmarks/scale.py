@@ -33,7 +33,8 @@ from vulcan.scoring import Job, Setup
 from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Worker
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 

@@ -14,7 +14,7 @@ from hypothesis import settings
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
-from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.scoring.ray_runtime import RayRuntime
 
 settings.register_profile("vulcan", max_examples=examples(100))
 settings.load_profile("vulcan")

@@ -368,7 +368,7 @@ def metrics_of(result: CacheResult) -> dict[str, float]:
 
 
 def _label(name: str) -> str:
-    """A trace file's name without its endings, such as `.oracleGeneral.bin.zst`; a generated trace's as it is."""
+    """Return a trace file's name without endings such as `.oracleGeneral.bin.zst`; a generated trace's unchanged."""
     return name if ":" in name else name.split(".", maxsplit=1)[0] or name
 
 
@@ -418,7 +418,7 @@ VERSION = 1
 
 
 def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
-    """The fingerprint of an instance's first requests, cached on disk; `sizes` are the trace's, as they are counted."""
+    """Return the fingerprint of an instance's first requests, cached on disk; `sizes` are those that count."""
     capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
     requests = min(first, stop)
 
@@ -442,7 +442,7 @@ trials cannot tell policies apart. Of 2, 5, 10, 20 and 30 % it chose best on tra
 
 
 def opening_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Instance:
-    """The first requests of an instance, from an empty cache; while it fills, in the first half, nothing counts."""
+    """Return the first requests of an instance, from an empty cache; the first half fills it, and does not count."""
     requests = min(first, cast(int, instance.parameters["measure_to"]))
     _, at = np.unique(np.asarray(trace.objects)[:requests], return_index=True)
     footprint = int(np.asarray(sizes)[at].sum(dtype=np.int64))

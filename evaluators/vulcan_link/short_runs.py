@@ -29,8 +29,10 @@ class LinkProbe:
 
     @classmethod
     def of(cls, scenarios: Sequence[Scenario]) -> LinkProbe:
-        """The probe for instances of these scenarios: the one that most flows share, and the narrowest and the widest
-        path of the others."""
+        """Return the probe for instances of these scenarios.
+
+        It has the one that most flows share, and the narrowest and the widest path of the others.
+        """
         by_width = sorted(scenarios, key=lambda s: s.link.mean_rate * s.flows[0].round_trip_ms)
         shared = max(scenarios, key=lambda s: len(s.flows))
         chosen = [shared, by_width[0], by_width[-1]]

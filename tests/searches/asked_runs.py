@@ -22,7 +22,7 @@ def good(number: int) -> str:
 
 
 class Run:
-    """A run begun with the model `ask`; `talk` is a process that goes on with it."""
+    """A run begun with the model `ask`; `talk` is a process that resumes it."""
 
     def __init__(self, place: Path, chosen: SearchConfig, executor: Executor) -> None:
         self.place, self.chosen, self.executor = place, chosen, executor

@@ -170,6 +170,4 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
             pass
 
     says = error(talk)
-    assert (
-        says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` goes on with it"
-    )
+    assert says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` continues it"

@@ -114,8 +114,8 @@ def _send_all(flows: list[socket.socket], to: tuple[str, int], begins: int, ends
             left = min(left, _RETRY if behind else writes.interval - (now - begins) % writes.interval)
         for number, happened in poller.poll(left * 1e-9):
             flow = by_number[number]
-            if happened & (select.EPOLLERR | select.EPOLLHUP) and flow.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-                raise OSError("the connection broke")
+            if happened & (select.EPOLLERR | select.EPOLLHUP):
+                raise OSError(flow.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "the connection broke")
             if happened & select.EPOLLOUT:
                 _write(flow, _CHUNK, data)
 
@@ -126,7 +126,7 @@ def _write(flow: socket.socket, size: int, data: bytes) -> int:
     while taken < size:
         try:
             count = flow.send(data[: size - taken])
-        except (BlockingIOError, BrokenPipeError):  # its buffer is full, or it is not connected yet
+        except BlockingIOError:  # its buffer is full, or it is not connected yet
             break
         taken += count
     return taken

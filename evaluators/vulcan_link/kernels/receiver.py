@@ -32,7 +32,7 @@ QUICK_PACKETS = 16
 
 @helper
 def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
-    """An acknowledgement of all that waits leaves, and reaches the sender after the propagation both ways.
+    """Send an acknowledgement of all that waits, which reaches the sender after the propagation both ways.
 
     `reverse` is how long it waits behind traffic on its way, by the millisecond in which it leaves.
     """
@@ -112,13 +112,13 @@ def take_in(mine, due, flow, received, arrivals, acks, settings, link, reverse, 
 
 @helper
 def is_late(settings, mine, number):
-    """Whether the latest packet out of the link is late, of flow `number`: drawn for each anew."""
+    """Check whether the latest packet out of the link is late, of flow `number`: drawn for each anew."""
     return noise(settings[m.NOISE] ^ 0x5DEECE66D, (mine[m.GONE] << 8) + number) * 1e6 < settings[m.LATE_SHARE]
 
 
 @helper
 def is_known(mine, received, sequence):
-    """Whether the receiver has had a packet."""
+    """Check whether the receiver has had a packet."""
     return sequence < mine[EXPECTED] or received[sequence & (received.shape[0] - 1)] == 1
 
 

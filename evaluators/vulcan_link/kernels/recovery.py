@@ -95,7 +95,7 @@ def reduce_proportionally(mine, flow, acked, lost, advanced):
 
 @function
 def undo(mine, flow, packets):
-    """The reduction was needless: nothing is deemed lost, and the window is as before (tcp_undo_cwnd_reduction)."""
+    """Undo a needless reduction: nothing is deemed lost, and the window is restored (tcp_undo_cwnd_reduction)."""
     mask = packets.shape[0] - 1
     sequence = mine[UNA]
     while sequence < mine[NXT]:
@@ -110,7 +110,7 @@ def undo(mine, flow, packets):
 
 @function
 def undo_timeout(mine, flow, packets):
-    """The timeout was spurious."""
+    """Undo a spurious timeout."""
     mine[m.UNDO] = mine[m.FRTO] = mine[m.TIMEOUTS_IN_ROW] = 0
     undo(mine, flow, packets)
 
@@ -120,10 +120,10 @@ def undo_timeout(mine, flow, packets):
 
 @function
 def wait_longer(mine, acked, prior_delivered, needless):
-    """A needless retransmission has RACK wait for a quarter of the least round trip more (tcp_rack_update_reo_wnd).
+    """Have RACK wait longer after a needless retransmission, by a quarter of the least round trip.
 
     `needless` are the duplicates that an acknowledgement reports (RFC 2883), `acked` what it newly acknowledges, and
-    `prior_delivered` that of its rate sample.
+    `prior_delivered` that of its rate sample. As in tcp_rack_update_reo_wnd.
     """
     if needless > 0:
         mine[m.NEEDLESS] = 1
@@ -143,7 +143,7 @@ def wait_longer(mine, acked, prior_delivered, needless):
 
 @function
 def undo_recovery(mine, flow, packets, advanced, echo, needless):
-    """Was recovery needless (tcp_try_undo_recovery, _partial and _dsack)? Returns whether it ends so.
+    """Undo a recovery that was needless (tcp_try_undo_recovery, _partial and _dsack). Returns whether it was.
 
     It was where all that was sent again was reported as a duplicate, or where what it waited for arrives and was sent
     before the first retransmission (Eifel).

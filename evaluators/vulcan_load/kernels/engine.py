@@ -141,7 +141,7 @@ def drop_first(times, numbers, size):
 
 @helper
 def usual_latency(recent, samples, s, known, flying):
-    """The mean latency of the recent requests that found as many in flight as there are, or as nearly as any did."""
+    """Return the mean latency of the recent requests that found as many in flight as there are, or nearly as many."""
     total, count, nearest = 0.0, 0, 1e18
     for j in range(known):
         apart = abs(samples[s, j] - flying)
@@ -155,7 +155,7 @@ def usual_latency(recent, samples, s, known, flying):
 
 @helper
 def latency_at(by_queue, kept, s, flying):
-    """The mean of the last latencies at the number in flight, or at the nearest one at which there are any."""
+    """Return the mean of the last latencies at the number in flight, or at the nearest one at which there are any."""
     at = min(int(flying), QUEUES - 1)
     for apart in range(QUEUES):
         for level in (at - apart, at + apart):
