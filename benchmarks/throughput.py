@@ -19,12 +19,13 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, opened
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.turnaround import WHY_NOT_SAMPLE
 from vulcan.anvil import check
+from vulcan.closing import Closing
 from vulcan.evaluator import Evaluator, decisions_of
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.scoring.job import Setup
@@ -84,7 +85,7 @@ class Measured:
         }  # fmt: skip
 
 
-class Here:
+class Here(Closing):
     """An executor that scores where it is asked to, and times what is simulation."""
 
     name = "in-process"
@@ -113,13 +114,7 @@ class Here:
         return done
 
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+        """Do nothing: it holds nothing."""
 
 
 def measure(quick: bool) -> BenchmarkResult:
