@@ -44,7 +44,7 @@ CANDIDATES, QUICK_CANDIDATES = (100, 300), (10, 40)
 
 FULL_GOAL, RACING_GOAL, OTHER_GOAL = 15_000, 100_000, 0.10
 
-WHY_NOT_RACING = "what a search evolves runs twice as long as first drafts do, and a fifth of it goes on, not a tenth"
+WHY_NOT_RACING = "what a search evolves runs twice as long as first drafts, and a fifth of it is promoted, not a tenth"
 
 
 @dataclass(frozen=True)
