@@ -146,7 +146,7 @@ def measure(quick: bool) -> BenchmarkResult:
             (
                 ("driver, a call", f"{costs.call * 1e3:.2f} ms"),
                 ("driver, a job in a call", f"{costs.job * 1e3:.2f} ms"),
-                ("worker, a job beside its simulation", f"{costs.job_at_worker * 1e3:.2f} ms"),
+                ("worker, per job, without its simulation", f"{costs.job_at_worker * 1e3:.2f} ms"),
                 ("Ray at the worker's end, a call", f"{costs.way * 1e3:.2f} ms"),
                 ("driver, a candidate's prompt", f"{stages.draft * 1e3:.2f} ms"),
                 ("driver, a candidate's check, verdict and rows of the store", f"{stages.keep * 1e3:.2f} ms"),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, equal_windows, shares_in_time
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import guard, online_fingerprint, shifts
@@ -216,19 +216,7 @@ class CacheEvaluator(CacheFindings):
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
         """See `vulcan.evaluator.OffersWindows`: ranges of requests of equal length."""
-        p = cast(dict[str, Any], instance.parameters)
-        start, requests = p["measure_from"], p["measure_to"] - p["measure_from"]
-        if requests < MIN_WINDOW * count:
-            return ()
-        ends = [start + requests * n // count for n in range(count + 1)]
-        return [
-            replace(
-                instance,
-                name=f"{instance.name} window {n}",
-                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
-            )
-            for n in range(1, count + 1)
-        ]
+        return equal_windows(instance, count, MIN_WINDOW)
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the policy evicts, in order."""

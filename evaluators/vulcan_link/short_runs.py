@@ -1,4 +1,4 @@
-"""Short runs of a search's instances: a probe of how policies behave, and the rung before the whole runs."""
+"""Short runs: the probe that tells the decisions of policies apart, and the cheaper rung of a search."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from vulcan.anvil import Policy
 from vulcan.evaluator import Instance, Rung
 from vulcan_link.scenario import Scenario
 from vulcan_link.simulate import simulate
-
-# Behavioural probe: short runs that distinguish policies by the windows they choose, before the real instances.
 
 SECONDS = 2.0
 LOSS = 0.002
@@ -50,7 +48,7 @@ class LinkProbe:
         return made.hexdigest()[:16]
 
 
-# Low-fidelity rungs of instances: the same links, for a shorter time.
+# The rung: the same links, for a shorter time.
 #
 # Measured on 60 programs of the offline generator over the default links (20 s each, objective `power`): runs of 3 s
 # rank them as the whole runs do with Spearman's correlation of 0.98, and 0.97 among the better half; of the best six,

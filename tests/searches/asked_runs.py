@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
 from search_parts import as_reply, opened, share
 
+from vulcan.errors import UserError
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.interactive import InteractiveSearch, TellResult, name_of
@@ -19,6 +21,14 @@ ASK = ("ask",)
 def good(number: int) -> str:
     """A reply with a program of its own."""
     return as_reply(share(1 + number / 10))
+
+
+def error(call: Callable[[], object]) -> str:
+    """The one line of the UserError that a call raises."""
+    with pytest.raises(UserError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 class Run:

@@ -197,6 +197,25 @@ class ChartDocument(TypedDict):
     operators: list[OperatorRow]
 
 
+class BehaviourPoint(TypedDict):
+    """A policy on the map of behaviour: its value of each axis, null where it has none."""
+
+    policy: str
+    kind: str
+    candidate: int | None
+    score: float
+    values: list[float | None]
+
+
+class BehaviourDocument(TypedDict):
+    """The map of behaviour: the names of its axes, the two that are shown first, and the policies on it."""
+
+    axes: list[str]
+    first: list[str]
+    best: int | None
+    points: list[BehaviourPoint]
+
+
 class ExcerptDocument(FindingDocument):
     """A violation or a warning, with its source line."""
 

@@ -100,7 +100,7 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
     if name == OFFLINE:
         from vulcan.generator import OfflineEvolve
 
-        return OfflineEvolve(task.offered(config.settings, state=config.state), state=config.state)
+        return OfflineEvolve(config.offered(task), state=config.state)
     if name.startswith("offline/"):
         raise UserError(f"no offline generator {name!r}: there is {OFFLINE}")
     if name == ASK:

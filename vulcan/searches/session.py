@@ -134,7 +134,7 @@ def open_study(
     with executor_for(config, evidence, machines, prepare, display) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        offered = task.offered(config.settings, state=config.state)
+        offered = config.offered(task)
         study = Study(offered, config, store, scorer, executor, (display,), display.waiting, directory)
         display.begin(study)
         yield study

@@ -48,7 +48,6 @@ LOSS_CAUSES = 5
 by who manages the queue."""
 
 STOPPED, FELL, STEADY, ROSE = range(4)
-TRENDS = 4
 
 _SECOND = 1_000_000_000
 _FALLS, _RISES, _STOPS = 0.8, 1.25, 0.05
