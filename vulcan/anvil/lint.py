@@ -17,10 +17,10 @@ from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.facts import AbstractValue
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.number_text import format_number
 from vulcan.anvil.parse import dotted, is_docstring, parse, position, within
 from vulcan.anvil.unparse import emit_source
 from vulcan.task import Signature
+from vulcan.terminal_text import format_number
 
 
 def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:

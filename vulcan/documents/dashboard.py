@@ -92,7 +92,7 @@ class LiveRunDocument(SearchLimits):
 
 
 class NotesDocument(TypedDict):
-    """What a user wrote about a run."""
+    """A user's title and note for a run."""
 
     title: str
     note: str
@@ -171,7 +171,7 @@ class DescentRow(TypedDict):
 
 
 class OperatorRow(TypedDict):
-    """What an operator achieved with a model: share of its candidates scored, better than their parents, and gain."""
+    """Results of an operator with a model: shares of its candidates scored and better than their parents, and gain."""
 
     operator: str
     model: str

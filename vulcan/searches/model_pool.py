@@ -242,7 +242,7 @@ def check_replies(record: RunRecord, config: SearchConfig, costs: Costs, unanswe
         judged = [event for event in unanswered if isinstance(event, CandidateJudged)]
         why = next((event.feedback for event in reversed(judged)), "no answer")
         raise UserError(
-            f"the model gave no reply to any of {len(judged)} proposals: {why}; when it is back, go on with "
+            f"the model gave no reply to any of {len(judged)} proposals: {why}; when it is back, continue with "
             "`vulcan resume`"
         )
     made = [c for c in record.candidates.values() if record.proposals[c.proposal].round > 0]
