@@ -6,8 +6,8 @@ import pytest
 from locations import ROOT
 
 from vulcan.anvil import check
-from vulcan.registry import find_task
 from vulcan.evaluator import load_evaluator
+from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import find_instances
 
