@@ -16,7 +16,10 @@ COLOURS = {"found by Vulcan": OURS, "others": OTHERS, "knows the future": BOUND}
 
 @dataclass(frozen=True)
 class Chart:
-    """Bars of some rows of a table: `section` begins the text in which it is, `column` counts from 1 after the label."""
+    """Bars of some rows of a table.
+
+    `section` begins the text in which it is, `column` counts from 1 after the label.
+    """
 
     picture: str
     title: str
@@ -142,4 +145,4 @@ def _figure(text: str, chart: Chart, label: str) -> str:
 
 
 def _short(label: str) -> str:
-    return escape(label.split(" (")[0].replace("`", "").split(", a form")[0])
+    return escape(re.split(r" \(|, a form", label.replace("`", ""), maxsplit=1)[0])
