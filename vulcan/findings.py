@@ -175,6 +175,14 @@ class OffersFindings(Protocol):
 
 
 @runtime_checkable
+class ComparesWithParents(OffersFindings, Protocol):
+    """An optional capability of evaluators: explaining a policy beside the one that it was made from."""
+
+    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return what `findings` does, and what the change from the parent did. Called where that would be."""
+
+
+@runtime_checkable
 class PreparesFindings(OffersFindings, Protocol):
     """An optional capability of evaluators whose findings need more than `prepare` loads."""
 

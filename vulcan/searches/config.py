@@ -34,17 +34,23 @@ _OMITTED_IF_UNSET = (
 _EARLIER_FEEDBACK = "scores"
 """The feedback of a run that was recorded without that option: there was no other."""
 
+EDITION = 2
+"""What `full` feedback says: from the second edition on, the programs of more than one known policy. Recorded with a
+run, so that its repetition says the same; runs without it are of the first."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
-    `starts` has the source of each policy that `start_from` names, once they are read.
+    `starts` has the source of each policy that `start_from` names, once they are read; `edition` is that of the
+    prompts.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
+    edition: int = EDITION
 
     @property
     def offline(self) -> bool:
@@ -58,6 +64,8 @@ class SearchConfig(SearchOptions):
                 del plain[name]
         if self.feedback == _EARLIER_FEEDBACK:
             del plain["feedback"]
+        if self.feedback != "full" or self.edition == 1:
+            del plain["edition"]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod
@@ -75,7 +83,13 @@ class SearchConfig(SearchOptions):
                 raise UserError(f"the search option {key!r} is missing")
         hints = {key: str if key in OPTIONS and OPTIONS[key].choices else hint for key, hint in _hints().items()}
         try:
-            given = {"feedback": _EARLIER_FEEDBACK, **plain, "model": list(plain.get("model", cls.model))}
+            edition = 1 if plain.get("feedback") == "full" else EDITION
+            given = {
+                "feedback": _EARLIER_FEEDBACK,
+                "edition": edition,
+                **plain,
+                "model": list(plain.get("model", cls.model)),
+            }
             return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
@@ -130,7 +144,8 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    plain.pop("starts", None)
+    for key in ("starts", "edition"):
+        plain.pop(key, None)
     assert isinstance(settings, Mapping)
     options = {"feedback": config.feedback} | {key: value for key, value in plain.items() if value is not None}
     chosen = {key: value for key, value in settings.items() if value is not None and value != []}
@@ -140,7 +155,7 @@ def as_toml(config: SearchConfig) -> str:
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = find_task(task_name)
-    defaults = {"objective": task.objectives[0].name, "feedback": SearchConfig.feedback}
+    defaults = {"objective": task.objectives[0].name, "feedback": SearchConfig.feedback, "edition": EDITION}
     given = {**defaults, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
     return SearchConfig.from_json({**given, "task": task_reference(task_name), "settings": complete})
