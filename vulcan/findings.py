@@ -66,7 +66,10 @@ class SmallTable:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A finding as a curve: points of two finite numbers each, in the order of `x`."""
+    """A finding as a curve: points of two finite numbers each, in the order of `x`.
+
+    Series of one title and one `x` are lines of one picture, which `y` tells apart.
+    """
 
     title: str
     x: str
@@ -204,6 +207,20 @@ class ComparesPolicies(Protocol):
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         """Return where the two differ. Called after `prepare`, in the sandbox."""
+
+
+def pictured(findings: Iterable[EvaluatorFinding]) -> list[Statement | SmallTable | list[Series]]:
+    """Return findings, those of the highest weight first, with the series of one picture together."""
+    shown: list[Statement | SmallTable | list[Series]] = []
+    pictures: dict[tuple[str, str], list[Series]] = {}
+    for one in sorted(findings, key=lambda finding: -finding.weight):
+        if not isinstance(one, Series):
+            shown.append(one)
+        elif (one.title, one.x) in pictures:
+            pictures[one.title, one.x].append(one)
+        else:
+            shown.append(pictures.setdefault((one.title, one.x), [one]))
+    return shown
 
 
 def located(findings: Iterable[EvaluatorFinding], instance: Instance) -> tuple[InstanceFinding, ...]:
