@@ -328,7 +328,7 @@ def prompt(
     from vulcan.registry import find_task, task_reference
     from vulcan.searches.config import SearchConfig, complete_settings, make_config
     from vulcan.searches.evidence import describe_workload, find_instances, find_objective
-    from vulcan.searches.feedback import Told, workload_text
+    from vulcan.searches.feedback import PromptFeedback, workload_text
     from vulcan.searches.model_pool import ASK
     from vulcan.searches.prompts import Prompts
     from vulcan.searches.session import check_config
@@ -345,14 +345,14 @@ def prompt(
             _, messages = first_prompt(declared, wanted, check_config(declared, wanted, models=False), display)
         _print_prompt(declared.name, messages[0].content, as_json=as_json)
         return
-    told = Told(shows_scores=feedback != "none")
+    shown = PromptFeedback(shows_scores=feedback != "none")
     evaluator = load_evaluator(declared)
     if feedback == "full" and isinstance(evaluator, DescribesWorkloads):
         config = SearchConfig(task=task_reference(task), settings=settings, objective=chosen.name)
         training = [i for i in find_instances(declared, config, evaluator) if i.split == "train"]
-        told = Told(workload_text(describe_workload(evaluator, training), training))
+        shown = PromptFeedback(workload_text(describe_workload(evaluator, training), training))
     offered = declared.offered(settings, state=True)
-    text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), told)
+    text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), shown)
     _print_prompt(declared.name, text, as_json=as_json)
 
 
