@@ -1,4 +1,4 @@
-"""The headline searches of docs/results.md, run again, and their tables.
+"""The headline searches of docs/results/headline-searches.md, run again, and their tables.
 
     python -m benchmarks.evidence [--only NAME] [--out runs/evidence]
 

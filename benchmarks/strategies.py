@@ -1,11 +1,12 @@
 """Strategies compared at equal machine time, and what the proposals of each operator gain.
 
 The offline generator writes every candidate, so that scores repeat with the seeds; seconds do not. Every search
-trains on one trace, with a cache of 10 % of its footprint, mechanism `sample`, objective `object`, without tuning.
-Machine time is the processor time of the whole search in one process: drafting, generating and scoring. The searches of
-one trace and seed are compared at the time at which the fastest of them was done. The held-out score is that of the
-last best candidate on the parts of the trace that no search sees.
+trains on one trace, with a cache of 10 % of its footprint, mechanism `sample`, objective `object`, and the default
+options, tuning included. It goes on for `--seconds` of machine time, the processor time of the whole search in one
+process: drafting, generating, scoring and tuning. The last tuning and the simplification of a finished search are left
+out. "evolve, best" is an experiment, no part of Vulcan: each proposal builds on the two best candidates.
 
+The held-out score is what the product would report: of the ten best on train the best on validation, measured on test.
 A proposal's gain is its score less the best of its parents, or 0 if it is not better; a program that builds on nothing
 is compared with the best so far. `new best` counts proposals that are better than all before.
 
@@ -17,23 +18,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import random
 import re
 import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks.search import DATA, TASK, InThisProcess, interval
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
+from vulcan.evaluator import SplitName, load_evaluator
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
 from vulcan.searches.model_pool import open_model_pool
@@ -43,42 +42,39 @@ from vulcan.searches.strategies import Draft, Strategy
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CandidateJudged, Event
+from vulcan.task import Json
 
 TRACES = {
-    "2_pools": ("caffeine/lirs/2_pools.trace.gz", "lirs"),
     "sprite": ("caffeine/lirs/sprite.trace.gz", "lirs"),
-    "multi1": ("caffeine/lirs/multi1.trace.gz", "lirs"),
     "multi3": ("caffeine/lirs/multi3.trace.gz", "lirs"),
     "gli": ("caffeine/lirs/gli.trace.gz", "lirs"),
     "tencent 1326": ("tencent/tencentBlock.ns1326.sample.csv", None),
     "mooncake": ("mooncake/conversation_trace.jsonl", "mooncake"),
-    "vaultservice": ("caffeine/corda/trace_vaultservice.gz", "be-i64"),
+    "cloudPhysicsIO": ("libcachesim/cloudPhysicsIO.vscsi", None),
+    "web07": ("caffeine/cache2k/web07.trace.xz", "be-i32"),
+    "adapt_size": ("caffeine/adapt_size/request.trace.xz", None),
 }
 CACHE_SIZE = "10%"
-BEST = "evolve, best"
-SEARCHES: dict[str, StrategyName] = {
-    "evolve, archive": "evolve",
+EVOLVE, BEST = "evolve", "evolve, best"
+SEARCHES: Mapping[str, StrategyName] = {
     BEST: "evolve",
+    EVOLVE: "evolve",
     "policysmith": "policysmith",
     "best-of-n": "best-of-n",
 }
-_KEEPS_STATE = re.compile(r"^(class|def on_)", re.MULTILINE)
+ENOUGH = 100_000
+"""Proposals that no search makes in the time it has."""
 
 
 class BestParents:
-    """`evolve`, but every proposal builds on the two best candidates that the generator can read.
-
-    A measured alternative, which is not part of Vulcan.
-    """
+    """`evolve`, but every proposal builds on the two best candidates. A measured alternative."""
 
     def __init__(self, evolve: Strategy) -> None:
         self.total = evolve.total
         self.barrier = evolve.barrier
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
-        readable = (m for m in population.best(len(population)) if not _KEEPS_STATE.search(m.source))
-        parents = tuple(islice(readable, 2))
-        return Draft(1, "mutate" if parents else "fresh", parents)
+        return Draft(1, "mutate", population.best(2))
 
 
 Best = tuple[float, float]
@@ -109,6 +105,10 @@ class Search:
         """Return the best score reached by that time."""
         return max(score for reached, score in self.points if reached <= seconds)
 
+    def until(self, score: float) -> float | None:
+        """Return the machine time until a score as good as this; None where it was never reached."""
+        return next((reached for reached, found in self.points if found >= score), None)
+
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Search:
         proposals = tuple(Proposed(**{**p, "changes": tuple(p["changes"])}) for p in plain["proposals"])
@@ -116,22 +116,17 @@ class Search:
 
 
 def searched(
-    evidence: EvaluationSet,
-    config: SearchConfig,
-    executor: InThisProcess,
-    candidates: int,
-    best_parents: bool,
+    evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, seconds: float, best_parents: bool
 ) -> Search:
-    """Run one search, without its end, for a number of candidates."""
+    """Run one search, without its end, for a machine time."""
     store = MemoryStore()
-    open_run(TASK, config, store, evidence, lambda _: None)
+    offered = TASK.offered(config.settings, state=config.state)
+    open_run(offered, config, store, evidence, lambda _: None)
     points: list[Best] = []
     made: list[Proposed] = []
     scorer = make_scorer(find_objective(TASK, config.objective), RunRecord.of(store.events()))
-    best_source = ""
 
     def listen(event: Event) -> None:
-        nonlocal best_source
         if not isinstance(event, CandidateJudged):
             return
         before = points[-1][1] if points else float("-inf")
@@ -139,29 +134,30 @@ def searched(
         if is_best:
             assert event.score is not None
             points.append((time.process_time() - began, event.score))
-            best_source = event.source
         if event.origin == "model":
             proposed = study.record.proposals[event.proposal]
             known = [s for p in proposed.parents if (s := study.record.candidates[p].score) is not None]
             gain = max(0.0, event.score - max(known, default=before)) if event.score is not None else 0.0
             made.append(Proposed(proposed.operator, changes(event.source), event.verdict, gain, is_best))
 
-    study = Study(TASK, config, store, scorer, executor, (listen,))
+    study = Study(offered, config, store, scorer, executor, (listen,))
     if best_parents:
         study._strategy = BestParents(study._strategy)
     began = time.process_time()
     with closing(open_model_pool(TASK, config)) as models:
         study.begin()
-        while (proposal := study.ask()) is not None:
+        while time.process_time() - began < seconds and (proposal := study.ask()) is not None:
             study.tell(proposal, models.propose(proposal))
-            if study.completed >= candidates:
-                break
     spent = time.process_time() - began
-    policy = check(best_source, TASK)
-    evaluator = executor.evaluator
-    hidden = [i for split in ("validation", "test") for i in scorer.of(split)]
-    scores = [scorer.mean_on((i,), ((i.name, dict(evaluator.evaluate(policy, i))),)) for i in hidden]
-    return Search(tuple(points), tuple(made), spent, statistics.fmean(scores))
+
+    def score(source: str, split: SplitName) -> float:
+        policy, instances = check(source, TASK), scorer.of(split)
+        metrics = tuple((i.name, dict(executor.evaluator.evaluate(policy, i))) for i in instances)
+        return scorer.mean_on(instances, metrics)
+
+    finalists = [c.source for c in study.record.ranked()[: config.finalists]]
+    winner = max(finalists, key=lambda source: score(source, "validation"))
+    return Search(tuple(points), tuple(made), spent, score(winner, "test"))
 
 
 def changes(source: str) -> tuple[str, ...]:
@@ -195,25 +191,42 @@ Cell = tuple[str, int]
 """A trace and a seed."""
 
 
-def comparison(found: dict[Cell, dict[str, Search]]) -> list[str]:
-    """Return a Markdown table: the mean best score on each trace at equal machine time, and the gains of `evolve`."""
+def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> list[str]:
+    """Return Markdown tables: best scores on each trace at that machine time, and the gains of the first strategy."""
     names = list(SEARCHES)
+    best = {cell: {n: s.best(seconds) for n, s in searches.items()} for cell, searches in found.items()}
+    traces = list(dict.fromkeys(trace for trace, _ in found))
     rows = ["| trace | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    at = {cell: min(s.seconds for s in searches.values()) for cell, searches in found.items()}
-    best = {cell: {n: s.best(at[cell]) for n, s in searches.items()} for cell, searches in found.items()}
-    for trace in dict.fromkeys(trace for trace, _ in found):
-        means = [statistics.fmean(best[cell][n] for cell in found if cell[0] == trace) for n in names]
-        rows.append(f"| {trace} | " + " | ".join(f"{mean:.4f}" for mean in means) + " |")
-    rows += ["", "| | median gain on train | better, worse | median gain held out | better, worse |"]
+    for trace in traces:
+        medians = [statistics.median(best[cell][n] for cell in found if cell[0] == trace) for n in names]
+        rows.append(f"| {trace} | " + " | ".join(f"{median:.4f}" for median in medians) + " |")
+    pairs = [(BEST, EVOLVE), *((one, other) for one in (EVOLVE, BEST) for other in names[2:])]
+    rows += ["", f"| trace | seeds | {' | '.join(f'{one} - {other}' for one, other in pairs)} |"]
+    rows.append("|---" * (len(pairs) + 2) + "|")
+    for trace in traces:
+        cells = [cell for cell in found if cell[0] == trace]
+        gained = [interval([best[c][one] - best[c][other] for c in cells]) for one, other in pairs]
+        rows.append(f"| {trace} | {len(cells)} | {' | '.join(gained)} |")
+    rows += ["", "| all traces | median gain on train | better, worse | median gain on test | better, worse |"]
     rows.append("|---|---|---|---|---|")
-    for one in names[:2]:
-        for other in names:
-            if one == other or (one == names[0] and other == names[1]):
-                continue
-            train = [best[cell][one] - best[cell][other] for cell in found]
-            hidden = [searches[one].held_out - searches[other].held_out for searches in found.values()]
-            rows.append(f"| {one} - {other} | {_gain(train)} | {_gain(hidden)} |")
+    for one, other in pairs:
+        train = [best[cell][one] - best[cell][other] for cell in found]
+        hidden = [searches[one].held_out - searches[other].held_out for searches in found.values()]
+        rows.append(f"| {one} - {other} | {_gain(train)} | {_gain(hidden)} |")
+    shares, missed = shares_of_time(found, seconds)
+    rows += ["", f"Time that {BEST} takes to the last score of {EVOLVE}, as a share of all: {interval(shares)}, "]
+    rows[-1] += f"not reached in {missed} of {len(shares)}"
     return rows
+
+
+def shares_of_time(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> tuple[list[float], int]:
+    """Return the time `BEST` took to the last score of `EVOLVE`, as a share of all, and how often it failed.
+
+    A search that does not reach that score counts with all of its time.
+    """
+    taken = [searches[BEST].until(searches[EVOLVE].best(seconds)) for searches in found.values()]
+    reached = [t for t in taken if t is not None and t <= seconds]
+    return [t / seconds for t in reached] + [1.0] * (len(taken) - len(reached)), len(taken) - len(reached)
 
 
 def _gain(differences: list[float]) -> str:
@@ -224,14 +237,13 @@ def _gain(differences: list[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", nargs="+", choices=TRACES, default=list(TRACES))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--candidates", type=int, default=100)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--seconds", type=float, default=3.0, help="machine time of each search")
     parser.add_argument("--out", type=Path, required=True, help="file of results, one search per line")
     parser.add_argument("--read", action="store_true", help="only print the tables of --out")
     options = parser.parse_args()
-    logging.disable(logging.WARNING)  # parents that the generator cannot read
     if not options.read:
-        run(options.traces, options.seeds, options.candidates, options.out)
+        run(options.traces, options.seeds, options.seconds, options.out)
     found: dict[Cell, dict[str, Search]] = defaultdict(dict)
     for line in options.out.read_text().splitlines():
         plain = json.loads(line)
@@ -239,7 +251,7 @@ def main() -> None:
     complete = {cell: searches for cell, searches in found.items() if len(searches) == len(SEARCHES)}
     if not complete:
         sys.exit(f"{options.out} has no trace and seed with all of {', '.join(SEARCHES)}")
-    print("\n".join(comparison(complete)))
+    print("\n".join(comparison(complete, options.seconds)))
     for name in SEARCHES:
         proposals = [p for searches in complete.values() for p in searches[name].proposals]
         print(f"\n{name}\n\n" + "\n".join(gains(proposals, lambda p: (p.operator,))))
@@ -247,19 +259,22 @@ def main() -> None:
     print("\nall, by change\n\n" + "\n".join(gains(everything, lambda p: p.changes)))
 
 
-def run(traces: Sequence[str], seeds: Sequence[int], candidates: int, out: Path) -> None:
+def run(traces: Sequence[str], seeds: Sequence[int], seconds: float, out: Path) -> None:
     """Run the searches that are not in `out` yet, and add them."""
     lines = out.read_text().splitlines() if out.exists() else []
     done = {(plain["trace"], plain["seed"], plain["name"]) for plain in map(json.loads, lines)}
     for trace in traces:
         path, trace_format = TRACES[trace]
-        settings = {"trace": [str(DATA / path)], "trace_format": trace_format, "cache_size": [CACHE_SIZE]}
+        settings: dict[str, Json] = {
+            "trace": [str(DATA / path)],
+            "trace_format": trace_format,
+            "cache_size": [CACHE_SIZE],
+        }
         config = SearchConfig(
             task="cache_eviction",
             settings=complete_settings(TASK, settings),
             objective="object",
-            budget_candidates=candidates,
-            tune=0,
+            rounds=ENOUGH,
         )
         left = [(seed, name) for seed in seeds for name in SEARCHES if (trace, seed, name) not in done]
         if not left:
@@ -268,7 +283,7 @@ def run(traces: Sequence[str], seeds: Sequence[int], candidates: int, out: Path)
         executor = InThisProcess(evidence.everything)
         for seed, name in left:
             chosen = replace(config, seed=seed, strategy=SEARCHES[name])
-            search = searched(evidence, chosen, executor, candidates, name == BEST)
+            search = searched(evidence, chosen, executor, seconds, name == BEST)
             with out.open("a") as file:
                 json.dump({"trace": trace, "seed": seed, "name": name, "search": asdict(search)}, file)
                 file.write("\n")

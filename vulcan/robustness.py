@@ -91,6 +91,11 @@ def guarded_by(evaluator: Evaluator, instances: Iterable[Instance], safe: str) -
     return tuple(offered.guarded(instance, safe) for instance in instances)
 
 
+def safe_policies_of(evaluator: Evaluator) -> tuple[str, ...]:
+    """Return the names of the safe policies that an evaluator can guard others by; none where it offers no guard."""
+    return tuple(evaluator.safe_policies()) if isinstance(evaluator, OffersGuards) else ()
+
+
 def check_guard(evaluator: Evaluator, safe: str) -> OffersGuards:
     """Return the evaluator, which guards policies by this one. Raises UserError where it does not."""
     known = evaluator.safe_policies() if isinstance(evaluator, OffersGuards) else {}

@@ -19,11 +19,13 @@ from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.summary import print_run
 from vulcan.documents.run import DryRunDocument
 from vulcan.errors import UserError
+from vulcan.evaluator import load_evaluator
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, check_form, open_display
 from vulcan.progress.loggers import LoggedDisplay, Logger, make_loggers
 from vulcan.results.seeds import SeedComparison
+from vulcan.robustness import safe_policies_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
@@ -57,7 +59,7 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
     try:
         record, costs = session.search(LoggedDisplay(open_display(form), loggers))
     except KeyboardInterrupt:
-        tell(f"interrupted; nothing is lost: go on with `vulcan resume {named}`")
+        tell(f"interrupted; nothing is lost: continue with `vulcan resume {named}`")
         raise
     if form == "json":
         return
@@ -75,6 +77,11 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
         f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
         f"take it with `vulcan export {named} --format python -o best.py`."
     )
+    if record.chosen is not None and (safe := safe_policies_of(load_evaluator(session.task))):
+        say(
+            f"Nothing measured here tells what comes later: `vulcan export {named} --guard {safe[0]} -o guarded.py` "
+            f"bounds what the policy can lose to {safe[0]}."
+        )
 
 
 def search_with_seeds(
@@ -97,7 +104,7 @@ def search_with_seeds(
     except KeyboardInterrupt:
         if begun:
             named = shlex.quote(str(begun[-1]))
-            tell(f"interrupted; nothing is lost: go on, with the other seeds too, with `vulcan resume {named}`")
+            tell(f"interrupted; nothing is lost: continue, with the other seeds too, with `vulcan resume {named}`")
         raise
     if form == "json":
         open_display(form).finished(compared.document())
