@@ -205,7 +205,7 @@ def test_a_repetition_says_what_was_recorded_whatever_evaluators_say_today(
     ]
     store, model = MemoryStore(), Scripted(lambda r: as_reply(share(r.proposal / 10)))
     study = study_of(store, config(), telling)
-    study.repeat(6, {}, {event.candidate: event for event in earlier})
+    study.feedback.repeat({event.candidate: event for event in earlier})
     study.run(lineup(model))
     assert of_kind(store, PolicyExplained) == earlier
     prompts = [call.messages[0][1] for call in store.calls()]

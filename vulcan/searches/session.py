@@ -176,7 +176,8 @@ def run_search(
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
-            study.repeat(recording.proposals, recording.last_turns, recording.explained)
+            study.repeat(recording.proposals, recording.last_turns)
+            study.feedback.repeat(recording.explained)
             study.steering.repeat(recording.steered)
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)

@@ -15,7 +15,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from vulcan.errors import UserError
@@ -45,15 +44,7 @@ from vulcan.searches.steering import Steering
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import (
-    CallRecord,
-    CandidateProposed,
-    ControlFinished,
-    Event,
-    PolicyExplained,
-    RunStopped,
-    StopReason,
-)
+from vulcan.store.events import CallRecord, CandidateProposed, ControlFinished, Event, RunStopped, StopReason
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -103,7 +94,7 @@ class Study:
         self._listeners = tuple(listeners)
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
-        self._feedback = Feedback(task, config, self.record, scorer, executor)
+        self.feedback = Feedback(task, config, self.record, scorer, executor)
         self._strategy = make_strategy(config, config.offline)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._history = VisibleHistory(self.record, store, scorer, config.finalists)
@@ -131,19 +122,13 @@ class Study:
             planned = min(planned, self.config.budget_candidates)
         return planned if self._max_proposals is None else min(planned, self._max_proposals)
 
-    def repeat(
-        self,
-        proposals: int,
-        last_turns: Mapping[int, int],
-        explained: Mapping[int, PolicyExplained] = MappingProxyType({}),
-    ) -> None:
-        """Replay another search: its number of proposals, no repair beyond the last turn of each, and its findings.
+    def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
+        """Replay another search: its number of proposals, and no repair beyond the last turn of each.
 
         It does not stop where a model does not answer, because that search did not.
         """
         self._max_proposals = proposals
         self._last_turns = last_turns
-        self._feedback.repeat(explained)
 
     def ask(self) -> Proposal | None:
         """Return the next proposal to answer; None if all are made, or others need their verdict first."""
@@ -172,7 +157,7 @@ class Study:
             self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
             return self._draft_next()
         model = choose(self._models_for(draft.operator), self._history.history, rng)
-        told, explained = self._feedback.about(draft, model)
+        told, explained = self.feedback.about(draft, model)
         proposal = Proposal(
             number=number,
             turn=0,
@@ -402,7 +387,7 @@ class Study:
                 if all(pending.answered for pending in self._pending.values()):
                     self._drafted -= len(self._pending)
                     self._pending.clear()
-                    self._feedback.forget_pending()
+                    self.feedback.forget_pending()
                 break
             _, pending = self._pending.popitem(last=False)
             self.completed += 1

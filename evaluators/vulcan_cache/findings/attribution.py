@@ -46,7 +46,8 @@ class Attribution:
     @property
     def whole(self) -> NDArray[np.int64]:
         """All counts, of shape (COUNTS,)."""
-        return self.along.sum(axis=0)
+        whole: NDArray[np.int64] = self.along.sum(axis=0)
+        return whole
 
 
 def attribute(

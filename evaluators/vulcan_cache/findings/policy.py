@@ -23,7 +23,10 @@ from vulcan_cache.findings.attribution import (
     SHARED_REGRET,
     WON,
     Attribution,
-)  # fmt: skip
+)
+
+Rows = tuple[tuple[str | float, ...], ...]
+"""Of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def _against_parent(found: Attribution, setting: Setting) -> list[EvaluatorFindi
         shown = [n for n in range(len(names)) if counts[n, PARENT_WON] or counts[n, PARENT_LOST]]
         if (telling := float(np.abs(gains).sum())) > most and len(shown) > 1:
             columns = ("class", "hits now alone", "hits of the parent alone", "gain")
-            rows = tuple(
+            rows: Rows = tuple(
                 (names[n], int(counts[n, PARENT_WON]), int(counts[n, PARENT_LOST]), int(gains[n])) for n in shown
             )
             most, table = telling, SmallTable(f"What the change from the parent did, by {title}", columns, rows, 5.5)
@@ -191,7 +194,7 @@ def _pictures(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
     held = float(found.holders.sum())
     if held:
         names = _classes(k.SO_FAR, setting)[0]
-        rows = tuple(
+        rows: Rows = tuple(
             (names[n], *(round(100 * float(part) / held, 1) for part in found.holders[n]))
             for n in range(1, k.CLASSES)
             if found.holders[n].any()
@@ -203,8 +206,8 @@ def _pictures(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
             (name, round(100 * _until_hits(found, setting, who), 1))
             for name, who in (("policy", "policy"), (setting.baseline, "baseline"), (_oracle(setting), "oracle"))
         ]
-        columns = ("policy", "of the cache %")
-        made.append(SmallTable("Who holds the cache until a hit, and not for nothing", columns, tuple(shares), 0.0))
+        title = "Who holds the cache until a hit, and not for nothing"
+        made.append(SmallTable(title, ("policy", "of the cache %"), tuple(shares), 0.0))
     parts = [(n + 1, row) for n, row in enumerate(found.along) if row[REQUESTS]]
     if len(parts) > 1:
         lines = (("policy", MISSES), (setting.baseline, BASELINE_MISSES), (_oracle(setting), ORACLE_MISSES))
@@ -244,7 +247,7 @@ def _table(counts: NDArray[np.int64], title: str, names: list[str]) -> SmallTabl
     if len(shown) < 2 or not counts[:, REGRET].sum():
         return None
     requests = int(counts[:, REQUESTS].sum())
-    rows = tuple(
+    rows: Rows = tuple(
         (names[n], round(100 * int(counts[n, REQUESTS]) / requests, 1),
          *(int(counts[n, column]) for column in (MISSES, REGRET, LOST, WON)))
         for n in shown
@@ -301,7 +304,7 @@ def differences(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
         if not shown:
             continue
         gains = counts[:, WON] - counts[:, LOST]
-        rows = tuple(
+        rows: Rows = tuple(
             (names[n], *(int(counts[n, column]) for column in (REQUESTS, WON, LOST)), int(gains[n])) for n in shown
         )
         columns = ("class", "requests", "hits of the first alone", "hits of the second alone", "gain of the first")
