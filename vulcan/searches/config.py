@@ -31,8 +31,8 @@ _OMITTED_IF_UNSET = (
 )
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
-_EARLIER_FEEDBACK = "scores"
-"""The feedback of a run that was recorded without that option: there was no other."""
+_EARLIER: Mapping[str, Json] = {"feedback": "scores", "offline_parents": "archive"}
+"""Options of a run that was recorded without them: there was no other choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,9 @@ class SearchConfig(SearchOptions):
         for name in _OMITTED_IF_UNSET:
             if plain[name] is None or plain[name] is False or plain[name] in ([], {}):
                 del plain[name]
-        if self.feedback == _EARLIER_FEEDBACK:
-            del plain["feedback"]
+        for name, earlier in _EARLIER.items():
+            if plain[name] == earlier:
+                del plain[name]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod
@@ -75,7 +76,7 @@ class SearchConfig(SearchOptions):
                 raise UserError(f"the search option {key!r} is missing")
         hints = {key: str if key in OPTIONS and OPTIONS[key].choices else hint for key, hint in _hints().items()}
         try:
-            given = {"feedback": _EARLIER_FEEDBACK, **plain, "model": list(plain.get("model", cls.model))}
+            given = {**_EARLIER, **plain, "model": list(plain.get("model", cls.model))}
             return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
@@ -132,7 +133,8 @@ def as_toml(config: SearchConfig) -> str:
     settings = plain.pop("settings")
     plain.pop("starts", None)
     assert isinstance(settings, Mapping)
-    options = {"feedback": config.feedback} | {key: value for key, value in plain.items() if value is not None}
+    options = {name: getattr(config, name) for name in _EARLIER}
+    options |= {key: value for key, value in plain.items() if value is not None}
     chosen = {key: value for key, value in settings.items() if value is not None and value != []}
     return f"{tomli_w.dumps(options)}\n# Options of the task {config.task}\n{tomli_w.dumps(chosen)}"
 
@@ -140,8 +142,8 @@ def as_toml(config: SearchConfig) -> str:
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = find_task(task_name)
-    defaults = {"objective": task.objectives[0].name, "feedback": SearchConfig.feedback}
-    given = {**defaults, **{n: v for n, v in options.items() if v is not None}}
+    current = {name: getattr(SearchConfig, name) for name in _EARLIER}
+    given = {"objective": task.objectives[0].name, **current, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
     return SearchConfig.from_json({**given, "task": task_reference(task_name), "settings": complete})
 
