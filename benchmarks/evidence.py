@@ -1,4 +1,4 @@
-"""The headline searches of docs/results.md, run again, and their tables.
+"""The headline searches of docs/results/headline-searches.md, run again, and their tables.
 
     python -m benchmarks.evidence [--only NAME] [--out runs/evidence]
 
@@ -44,7 +44,7 @@ class Headline:
 
 
 _PARENTS = ("--offline-parents", "archive")
-"""With which the tables of docs/results.md were measured: the default then."""
+"""With which the tables of docs/results/headline-searches.md were measured: the default then."""
 
 _CACHE = ("--cache-size", "10%", "--budget-candidates", "200", *_PARENTS)
 _LONG = ("--budget-candidates", "300", *_PARENTS)

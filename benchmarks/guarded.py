@@ -3,7 +3,8 @@
 `python -m benchmarks.guarded -o guarded.jsonl` searches with the offline generator on the first 60 % of each trace, and
 counts the misses of the winner on all that follows: alone, guarded by LRU and by S3-FIFO, and those of the safe policy.
 The worst range is that of consecutive requests in which most is lost to the safe policy. It ends with an error where a
-guarded winner exceeds its bound, in that range or another. `--table guarded.jsonl` prints the table of docs/results.md.
+guarded winner exceeds its bound, in that range or another. `--table guarded.jsonl` prints the table of
+docs/results/guarded-winners.md.
 Real traces that are not in VULCAN_DATA are left out.
 
 The generated traces are those of `benchmarks.verdicts`: with some, a winner of their first part is of no use later.

@@ -5,7 +5,7 @@
 Power is that of the task's objective `power`. Links have an exact clock and half a millisecond of jitter; each cell is
 the median of the repetitions, and `late` is how late the emulated link was at its worst moment. FOLDER has the
 recordings of mahimahi (traces/ of its repository); without it, or where one is missing, its cells are left out.
-docs/results.md has the table. Needs what `vulcan kernel run` of a policy needs.
+docs/results/congestion-control.md has the table. Needs what `vulcan kernel run` of a policy needs.
 """
 
 from __future__ import annotations

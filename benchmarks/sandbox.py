@@ -15,14 +15,15 @@ from contextlib import ExitStack
 from benchmarks.harness import Goal, arguments, finish
 from vulcan.anvil import check
 from vulcan.doctor.attacks.in_evaluator import HONEST, MIN, TASK
+from vulcan.doctor.attacks.in_program import RUNNER
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
 from vulcan.registry import find_task
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.job import Job, Limits, Setup
 from vulcan.scoring.program_server_client import ForkServer
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
-RUNNER = "vulcan.doctor.attacks.breakout:run"
 ANVIL_GOAL, FORK_GOAL = 1.0, 30.0
 """Milliseconds."""
 

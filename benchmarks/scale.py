@@ -33,7 +33,8 @@ from vulcan.scoring import Job, Setup
 from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Worker
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 
@@ -145,7 +146,7 @@ def measure(quick: bool) -> BenchmarkResult:
             (
                 ("driver, a call", f"{costs.call * 1e3:.2f} ms"),
                 ("driver, a job in a call", f"{costs.job * 1e3:.2f} ms"),
-                ("worker, a job beside its simulation", f"{costs.job_at_worker * 1e3:.2f} ms"),
+                ("worker, per job, without its simulation", f"{costs.job_at_worker * 1e3:.2f} ms"),
                 ("Ray at the worker's end, a call", f"{costs.way * 1e3:.2f} ms"),
                 ("driver, a candidate's prompt", f"{stages.draft * 1e3:.2f} ms"),
                 ("driver, a candidate's check, verdict and rows of the store", f"{stages.keep * 1e3:.2f} ms"),

@@ -22,13 +22,14 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Goal, arguments, finish
 from benchmarks.recorded_server import RecordedServer
 from vulcan.anvil import check
+from vulcan.closing import Closing
 from vulcan.evaluator import Instance, decisions_of, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome
@@ -87,7 +88,7 @@ class Curve:
         return next((seconds for seconds, reached in self.points if reached >= score), None)
 
 
-class InThisProcess:
+class InThisProcess(Closing):
     """An executor that scores where it is asked to, and adds up what that takes."""
 
     name = "in-process"
@@ -109,13 +110,7 @@ class InThisProcess:
         return done
 
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+        """Do nothing: it holds nothing."""
 
 
 def searched(

@@ -19,12 +19,13 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, opened
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.turnaround import WHY_NOT_SAMPLE
 from vulcan.anvil import check
+from vulcan.closing import Closing
 from vulcan.evaluator import Evaluator, decisions_of
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.scoring.job import Setup
@@ -43,7 +44,7 @@ CANDIDATES, QUICK_CANDIDATES = (100, 300), (10, 40)
 
 FULL_GOAL, RACING_GOAL, OTHER_GOAL = 15_000, 100_000, 0.10
 
-WHY_NOT_RACING = "what a search evolves runs twice as long as first drafts do, and a fifth of it goes on, not a tenth"
+WHY_NOT_RACING = "what a search evolves runs twice as long as first drafts, and a fifth of it is promoted, not a tenth"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Measured:
         }  # fmt: skip
 
 
-class Here:
+class Here(Closing):
     """An executor that scores where it is asked to, and times what is simulation."""
 
     name = "in-process"
@@ -113,13 +114,7 @@ class Here:
         return done
 
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+        """Do nothing: it holds nothing."""
 
 
 def measure(quick: bool) -> BenchmarkResult:

@@ -58,7 +58,7 @@ STAGES = (
 FULL_GOAL, HALVING_GOAL = 15_000, 100_000
 """Candidates an hour of one core."""
 
-WHY_NOT_HALVING = "four tenths are full runs of the 10 % that go on, a third is the sample, a tenth compiling"
+WHY_NOT_HALVING = "four tenths are full runs of the 10 % that are promoted, a third is the sample, a tenth compiling"
 
 WHY_NOT_SAMPLE = "it calls the policy sixteen times at each eviction, and is just about there when the host is quick"
 
@@ -172,7 +172,7 @@ def stage_table(
     rows += [
         ("isolation", f"{isolation * 1e3:.2f}", f"{isolation * 1e3:.2f}"),
         ("a candidate in full", "", f"{full * 1e3:.1f}"),
-        (f"a candidate that races, {keep:.0%} going on", "", f"{halving * 1e3:.1f}"),
+        (f"a candidate that races, {keep:.0%} promoted", "", f"{halving * 1e3:.1f}"),
         ("candidates per hour in full", "", f"{3600 / full:,.0f}"),
         ("candidates per hour with halving", "", f"{3600 / halving:,.0f}"),
     ]
@@ -201,7 +201,7 @@ def concurrent(on: Ground, given: list[Reply], known: dict[str, Any], quick: boo
     rows.append(("simulate in full in CPython", f"{plain * 1e3:,.0f}", f"{plain / here:.0f}"))
     goals.append(Goal("a simulation in CPython, times one here", plain / here, 30, margin=0.3))
     return BenchmarkTable(
-        "Beside a compiler run for each candidate, and CPython", ("", "milliseconds", "times"), tuple(rows)
+        "Compared with a compiler run per candidate, and with CPython", ("", "milliseconds", "times"), tuple(rows)
     ), goals
 
 

@@ -14,7 +14,7 @@ from hypothesis import settings
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
-from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.scoring.ray_runtime import RayRuntime
 
 settings.register_profile("vulcan", max_examples=examples(100))
 settings.load_profile("vulcan")
@@ -83,9 +83,9 @@ def ray_runtime(cache_of_tests: Path, pytestconfig: pytest.Config) -> RayRuntime
     """One Ray for all tests that need a real one: it takes six seconds of processor time to start."""
     if RUNNING not in pytestconfig.stash:
         runtime = _RAY.enter_context(RayRuntime(workers=2))
-        _RAY.callback(pytestconfig.stash.__delitem__, RUNNING)
         runtime.wait()
         pytestconfig.stash[RUNNING] = runtime
+        _RAY.callback(pytestconfig.stash.__delitem__, RUNNING)
     return pytestconfig.stash[RUNNING]
 
 

@@ -51,7 +51,7 @@ FOR_EVALUATORS = {
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.kernel_support", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
-FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.cli", "vulcan.export", "vulcan.registry"}
+FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.kernel.command"}
 FOR_TRACES = {"vulcan.errors", "vulcan.kernel_support", "vulcan.paths"}
 

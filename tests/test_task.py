@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.anvil.number_text import format_number
 from vulcan.registry import find_task
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
+from vulcan.terminal_text import format_number
 
 LENGTH = Feature("length", "float", "m", 0.0, 10.0, "how long it is")
 THING = Entity("thing", "a thing", (LENGTH,), key="length")

@@ -29,8 +29,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, Protocol, cast, runtime_checkable
 
 from vulcan.errors import UserError
 from vulcan.task import Json, Metrics, Split, Task
@@ -127,6 +128,25 @@ class OffersWindows(Protocol):
         They have its split and their own names; `evaluate` and `evaluate_baseline` accept them like any other. None
         where the instance is too short.
         """
+
+
+def equal_windows(instance: Instance, count: int, least: int = 1) -> list[Instance]:
+    """Return `count` consecutive blocks of equal length; none if they would have fewer than `least` events.
+
+    For evaluators that measure an instance from its parameter `measure_from` to `measure_to`.
+    """
+    first, last = (cast(int, instance.parameters[name]) for name in ("measure_from", "measure_to"))
+    if last - first < least * count:
+        return []
+    ends = [first + (last - first) * n // count for n in range(count + 1)]
+    return [
+        replace(
+            instance,
+            name=f"{instance.name} window {n}",
+            parameters={**instance.parameters, "measure_from": start, "measure_to": end},
+        )
+        for n, (start, end) in enumerate(pairwise(ends), 1)
+    ]
 
 
 def windows_of(evaluator: Evaluator, instance: Instance, count: int) -> tuple[Instance, ...]:

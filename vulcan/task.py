@@ -250,6 +250,10 @@ class Task:
     function for any of them, or for none. What was said of the arguments of `others` holds for theirs. A task without
     events has policies without state.
 
+    `assumptions` are conditions on the arguments, as in `Property.when`, that hold whenever a function is called, such
+    as `"obj.last_access <= now"`. Warnings rely on them; proofs and exports hold without. An argument that stands alone
+    above a feature is taken not to fall, as time does, so that it bounds earlier values of the feature too.
+
     Where `signature` is a `Program` the policy is a class of free Python (`vulcan.python_policy`); it has no `others`.
     """
 
@@ -268,6 +272,7 @@ class Task:
     cautions: tuple[Caution, ...] = ()
     others: tuple[Rank | Value, ...] = ()
     events: tuple[Event, ...] = ()
+    assumptions: tuple[str, ...] = ()
     state_limits: StateLimits = field(default_factory=StateLimits)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Text for terminals: numbers with their nouns, and untrusted text made safe.
+"""Text for people: numbers, numbers with their nouns, and untrusted text made safe for a terminal.
 
 Output of a model, a server or a file may hold escape sequences, which can colour, clear or rename a terminal or write
 to its clipboard (ECMA-48; the sequences of xterm), and bidirectional control characters, with which a program reads
@@ -32,3 +32,15 @@ def printable(text: str) -> str:
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+_EXTREME = 1e300
+_PLAIN_NUMBERS_UP_TO = 1e6
+
+
+def format_number(value: float) -> str:
+    """Format a number for display: 3, 0.5, 123,456,789, 2^40 or 1e+300."""
+    if abs(value) >= _EXTREME or not value.is_integer() or abs(value) < _PLAIN_NUMBERS_UP_TO:
+        return f"{value:g}"
+    exponent = abs(value).as_integer_ratio()[0].bit_length() - 1
+    return f"{'-' if value < 0 else ''}2^{exponent}" if abs(value) == 2.0**exponent else f"{value:,.0f}"

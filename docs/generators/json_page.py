@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import conversation, host, library, policy, report, run
+from vulcan.documents import card, conversation, host, library, policy, report, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
 from vulcan_link.kernel import documents as kernel
@@ -74,8 +74,8 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan explain`, `vulcan compare`", "", (policy.ExplainDocument,)),
     (
         "`vulcan export`",
-        "`--format json` writes the evidence card, whose shape is in [exports.md](exports.md).",
-        (run.ExportDocument, run.ExportListDocument),
+        "`--format json` writes the [evidence card](exports.md#the-evidence-card), a `CardDocument`.",
+        (run.ExportDocument, run.ExportListDocument, card.CardDocument),
     ),
     ("`vulcan check`", "", (policy.CheckDocument,)),
     ("`vulcan verify`", "", (policy.VerifyDocument,)),

@@ -6,12 +6,12 @@ import ast
 
 from markdown_parts import written_by
 
-from vulcan.anvil.number_text import format_number
 from vulcan.anvil.prompt_section import code, table
 from vulcan.evaluator import load_evaluator
 from vulcan.interface import Argument, Entity, Global, History, Hook
 from vulcan.registry import built_in_directory, find_task
 from vulcan.task import Feature, Program, Rank, Setting, Task, Value
+from vulcan.terminal_text import format_number
 
 FOLDER = "reference/tasks"
 HEAD = """# Tasks

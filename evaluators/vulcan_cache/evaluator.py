@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, equal_windows, shares_in_time
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import guard, online_fingerprint, shifts
@@ -216,19 +216,7 @@ class CacheEvaluator(CacheFindings):
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
         """See `vulcan.evaluator.OffersWindows`: ranges of requests of equal length."""
-        p = cast(dict[str, Any], instance.parameters)
-        start, requests = p["measure_from"], p["measure_to"] - p["measure_from"]
-        if requests < MIN_WINDOW * count:
-            return ()
-        ends = [start + requests * n // count for n in range(count + 1)]
-        return [
-            replace(
-                instance,
-                name=f"{instance.name} window {n}",
-                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
-            )
-            for n in range(1, count + 1)
-        ]
+        return equal_windows(instance, count, MIN_WINDOW)
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the policy evicts, in order."""
@@ -368,7 +356,7 @@ def metrics_of(result: CacheResult) -> dict[str, float]:
 
 
 def _label(name: str) -> str:
-    """A trace file's name without its endings, such as `.oracleGeneral.bin.zst`; a generated trace's as it is."""
+    """Return a trace file's name without endings such as `.oracleGeneral.bin.zst`; a generated trace's unchanged."""
     return name if ":" in name else name.split(".", maxsplit=1)[0] or name
 
 
@@ -418,7 +406,7 @@ VERSION = 1
 
 
 def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
-    """The fingerprint of an instance's first requests, cached on disk; `sizes` are the trace's, as they are counted."""
+    """Return the fingerprint of an instance's first requests, cached on disk; `sizes` are those that count."""
     capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
     requests = min(first, stop)
 
@@ -442,7 +430,7 @@ trials cannot tell policies apart. Of 2, 5, 10, 20 and 30 % it chose best on tra
 
 
 def opening_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Instance:
-    """The first requests of an instance, from an empty cache; while it fills, in the first half, nothing counts."""
+    """Return the first requests of an instance, from an empty cache; the first half fills it, and does not count."""
     requests = min(first, cast(int, instance.parameters["measure_to"]))
     _, at = np.unique(np.asarray(trace.objects)[:requests], return_index=True)
     footprint = int(np.asarray(sizes)[at].sum(dtype=np.int64))

@@ -132,7 +132,7 @@ def _tails_read(policy: Policy) -> int:
 
 
 def _shows_at_hits(policy: Policy) -> bool:
-    """Whether a hit's handler reads `tails`, or a statistic observes it at each event."""
+    """Check whether a hit's handler reads `tails`, or a statistic observes it at each event."""
     observed = [statistic.feature for statistic in policy.plan.statistics]
     handlers = [function for function in policy.program.handlers if function.name == "on_hit"]
     read = [e.feature for f in handlers for e in ir.expressions(f.body) if isinstance(e, ir.Read)]
@@ -140,12 +140,12 @@ def _shows_at_hits(policy: Policy) -> bool:
 
 
 def _moves_at_hits(policy: Policy) -> bool:
-    """Whether `hit` is anything but the number 0."""
+    """Check whether `hit` is anything but the number 0."""
     return policy.program.alone("hit").entry.body != (ir.Return(ir.Number(0.0)),)
 
 
 def _shares_are_fixed(policy: Policy) -> bool:
-    """Whether `share` reads nothing that changes while a trace runs, so that it need not be asked again and again."""
+    """Check whether `share` reads nothing that changes while a trace runs, so that it need not be called repeatedly."""
     share = policy.program.alone("share")
     read = [e for function in share.functions for e in ir.expressions(function.body)]
     changing = (ir.Statistic, ir.Occurrences, ir.Cell, ir.Element)

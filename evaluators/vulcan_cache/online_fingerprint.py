@@ -1,4 +1,4 @@
-"""What the requests to a cache of a given size are like, in numbers: made as they come, in bounded memory.
+"""Fingerprints of the requests to a cache of a given size, updated with each request in bounded memory.
 
 It imports the standard library alone, and the exported selector has this text in it: what `vulcan library select` sees
 of a trace and what a cache in use sees of its requests are the same numbers.
@@ -186,7 +186,7 @@ class OnlineFingerprint:
         self._lfu, self._probation = _Frequency(), _Probation()
 
     def observe(self, key: object, size: int = 1) -> None:
-        """One request, hit or miss."""
+        """Observe one request, hit or miss."""
         now = self.requests
         self.requests += 1
         hashed = hash_of(key)
@@ -226,7 +226,7 @@ class OnlineFingerprint:
             self._halve()
 
     def _halve(self) -> None:
-        """Go on with the objects of the lower half of the hashes."""
+        """Keep only the objects in the lower half of the hashes."""
         self._below //= 2
         self._weight *= 2.0
         gone = {key for key, known in self._objects.items() if known[0] >= self._below}
@@ -241,7 +241,7 @@ class OnlineFingerprint:
             cache.shrink(capacity * factor)
 
     def features(self) -> dict[str, float]:
-        """The numbers by name, always the same names, all finite; shares of the requests unless it says otherwise.
+        """Return the numbers by name, always the same names, all finite; shares are of the requests unless noted.
 
         `cold_share` are first requests for their object, `late_cold_share` of the second half; `carried_share` is of
         the second half, and for objects seen in the first. `one_hit_share` is of the objects. `top_percent_share` and
@@ -282,7 +282,7 @@ class OnlineFingerprint:
         }
 
     def _gap(self, share: float, objects: float) -> float:
-        """A quantile of the gaps; as long as there are objects where nothing came again."""
+        """Return a quantile of the gaps; as long as there are objects where nothing came again."""
         below, wanted = 0.0, share * self._again
         for octave in sorted(self._gaps):
             below += self._gaps[octave]

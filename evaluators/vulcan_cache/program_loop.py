@@ -30,7 +30,7 @@ class Loop:
         self.used = 0
 
     def decisions(self, rows: Iterable[Row], whole: Callable[[object], int]) -> list[int]:
-        """The decisions on a block of requests, in order: whether to admit (0 or 1), and the objects evicted.
+        """Return the decisions on a block of requests, in order: whether to admit (0 or 1), and the objects evicted.
 
         After one that cannot be carried out none follows. `whole` raises for what is no whole number.
         """

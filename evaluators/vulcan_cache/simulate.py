@@ -94,7 +94,7 @@ def mechanism_named(name: str) -> CacheMechanism:
 
 
 def mechanism_for(task: Task, name: str) -> CacheMechanism:
-    """The mechanism of that name. Raises UserError where there is none, or policies of the task are not for it."""
+    """Return the mechanism of that name. Raises UserError if there is none, or the task's policies do not fit it."""
     found = mechanism_named(name)
     declared = {signature.function for signature in task.functions}
     if not set(found.functions) <= declared <= {*found.functions, *found.others}:

@@ -119,7 +119,7 @@ def parse_competitors(spec: str) -> Competitors | None:
 
 
 def fair_share(flows: int, competitors: Sequence[Competitors], duration_s: float) -> float:
-    """The share of a constant link that `flows` flows get if all that are active share it evenly at every moment."""
+    """Return the share of a constant link that each of `flows` flows gets if active flows always share it evenly."""
     ends = [duration_s if c.stop_s is None else min(c.stop_s, duration_s) for c in competitors]
     moments = sorted({0.0, duration_s, *(min(c.start_s, duration_s) for c in competitors), *ends})
     share = 0.0

@@ -63,7 +63,7 @@ class LoadResult:
         return float(ranked[max(math.ceil(share * len(ranked)) - 1, 0)])
 
     def metrics(self) -> dict[str, float]:
-        """As the task names them; `imbalance` is the busiest server's utilisation over the mean one's.
+        """Return the task's metrics; `imbalance` is the busiest server's utilisation over the mean one's.
 
         With retries also `retried`, attempts beyond the first for each request, and `failed`, the share of the measured
         requests that were not answered before their client gave up.

@@ -225,7 +225,7 @@ class PrefixEvaluator:
 
 
 def _first(trace: PromptTrace, count: int) -> PromptTrace:
-    """The first requests of a trace."""
+    """Return the first requests of a trace."""
     if count >= trace.requests:
         return trace
     return replace(
@@ -249,7 +249,7 @@ def _first(trace: PromptTrace, count: int) -> PromptTrace:
 
 
 def _label(name: str) -> str:
-    """A file's name without its endings; a generated trace's as it is."""
+    """Return a file's name without its endings; a generated trace's unchanged."""
     return name if ":" in name else name.split(".", maxsplit=1)[0] or name
 
 

@@ -30,7 +30,7 @@ _MAX_KINDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What blocks are divided by: the class of each, of shape (blocks,), and the classes' names."""
+    """A division of blocks: the class of each, of shape (blocks,), and the classes' names."""
 
     by: str
     classes: Ints
@@ -82,7 +82,7 @@ def blocks_of(trace: PromptTrace, stretch: float, measure_from: int) -> Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Why the tokens of each of the blocks were computed, or not: `causes`, of shape (blocks,).
+    """The cause for which the tokens of each block were computed, or none: `causes`, of shape (blocks,).
 
     By division, `found` and `lost` are the numbers of blocks in each class; `lost_by_request`, of shape (requests,).
     """

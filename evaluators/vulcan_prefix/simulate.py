@@ -52,7 +52,7 @@ class ServingResult:
     decisions: int
 
     def metrics(self, measure_from: int = 0) -> dict[str, float]:
-        """Of the requests from one on: shares of prompt tokens, and times.
+        """Return shares of prompt tokens, and times, over the requests from one on.
 
         `hit_share` is what came from the GPU's cache, `host_share` what came from host memory, `computed_tokens` the
         rest; `prefill_s` is the time of all prompts.
@@ -151,7 +151,7 @@ def stretch(trace: PromptTrace, server: Server, load: float) -> float:
 
 
 def next_uses(trace: PromptTrace) -> NDArray[np.int64]:
-    """Of each of the trace's blocks, the next request whose prompt has it; the number of requests where none has."""
+    """Return for each block of the trace the next request that has it, or the number of requests if none has."""
     upcoming = np.full(trace.block_count, trace.requests, np.int64)
     found = np.empty(len(trace.blocks), np.int64)
     for request in range(trace.requests - 1, -1, -1):

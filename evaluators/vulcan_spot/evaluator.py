@@ -213,7 +213,7 @@ def _scored_under(net: SafetyNet) -> tuple[SafetyNet, ...]:
 
 
 def _shortest(regions: Regions) -> tuple[SpotTrace, ...]:
-    """Of every window the trace of the region in which it is shortest."""
+    """Return for every window the trace of the region in which it is shortest."""
     return tuple(min(together, key=lambda trace: trace.ticks) for together in zip(*regions, strict=True))
 
 

@@ -90,7 +90,7 @@ def spending_of(runs: JobRuns, tally: Tally, gap: int, job: SpotJob, prices: Pri
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a policy is compared with: the best baseline, and a plan of the least cost if it could be traced."""
+    """References for a policy: the best baseline, and a plan of the least cost if it could be traced."""
 
     baseline: str
     best: Spending

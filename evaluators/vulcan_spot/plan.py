@@ -26,7 +26,7 @@ def parts_of(split: Split) -> list[Part]:
 def environments_of(
     given: Sequence[str], embedded: Mapping[str, Sequence[str]], split: Split
 ) -> list[tuple[str, Part]]:
-    """Each environment with the part of it that a split has; the embedded ones belong to one split each, whole."""
+    """Return each environment with the part of it that a split has; each embedded one belongs to one split, whole."""
     if given:
         return [(spec, part) for part in parts_of(split) for spec in given]
     return [(spec, (cast(SplitName, part), 0.0, 1.0)) for part, specs in embedded.items() for spec in specs]

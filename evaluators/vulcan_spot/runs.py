@@ -55,7 +55,7 @@ class Decider:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How runs spend their time, by the names of the constants of `vulcan_spot.kernels.engine`.
+    """The time of runs by activity, by the names of the constants of `vulcan_spot.kernels.engine`.
 
     `seconds` has shape (windows, USES); `phases` (PHASES, TICKS) and `zones` (regions, TICKS) are sums over windows.
     """

@@ -7,7 +7,6 @@ import itertools
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, equal_windows, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
@@ -119,19 +118,7 @@ class TieringEvaluator(TieringFindings):
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
         """See `vulcan.evaluator.OffersWindows`: ranges of intervals of equal length."""
-        p = cast(dict[str, Any], instance.parameters)
-        start, intervals = p["measure_from"], p["measure_to"] - p["measure_from"]
-        if intervals < count:
-            return ()
-        ends = [start + intervals * n // count for n in range(count + 1)]
-        return [
-            replace(
-                instance,
-                name=f"{instance.name} window {n}",
-                parameters={**p, "measure_from": ends[n - 1], "measure_to": ends[n]},
-            )
-            for n in range(1, count + 1)
-        ]
+        return equal_windows(instance, count)
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the pages that move on small samples, in order."""

@@ -104,7 +104,7 @@ def attribute(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a policy is compared with: the best baseline, and the seconds of the bound."""
+    """References for a policy: the best baseline, and the seconds of the bound."""
 
     hot: NDArray[np.uint8]
     baseline: str

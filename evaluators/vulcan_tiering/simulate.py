@@ -60,7 +60,7 @@ DEFAULT_MACHINE = Machine(TIERS["dram"], TIERS["cxl"])
 
 
 def sample_accesses(counts: PageCounts, period: int, seed: int) -> AccessSamples:
-    """Each access is seen with probability 1 / period; with 1, all are. Raises UserError for a period below 1."""
+    """Sample each access with probability 1 / period. Raises UserError for a period below 1."""
     from vulcan_tiering.kernels.sampling import sample
 
     if not 1 <= period <= MAX_SAMPLE_PERIOD:

@@ -124,6 +124,7 @@ TASK = Task(
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
     events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=True),
+    assumptions=(IN_ORDER, "obj.insertion <= now"),
     properties=(
         FINITE,
         Property(

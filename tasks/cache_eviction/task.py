@@ -75,6 +75,7 @@ TASK = Task(
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
     events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=False),
+    assumptions=(IN_ORDER, "obj.insertion <= now"),
     properties=(
         FINITE,
         Property(

@@ -180,6 +180,7 @@ TASK = Task(
         Setting("trace_format", "text", "the format of the logs; default: detected"),
         Setting("block_tokens", "int", "tokens of a block, for logs of token ids", 16),
     ),
+    assumptions=(IN_ORDER,),
     properties=(
         Property(
             "finite and bounded",

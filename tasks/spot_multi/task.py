@@ -42,7 +42,9 @@ TICK = Mechanism(
     "tick",
     "`decide` is called once a tick, after the tick that has passed was accounted and before the coming "
     "one, and its number stands for what happens during the coming tick: below 0.5 the job moves, from 0.5 "
-    "it runs on spot, from 1.5 on-demand. Spot that is not available here is nothing, for that tick, and "
+    "it runs on spot, from 1.5 on-demand, from 2.5 on-demand with a look at another region: the VM goes on, or "
+    "starts, as from 1.5, and at the next tick the job is in that region and sees what is available there. "
+    "Spot that is not available here is nothing, for that tick, and "
     "the job stays. A VM that is held and asked for again just goes on. Any other VM that is asked for "
     "starts, and then does no work for `job.overhead_s`, however far the start-up of the one before it had "
     "come. A VM is paid for the whole tick, nothing costs nothing, and the job is over in the tick in which "
@@ -55,10 +57,11 @@ TICK = Mechanism(
 
 MOVE = Mechanism(
     "tick",
-    "`prefer` is called only where `decide` says to move, for every region but the one where the job is, "
-    "and the job goes to the one of the highest number, of equals to the one of the lowest `region.id`. To "
-    "move takes the tick: the VM is let go, nothing runs, and what is available in the new region is seen "
-    "at the next tick, by `decide`.",
+    "`prefer` is called only where `decide` says to move or to look, for every region but the one where the "
+    "job is, and the job goes to the one of the highest number, of equals to the one of the lowest "
+    "`region.id`. To move takes the tick: the VM is let go, nothing runs, and what is available in the new "
+    "region is seen at the next tick, by `decide`. A look takes nothing: on-demand costs the same everywhere, "
+    "and its VM goes on.",
     simultaneous=True,
 )
 
@@ -77,9 +80,10 @@ TASK = Task(
     signature=Value(
         function="decide",
         arguments=ARGUMENTS,
-        returns="what happens during the coming tick: 0 to move to another region, 1 for spot, 2 for on-demand",
+        returns="what happens during the coming tick: 0 to move to another region, 1 for spot, 2 for on-demand, 3 for "
+        "on-demand with a look at another region",
         low=0.0,
-        high=2.0,
+        high=3.0,
         mechanisms=(TICK,),
     ),
     others=(
@@ -100,14 +104,15 @@ TASK = Task(
         overheads=[0.2],
     ),
     properties=(
-        Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0, required=True),
+        Property("one of four", "bounded", "the number stays from 0 to 3", low=0.0, high=3.0, required=True),
         Property(
             "blind to identity", "independent", "a region's number says nothing", subject="region.id", function="prefer"
         ),
     ),
     events=tick((*ARGUMENTS, REGION), " `region` is the one where the job is."),
     advice=(
-        "Two thirds of the price are saved on every hour on spot; a move costs a tick, and a start `job.overhead_s`.",
+        "Two thirds of the price are saved on every hour on spot; a move costs a tick, and a start `job.overhead_s`; "
+        "a look from an on-demand VM costs nothing.",
         "A region where spot was there often and lately is a better guess than one where it was not; one "
         "never seen may be better than all of them.",
         "How much slack is left says whether there is time to look for spot, or on-demand has to help out.",

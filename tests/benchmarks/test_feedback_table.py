@@ -12,4 +12,4 @@ def test_the_page_has_the_table_of_the_recordings(capsys: pytest.CaptureFixture[
     feedback.main([])
     printed = capsys.readouterr().out
     assert printed.count("\n") > 2
-    assert printed in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert printed in (ROOT / "docs" / "results" / "language-models.md").read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ from vulcan.anvil import check
 from vulcan.models import Reply, extract_source
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan.searches.feedback import Told
+from vulcan.searches.feedback import PromptFeedback
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
@@ -126,7 +126,7 @@ def test_vulcans_prompts_are_read_as_they_are_meant(
         return ScoredCandidate(1, 1, 1, source, 0.5, (0.5,), 1, 1, "seed", 0, "model", (), "seed", ())
 
     draft = Draft(1, operator, tuple(map(scored, parents)), tuple(map(scored, inspirations)))
-    known = Told(background=f"## Known policies\n\n```python\n{SIZE}```\n")
+    known = PromptFeedback(background=f"## Known policies\n\n```python\n{SIZE}```\n")
     prompt = Prompts(TASK, TASK.objective("object"), complete_settings(TASK, {})).propose(draft, known)
     assert shown_programs(prompt, "priority") == [LRU, LFU, SIZE]
     assert requested_operator(prompt) == requested

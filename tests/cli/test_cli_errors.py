@@ -144,7 +144,7 @@ def test_a_wrong_key_stops_a_search_that_can_go_on(vulcan: Console) -> None:
     assert "status 401" in line
     assert "of-mine" not in line
     (run,) = (vulcan.directory / "runs").iterdir()
-    assert line.endswith(f"key that this server accepts; then go on with `vulcan resume runs/{run.name}`")
+    assert line.endswith(f"key that this server accepts; then continue with `vulcan resume runs/{run.name}`")
     assert b"of-mine" not in (run / "run.db").read_bytes()
     (row,) = vulcan.document("runs")["runs"]
     assert row["state"] == "error"

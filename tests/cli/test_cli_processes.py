@@ -96,7 +96,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_as_if_nothing_had_been(
         assert code == 130, err
         assert out == ""
         assert "Traceback" not in err
-        assert err.splitlines()[-1] == (f"interrupted; nothing is lost: go on with `vulcan resume runs/{run.name}`")
+        assert err.splitlines()[-1] == (f"interrupted; nothing is lost: continue with `vulcan resume runs/{run.name}`")
         assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
         summary = vulcan.document("resume", run.name, "--executor", "local", "--workers", "1")
         assert len(server.requests) == ROUNDS + 1  # the one that was never answered is asked again, no other

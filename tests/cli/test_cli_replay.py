@@ -134,7 +134,7 @@ def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
     assert (events, calls, rows) == (expected[0], expected[1], expected[3])
     (vulcan.directory / run).rename(vulcan.directory / "elsewhere")
     line = one_line(vulcan("resume", again, *LOCALLY))
-    assert line.endswith("which is gone; bring it back to go on")
+    assert line.endswith("which is gone; bring it back to resume")
 
 
 @pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])

@@ -1,7 +1,7 @@
 """Random policies in every back end: what one of them computes otherwise than the reference is found.
 
-Policies with state, and handlers of events, are written for a task that has them, and run by the reference, machine
-code, and the reference again when they are cleaned.
+Policies with state, and handlers of events, are written for two tasks that have them, and run by the reference, machine
+code, the reference again when they are cleaned, the exported Python module and exported C.
 
 The reference interpreter is compared with the source run by CPython (`plain_python`), machine code from LLVM, the
 exported Python module (all to the bit), exported C in doubles, and in integers (within `ERROR`); and each policy, as it
@@ -10,6 +10,7 @@ is, tuned, cleaned or with its numbers lifted, is written back, from exports too
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 import traceback
@@ -36,10 +37,12 @@ from c_programs import (
     program_of,
 )
 from exported_run import Exported, module_of
+from exported_state import compare_lives, controls_of
 from margins import Margined
 from plain_python import Parted, Plain
 from policy_trees import Trees
 from sender_states import sender_state
+from stateful_lives import lived_in_doubles, lived_in_integers
 
 from vulcan.anvil import Layout, Policy, Rejected, check
 from vulcan.anvil.rewrite.lift_constants import lift
@@ -53,10 +56,11 @@ from vulcan_cache.queue_layout import LAYOUT as QUEUE_LAYOUT
 from vulcan_link.policy_state import LAYOUT as SENDER_LAYOUT
 
 SENDER = replace(find_task("congestion_control"), operations=20_000, events=())
+STATEFUL_SENDER = replace(find_task("congestion_control"), operations=20_000)
 QUEUES = replace(find_task("cache_queues"), operations=20_000, events=())
 TASKS: tuple[tuple[Task, Layout], ...] = (
     (TOY, TOY_LAYOUT), (TWO, TWO_LAYOUT), (QUEUES, QUEUE_LAYOUT), (SENDER, SENDER_LAYOUT),
-    (STATEFUL, STATEFUL_LAYOUT),
+    (STATEFUL, STATEFUL_LAYOUT), (STATEFUL_SENDER, SENDER_LAYOUT),
 )  # fmt: skip
 
 BATCH = 50
@@ -90,6 +94,8 @@ class Batch:
     compared: int = 0
     learnt: int = 0
     """Scores of policies with state that were compared."""
+    learnt_exported: int = 0
+    """Scores and controls of theirs that the exported module was compared in."""
     in_integers: int = 0
     off: int = 0
     found: list[Difference] = field(default_factory=list)
@@ -123,12 +129,14 @@ def fuzzed(seconds: float, seed: int, most: int | None = None) -> Batch:
                 batch.found.append(Difference(source, f"refused: {rejected}"))
             continue
         if batch.attempt(source, lambda policy=policy: written_back(policy, random)):  # type: ignore[misc]
-            run_it = learnt if task is STATEFUL else lived
+            run_it = learnt if task.events else lived
             batch.attempt(
                 source, lambda policy=policy, layout=layout, run_it=run_it: run_it(policy, layout, random, batch)
             )  # type: ignore[misc]
         if task is SENDER and tame:
             in_integers(policy, random, batch)
+        elif task is STATEFUL_SENDER and tame:
+            learnt_in_integers(policy, random, batch)
         if len(batch.doubles) >= BATCH:
             compiled(batch)
     compiled(batch)
@@ -152,8 +160,6 @@ def written_back(policy: Policy, random: Random) -> None:
     tuned = policy.with_parameters({name: random.choice(TUNED) for name in policy.parameters})
     same("tuned", source_text(tuned), tuned)
     same("tuned, unparsed", emit_source(tuned.program, task.whole_interface), tuned)
-    if task.events:
-        return
     same("exported as Python", policy_source(module_of(tuned)[0]), tuned)
     same("exported as C", policy_source(DoubleProgram(0, tuned).header), tuned)
 
@@ -225,18 +231,18 @@ def learnt(policy: Policy, layout: Layout, random: Random, batch: Batch) -> None
     cleaner = replace(policy, program=cleaned(policy.program))
     again = check(emit_source(cleaner.program, task.whole_interface), task).reference(SEED)
     entity = task.interface.entity
-    assert entity is not None
     for _ in range(EVENTS):
-        key = float(random.randrange(3))
+        key = float(random.randrange(3)) if entity is not None else None
         values = twin.consistent(values_for(task.whole_interface, random, tame=random.random() < 0.5))
-        values[f"{entity.name}.{entity.key}"] = key
+        if entity is not None and key is not None:
+            values[f"{entity.name}.{entity.key}"] = key
         event = random.choice(task.events)
         about = key if any(argument == entity for argument in event.arguments) else None
         twin.observe(key, values)
         twin.handle(event.function, about, values)
         again.observe(key, values)
         again.handle(event.function, values, about)
-        if random.random() < 0.2:
+        if key is not None and random.random() < 0.2:
             twin.leave(key)
             again.forget(key)
             if random.random() < 0.5:
@@ -248,6 +254,16 @@ def learnt(policy: Policy, layout: Layout, random: Random, batch: Batch) -> None
             assert got == expected, f"cleaned, {declared.function}: {got!r}, reference {expected!r} of {values}"
         batch.learnt += 1
     twin.check_memory()
+    read = {*policy.plan.features, *(statistic.feature for statistic in policy.plan.statistics)}
+    if not read & controls_of(task):  # how controls are read once they are set is no matter here
+        batch.learnt_exported += compare_lives(policy, random, EVENTS, names_kept=False)
+    if task is STATEFUL:
+        batch.doubles.append(lived_in_doubles(len(batch.doubles), policy, random))
+
+
+def learnt_in_integers(policy: Policy, random: Random, batch: Batch) -> None:
+    with contextlib.suppress(UserError):  # sin, or numbers beyond 63 bits
+        batch.integers.append(lived_in_integers(len(batch.integers), policy, random, EVENTS))
 
 
 def in_integers(policy: Policy, random: Random, batch: Batch) -> None:

@@ -110,7 +110,7 @@ def test_want_of_memory_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsy
         main.run()
     assert ended.value.code == 2
     assert capsys.readouterr().err == (
-        "vulcan: there is not enough memory: free some; a search goes on with `vulcan resume`\n"
+        "vulcan: there is not enough memory: free some; a search continues with `vulcan resume`\n"
     )
 
 

@@ -31,7 +31,7 @@ def test_sigterm_is_an_orderly_end(vulcan: Console) -> None:
         out, errors = search.communicate(timeout=60)
         assert search.returncode == 128 + signal.SIGTERM
         assert (out, errors.splitlines()[-1]) == (
-            "", f"interrupted; nothing is lost: go on with `vulcan resume runs/{only_run(vulcan).name}`",
+            "", f"interrupted; nothing is lost: continue with `vulcan resume runs/{only_run(vulcan).name}`",
         )  # fmt: skip
         assert "Traceback" not in errors
         assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []

@@ -90,7 +90,7 @@ import ray
 from ray.cluster_utils import Cluster
 from scoring_toys import Toy
 from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.scoring.ray_runtime import RayRuntime
 
 memory = 80 << 20
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": memory})

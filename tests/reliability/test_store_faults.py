@@ -54,7 +54,7 @@ def test_a_search_on_a_full_disk_goes_on_when_there_is_room(vulcan: Console, cal
         line = last_line(vulcan(*SEARCH, "--api-base", server.url, "--runs-dir", small))
         run = only_run(vulcan, "small")
         assert "disk" in line
-        assert f"then go on with `vulcan resume {run}`" in line
+        assert f"then continue with `vulcan resume {run}`" in line
         remount(small, "size=50m")
         vulcan.good("resume", run, *RESUME)
         assert contents(run) == calm
@@ -137,7 +137,7 @@ def test_a_store_that_stays_locked_is_told_in_a_line_and_nothing_is_half_written
     path = tmp_path / FILE
     with closing(SQLiteStore(path, create=True)) as store, locked(path):
         store._db.execute("PRAGMA busy_timeout = 100")
-        with pytest.raises(UserError, match=r"database is locked; another program holds it: end that, then go on with"):
+        with pytest.raises(UserError, match=r"database is locked; .*: end that, then continue with"):
             store.append(RunStarted({"task": "x"}, "0"))
         assert list(store.events()) == []  # who only reads is not kept waiting
 

@@ -128,7 +128,7 @@ def test_an_interrupted_series_is_resumed_by_its_run(
     with pytest.raises(KeyboardInterrupt) as stopped:
         vulcan.search_seeds(MOOD_TASK, seeds=2, seed=3, runs_dir=tmp_path, progress="none", **OPTIONS)
     (run,) = tmp_path.iterdir()
-    assert stopped.value.__notes__ == [f"nothing is lost: go on with `vulcan resume {run}`"]
+    assert stopped.value.__notes__ == [f"nothing is lost: continue with `vulcan resume {run}`"]
     resumed = Console(tmp_path).document("resume", run)
     assert calls == 3
     same = ("seed", "candidate", "train", "validation", "test", "verdict")

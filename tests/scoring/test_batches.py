@@ -14,7 +14,8 @@ from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Pool, Worker
-from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead, RayExecutor, RayRuntime
+from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead, RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
 from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("honest", "nan", "segfault")

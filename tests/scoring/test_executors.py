@@ -19,7 +19,8 @@ from vulcan.evaluator import Instance
 from vulcan.scoring import Executor, Job, Limits, LocalExecutor, Outcome, Setup, WorkerLost
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import TRIES, Pool
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
 from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("where_it_runs", "spin", "segfault", "raise_an_error", "nan", "allocate_in_steps", "not_json", "doze")
@@ -239,7 +240,7 @@ JOINING = """
 from ray._private import ray_constants
 from scoring_toys import Toy
 from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.scoring.ray_runtime import RayRuntime
 ray_constants.ENABLE_RAY_CLUSTER = False  # a Ray on the loopback interface is joined from there
 toy = Toy()
 with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as executor:
@@ -262,7 +263,7 @@ def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_print
 
 
 UNAVAILABLE = """
-from vulcan.scoring.ray_executor import RayRuntime, RayUnavailable
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 with RayRuntime(workers=1, address={address!r}, limit={limit}) as runtime:
     try:
         runtime.wait()

@@ -12,7 +12,7 @@ from scoring_toys import Toy
 
 from vulcan.scoring import Job, LocalExecutor, Outcome, moving_executor
 from vulcan.scoring.moving_executor import MovingExecutor
-from vulcan.scoring.ray_executor import RayRuntime, RayUnavailable
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
 TOY = Toy("honest", "nan", "segfault", "doze")
 
@@ -43,8 +43,8 @@ def test_jobs_come_to_the_same_before_and_after_the_move(monkeypatch: pytest.Mon
         assert outcomes(executor, jobs(0)) == expected
         running = executor.submit(TOY.job("doze", id=9))
     assert said == [
-        "starting Ray; until it is up, scoring goes on in processes of this host",
-        "scoring goes on in Ray",
+        "starting Ray; until it is up, scoring continues in processes of this host",
+        "scoring continues in Ray",
     ]
     assert running.done()
 
@@ -85,7 +85,7 @@ def test_where_ray_does_not_start_scoring_stays_local(
         assert executor.submit(TOY.job("honest")).result().status == "scored"
         assert executor.name == "local"
     assert [record.message for record in caplog.records] == [
-        "cannot start Ray: no shared memory; going on with --executor local"
+        "cannot start Ray: no shared memory; continuing with --executor local"
     ]
 
 

@@ -17,12 +17,12 @@ from scoring_toys import Toy
 
 from vulcan.errors import UserError
 from vulcan.scoring.ray_executor import RemoteEvaluator
-from vulcan.scoring.ray_processes import Head, ProcessGuard, reach, signal_handler_kept
+from vulcan.scoring.ray_runtime import Head, ProcessGuard, reach, signal_handler_kept
 from vulcan.scoring.sandbox.processes import is_alive
 
 DRIVER = """
 import os, signal, subprocess, sys
-from vulcan.scoring.ray_processes import ProcessGuard
+from vulcan.scoring.ray_runtime import ProcessGuard
 agents = [subprocess.Popen(["sleep", "60"], start_new_session=True).pid for _ in range(2)]
 guard = ProcessGuard({str(pid): pid for pid in agents})
 print(*agents, flush=True)

@@ -12,7 +12,8 @@ import pytest
 
 from vulcan.evaluator import Instance
 from vulcan.scoring import Job, Setup
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
 
 TASK = """
 from pathlib import Path
@@ -78,7 +79,7 @@ from ray.cluster_utils import Cluster
 from vulcan.evaluator import Instance
 from vulcan.scoring import Job, Setup
 from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.scoring.ray_runtime import RayRuntime
 
 here = Path(sys.argv[1])
 caches = [here / "first", here / "second"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
 from search_parts import as_reply, opened, share
 
+from vulcan.errors import UserError
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.interactive import InteractiveSearch, TellResult, name_of
@@ -21,8 +23,16 @@ def good(number: int) -> str:
     return as_reply(share(1 + number / 10))
 
 
+def error(call: Callable[[], object]) -> str:
+    """The one line of the UserError that a call raises."""
+    with pytest.raises(UserError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
 class Run:
-    """A run begun with the model `ask`; `talk` is a process that goes on with it."""
+    """A run begun with the model `ask`; `talk` is a process that resumes it."""
 
     def __init__(self, place: Path, chosen: SearchConfig, executor: Executor) -> None:
         self.place, self.chosen, self.executor = place, chosen, executor

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from asked_runs import ASK, Run, good
+from asked_runs import ASK, Run, error, good
 from rich_parts import Quiet
 from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judged
 
-from vulcan.errors import UserError
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.evidence import open_run
 from vulcan.searches.interactive import name_of, open_interactive_search, tell_document
@@ -22,13 +20,6 @@ from vulcan.store.recovery import repair
 @pytest.fixture
 def run(children: Executor, tmp_path: Path) -> Run:
     return Run(tmp_path, config(model=ASK, rounds=2, samples=3, repairs=2), children)
-
-
-def error(call: Callable[[], object]) -> str:
-    with pytest.raises(UserError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_several_are_open_and_are_told_in_any_order_in_any_process(run: Run) -> None:
@@ -170,6 +161,4 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
             pass
 
     says = error(talk)
-    assert (
-        says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` goes on with it"
-    )
+    assert says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` continues it"

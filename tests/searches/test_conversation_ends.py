@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from asked_runs import ASK, Run, good
+from asked_runs import ASK, Run, error, good
 from rich_parts import answer, rich, search
 from search_parts import SEEDS, config, contents, judged, of_kind, opened
 
-from vulcan.errors import UserError
 from vulcan.scoring import Executor
 from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, name_of
 from vulcan.searches.session import RecordedReplies
@@ -22,13 +20,6 @@ from vulcan.store.events import AdviceReceived, CandidateJudged, FinalistScored,
 @pytest.fixture
 def run(children: Executor, tmp_path: Path) -> Run:
     return Run(tmp_path, config(model=ASK, rounds=2, samples=3, repairs=2), children)
-
-
-def error(call: Callable[[], object]) -> str:
-    with pytest.raises(UserError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_finished_early_the_winner_comes_of_what_is_there(run: Run) -> None:

@@ -101,7 +101,7 @@ def test_where_there_is_no_room_the_journal_stays_as_it_was(path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", write, journal_of(path)], capture_output=True, text=True, check=False)
     said = done.stderr.splitlines()[-1]
     assert "cannot write the journal of replies" in said
-    assert "see that the disk works and has room, then go on with `vulcan resume" in said
+    assert "see that the disk works and has room, then continue with `vulcan resume" in said
     assert journal_of(path).read_bytes() == before
 
 

@@ -26,6 +26,13 @@ def test_three_numbers_need_no_description(tmp_path: Path, sign: str) -> None:
     assert trace.keys.tolist() == [7, 8]
 
 
+@pytest.mark.parametrize("date", ["2024-02-29T12:30:15Z", "2024-02-29 12:30:15.5", "2024-02-29T14:30:15+02:00"])
+def test_a_date_and_two_numbers_need_no_description(tmp_path: Path, date: str) -> None:
+    trace = load_trace(written(tmp_path, f"{date},7,512\n{date},8,100\n"))
+    assert trace.sizes.tolist() == [512, 100]
+    assert trace.times[0] >= 1709209800.0
+
+
 def test_a_header_is_recognised_where_columns_are_given(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = written(tmp_path, "time,id,size\n1,7,512\n2,8,512\n")
     trace = load_trace(path, columns="time=1,id=2,size=3")

@@ -23,7 +23,7 @@ class FingerprintDocument(TypedDict):
 
 
 class StatsDocument(FingerprintDocument):
-    """What `vulcan traces stats` prints."""
+    """Output of `vulcan traces stats`."""
 
     trace: Annotated[str, "the trace's name"]
     digest: Annotated[str, "identifies its content"]
@@ -57,13 +57,13 @@ class TraceSetDocument(TypedDict):
 
 
 class CatalogueDocument(TypedDict):
-    """What `vulcan traces list` prints."""
+    """Output of `vulcan traces list`."""
 
     sets: Annotated[list[TraceSetDocument], "each set of the catalogue"]
 
 
 class FetchDocument(TypedDict):
-    """What `vulcan traces fetch` prints."""
+    """Output of `vulcan traces fetch`."""
 
     name: Annotated[str, "the trace's name in the catalogue"]
     path: Annotated[str, "the file"]
@@ -86,7 +86,7 @@ class RequestRow(TypedDict):
 
 
 class HeadDocument(TypedDict):
-    """What `vulcan traces head` prints."""
+    """Output of `vulcan traces head`."""
 
     trace: Annotated[str, "the trace's name"]
     digest: Annotated[str, "identifies its content"]

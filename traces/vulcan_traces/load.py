@@ -89,7 +89,7 @@ def open_trace(
 
 
 def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
-    """All parts, and at the end an error where they are none, or not of the file whose digest is `content`."""
+    """Yield all parts; at the end raise an error if there are none, or if the file's digest is not `content`."""
     requests = skipped = backwards = 0
     latest = -np.inf
     for part in parts:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from vulcan.anvil import ir, log_buckets
 from vulcan.anvil import semantics as total
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.statistic_semantics import PopulationStatistic, Stream
 from vulcan.task import Feature, Signature

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.grammar.tables import Scope
 
 Position = tuple[int, int]
 """Line (from 1) and column (from 1)."""
@@ -280,12 +280,12 @@ class Module:
 
     @property
     def draws(self) -> bool:
-        """Whether a handler draws random numbers."""
+        """True if a handler draws random numbers."""
         return any(isinstance(e, Draw) for handler in self.handlers for e in expressions(handler.body))
 
     @property
     def uses_state(self) -> bool:
-        """Whether it has anything that only tasks with events offer."""
+        """True if it uses anything that only tasks with events offer."""
         used = (e.operation for f in self.functions for e in expressions(f.body) if isinstance(e, Operate))
         return bool(self.variables or self.handlers) or "hash" in used
 

@@ -17,10 +17,10 @@ from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.facts import AbstractValue
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.number_text import format_number
 from vulcan.anvil.parse import dotted, is_docstring, parse, position, within
 from vulcan.anvil.unparse import emit_source
 from vulcan.task import Signature
+from vulcan.terminal_text import format_number
 
 
 def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:
@@ -113,6 +113,30 @@ def _called(functions: Mapping[str, list[ast.Name]], named: Sequence[str]) -> se
     return found
 
 
+_OF_EARLIER_VALUES = frozenset(
+    {"latest", "avg", "min", "max", "ewma", "recent", "window_avg", "window_percentile", "percentile"}
+)
+"""Statistics that lie among the values that were observed, or are that of a feature without any."""
+
+
+def _of_statistics(program: ir.Module, assumed: Sequence[ir.Expression]) -> Iterator[ir.Expression]:
+    """Yield what the assumptions say of statistics: of `obj.last_access <= now`, that its earlier values are too.
+
+    It is so where the upper side is a feature without an entity or group, such as a clock, which does not fall.
+    """
+    later: dict[str, list[ir.Read]] = {}
+    for e in assumed:
+        if isinstance(e, ir.Compare):
+            for operator, a, b in zip(e.operators, e.operands, e.operands[1:], strict=False):
+                if operator == "<=" and isinstance(a, ir.Read) and isinstance(b, ir.Read) and "." not in b.feature:
+                    later.setdefault(a.feature, []).append(b)
+    if later:
+        for function in program.functions:
+            for e in ir.expressions(function.body):
+                if isinstance(e, ir.Statistic) and e.kind in _OF_EARLIER_VALUES:
+                    yield from (ir.Compare(("<=",), (e, clock)) for clock in later.get(e.feature, ()))
+
+
 _MAX_TEXT = 60
 _MAX_WARNINGS = 20
 
@@ -139,16 +163,18 @@ class LintResult:
     constant: str | None
 
 
-def lint(source: str, program: ir.Module, signature: Signature) -> LintResult:
+def lint(source: str, program: ir.Module, signature: Signature, assumed: Sequence[ir.Expression] = ()) -> LintResult:
     """Lint a checked program: return warnings in line order, at most 20.
 
-    The signature has the arguments of every function that the task names.
+    The signature has the arguments of every function that the task names. No operation is warned of that is defined
+    wherever all that is `assumed` holds.
     """
-    return _Doubts(source, program, signature).all()
+    return _Doubts(source, program, signature, assumed).all()
 
 
 class _Doubts:
-    def __init__(self, source: str, program: ir.Module, signature: Signature) -> None:
+    def __init__(self, source: str, program: ir.Module, signature: Signature, assumed: Sequence[ir.Expression]) -> None:
+        self.assumed = assumed
         self.tree = parse(source)
         self.program = program
         self.signature = signature
@@ -178,7 +204,11 @@ class _Doubts:
     # The operands of operations
 
     def operands(self) -> Iterator[PolicyWarning]:
-        for (at, e), bounds in self.as_it_is.doubts.items():
+        doubts = self.as_it_is.doubts
+        if doubts and self.assumed:
+            assumed = [*self.assumed, *_of_statistics(self.program, self.assumed)]
+            doubts = follow(self.program, self.signature, assumed=assumed).doubts
+        for (at, e), bounds in doubts.items():
             assert isinstance(e, ir.Operate)
             whole = self.text(e)
             if e.operation in ("divide", "floor_divide", "modulo"):

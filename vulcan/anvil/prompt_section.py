@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.grammar import Operation, StatisticKind
-from vulcan.anvil.number_text import format_number
+from vulcan.anvil.grammar.grammar import Operation
+from vulcan.anvil.grammar.tables import StatisticKind
 from vulcan.task import Entity, Event, Feature, Global, History, Signature, StateLimits, Task
+from vulcan.terminal_text import format_number
 
 
 def describe_language(task: Task) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.examples import Example, RejectedExample
-from vulcan.anvil.grammar.grammar import StatisticKind
+from vulcan.anvil.grammar.tables import StatisticKind
 from vulcan.anvil.log_buckets import MIN_EXPONENT
 from vulcan.anvil.policy import check
 from vulcan.anvil.prompt_section import (

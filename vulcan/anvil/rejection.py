@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.anvil.grammar.grammar import RULES
+from vulcan.anvil.grammar.tables import RULES
 
 
 @dataclass(frozen=True, slots=True)

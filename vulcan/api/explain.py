@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.api.run import Candidate
+from vulcan.api.search import plain_value
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
-from vulcan.paths import is_table, table_file
 from vulcan.registry import find_task
 from vulcan.results import explanation
 from vulcan.results.explanation import Explanation
@@ -59,16 +59,8 @@ def _source(policy: str | Path | Candidate) -> str:
 
 
 def _settings(task: str | Path, given: dict[str, Any], where: str) -> dict[str, Any]:
-    plain = {name: _plain(value) for name, value in given.items() if value is not None}
+    plain = {name: plain_value(value) for name, value in given.items() if value is not None}
     options, settings = sort_options(find_task(str(task)), plain, where)
     if options:
         raise UserError(f"{where}: {next(iter(options))} is an option of a search: leave it out")
     return dict(settings)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if is_table(value):
-        return str(table_file(value))
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -74,7 +74,7 @@ class ReplaySource:
             return None
         other = Path((run / REPEATS).read_text(encoding="utf-8"))
         if not (other / FILE).is_file():
-            raise UserError(f"{run} repeats the run {other}, which is gone; bring it back to go on")
+            raise UserError(f"{run} repeats the run {other}, which is gone; bring it back to resume")
         return cls.of(other)
 
 
@@ -211,7 +211,7 @@ def run_to_completion(session: RunSession, progress: str, loggers: Sequence[Logg
     try:
         session.search(LoggedDisplay(open_display(progress), loggers))
     except KeyboardInterrupt as interruption:
-        interruption.add_note(f"nothing is lost: go on with vulcan.load({str(session.path)!r}).resume()")
+        interruption.add_note(f"nothing is lost: continue with vulcan.load({str(session.path)!r}).resume()")
         raise
     return session.path
 
@@ -223,8 +223,8 @@ def _explain_stops(run: Path) -> Iterator[None]:
     try:
         yield
     except ModelRefused as error:
-        raise UserError(f"{error}; then go on with `vulcan resume {named}`") from error
+        raise UserError(f"{error}; then continue with `vulcan resume {named}`") from error
     except WorkerLost as error:
         raise UserError(
-            f"scoring failed by no fault of a candidate: {error}; go on with `vulcan resume {named}`"
+            f"scoring failed by no fault of a candidate: {error}; continue with `vulcan resume {named}`"
         ) from error

@@ -170,7 +170,7 @@ class Run:
             return self.candidate(winner.candidate)
         ranked = self._report.record.ranked()
         if not ranked:
-            raise UserError(f"{self.path} has no scored candidate yet: go on with `vulcan resume {self.path}`")
+            raise UserError(f"{self.path} has no scored candidate yet: continue with `vulcan resume {self.path}`")
         return self.candidate(ranked[0].candidate)
 
     def candidate(self, number: int) -> Candidate:

@@ -118,7 +118,7 @@ def search_seeds(
         return SeedRuns.of(run_seeds(request, seeds, runs_directory(runs_dir), displays))
     except KeyboardInterrupt as interruption:
         if begun:
-            interruption.add_note(f"nothing is lost: go on with `vulcan resume {shlex.quote(str(begun[-1]))}`")
+            interruption.add_note(f"nothing is lost: continue with `vulcan resume {shlex.quote(str(begun[-1]))}`")
         raise
 
 
@@ -168,12 +168,12 @@ def _search_request(
 ) -> SearchRequest:
     if task is None and config is None:
         raise UserError(f"{_WHERE}: name a task, as task='cache_eviction' (`vulcan tasks` lists them)")
-    plain = {name: _plain(value) for name, value in options.items()}
+    plain = {name: plain_value(value) for name, value in options.items()}
 
     def sorted_for(declared: Task) -> Sorted:
         return sort_options(declared, plain, _WHERE, (*EXECUTION_OPTIONS, *_HERE))
 
-    return SearchRequest.of(_plain(task), None if config is None else Path(str(config)), machines, sorted_for)
+    return SearchRequest.of(plain_value(task), None if config is None else Path(str(config)), machines, sorted_for)
 
 
 def _from_environment() -> dict[str, Any]:
@@ -181,10 +181,10 @@ def _from_environment() -> dict[str, Any]:
     return {name: text.split() if OPTIONS[name].repeatable else text for name, text in found.items() if text}
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Convert a value to its form in a configuration file."""
     if isinstance(value, Path):
         return str(value)
     if is_table(value):
         return str(table_file(value))
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return [plain_value(one) for one in value] if isinstance(value, list | tuple) else value

@@ -71,7 +71,7 @@ def search_seeds(
 ) -> SeedComparison:
     """Search with each of `count` seeds from the request's own on, and compare the results.
 
-    Raises UserError, for an invalid request before writing anything; `resume_seeds` goes on after an interruption.
+    Raises UserError, for an invalid request before writing anything; `resume_seeds` continues after an interruption.
     """
     if count < MIN_SEEDS:
         raise UserError(f"seeds is {count}: at least {MIN_SEEDS} are needed")

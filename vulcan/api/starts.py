@@ -27,7 +27,7 @@ def with_starts(config: SearchConfig, task: Task, runs: Path) -> SearchConfig:
     """
     if config.starts or not config.start_from:
         return config
-    offered = task.offered(config.settings, state=config.state)
+    offered = config.offered(task)
     own = task.seed_policies(state=config.state)
     found: dict[str, str] = {}
     for given in config.start_from:

@@ -317,7 +317,7 @@ def prompt(
     from vulcan.registry import find_task, task_reference
     from vulcan.searches.config import SearchConfig, complete_settings
     from vulcan.searches.evidence import describe_workload, find_instances, find_objective
-    from vulcan.searches.feedback import Told, workload_text
+    from vulcan.searches.feedback import PromptFeedback, workload_text
     from vulcan.searches.prompts import Prompts
     from vulcan.searches.strategies import Draft
 
@@ -325,14 +325,14 @@ def prompt(
     settings = complete_settings(declared, task_settings(declared, context))
     chosen = find_objective(declared, objective or declared.objectives[0].name)
     check_choice("feedback", feedback, OPTIONS["feedback"].choices)
-    told = Told(shows_scores=feedback != "none")
+    shown = PromptFeedback(shows_scores=feedback != "none")
     evaluator = load_evaluator(declared)
     if feedback == "full" and isinstance(evaluator, DescribesWorkloads):
         config = SearchConfig(task=task_reference(task), settings=settings, objective=chosen.name)
         training = [i for i in find_instances(declared, config, evaluator) if i.split == "train"]
-        told = Told(workload_text(describe_workload(evaluator, training), training))
+        shown = PromptFeedback(workload_text(describe_workload(evaluator, training), training))
     offered = declared.offered(settings, state=True)
-    text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), told)
+    text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), shown)
     if as_json:
         document: PromptDocument = {"task": declared.name, "messages": [{"role": "user", "content": text}]}
         print_json(document)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vulcan.api.files import write_text
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, say, tell, write_text
+from vulcan.cli.output import print_json, print_table, read_policy, say, tell
 
 if TYPE_CHECKING:
     from vulcan.findings import EvaluatorFinding

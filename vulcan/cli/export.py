@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import output_paths
+from vulcan.api.files import output_paths, write_text
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, tell, write_text
+from vulcan.cli.output import print_json, print_table, read_policy, tell
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
 
 def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, guard: str | None) -> None:
     from vulcan.export.formats import export_policy
-    from vulcan.portfolio.guarded import export_guarded
+    from vulcan.portfolio.export import export_guarded
 
     for caution in subject.cautions:
         tell(f"warning: {caution}")

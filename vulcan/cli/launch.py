@@ -59,7 +59,7 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
     try:
         record, costs = session.search(LoggedDisplay(open_display(form), loggers))
     except KeyboardInterrupt:
-        tell(f"interrupted; nothing is lost: go on with `vulcan resume {named}`")
+        tell(f"interrupted; nothing is lost: continue with `vulcan resume {named}`")
         raise
     if form == "json":
         return
@@ -104,7 +104,7 @@ def search_with_seeds(
     except KeyboardInterrupt:
         if begun:
             named = shlex.quote(str(begun[-1]))
-            tell(f"interrupted; nothing is lost: go on, with the other seeds too, with `vulcan resume {named}`")
+            tell(f"interrupted; nothing is lost: continue, with the other seeds too, with `vulcan resume {named}`")
         raise
     if form == "json":
         open_display(form).finished(compared.document())

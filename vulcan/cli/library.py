@@ -119,7 +119,7 @@ def build(
     try:
         library = build_library(wanted, output, machines, displays, (lambda _: None) if form == "none" else tell)
     except KeyboardInterrupt:
-        tell("interrupted; nothing is lost: the same command goes on")
+        tell("interrupted; nothing is lost: the same command resumes it")
         raise
     if form == "json":
         from vulcan.portfolio.library_file import to_json
@@ -140,7 +140,7 @@ _PLANNED: dict[str, tuple[type, ...]] = {
     "objective": (list,), "policy": (list,), "run": (list,), "clusters": (int, str), "method": (str,), "prefix": (int,),
     "margin": (float, int), "members": (int,), "per_search": (int,),
 }  # fmt: skip
-"""Options of a build, with their types in a file, that may stand there beside those of the searches."""
+"""Options of a build, with their types in a file, allowed there in addition to those of the searches."""
 
 
 def _check_planned(name: str, value: object, where: str) -> None:
@@ -346,7 +346,7 @@ def export(
     Examples:
       vulcan library export mylibrary -o selector.py
     """
-    from vulcan.cli.output import write_text
+    from vulcan.api.files import write_text
     from vulcan.portfolio.export import selector_module
     from vulcan.portfolio.library_file import read_library
     from vulcan.portfolio.selector import find_objective_of

@@ -24,7 +24,7 @@ import typer
 import typer.core
 
 from vulcan import __version__
-from vulcan.cli import cache, check, doctor, eval, explain, export, library, runs, search, serve, task
+from vulcan.cli import check, eval, explain, export, host, library, runs, search, serve, task
 from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
@@ -161,8 +161,8 @@ app.command("export", cls=TakesTaskOptions, context_settings=export.CONTEXT)(exp
 app.command("check")(check.check)
 app.command("verify")(check.verify)
 app.command("prompt", cls=TakesTaskOptions, context_settings=check.CONTEXT)(check.prompt)
-app.command("doctor")(doctor.doctor)
-app.command("cache")(cache.cache)
+app.command("doctor")(host.doctor)
+app.command("cache")(host.cache)
 app.command("tasks")(task.tasks)
 app.command("mcp")(serve.mcp)
 app.command("ui")(serve.ui)
@@ -225,7 +225,7 @@ def run() -> None:
     except UserError as error:
         _fail(str(error), 2)
     except MemoryError:
-        _fail("there is not enough memory: free some; a search goes on with `vulcan resume`", 2)
+        _fail("there is not enough memory: free some; a search continues with `vulcan resume`", 2)
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise

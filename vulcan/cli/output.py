@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from vulcan.api.files import write_text
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
 
@@ -100,8 +99,6 @@ def _is_number(cell: str) -> bool:
 def number(value: float | None, places: int = 4) -> str:
     return "-" if value is None else f"{value:.{places}f}"
 
-
-__all__ = ["read_policy", "write_text"]
 
 _MAX_POLICY = 16 << 20
 _MIN_SUSPECT = 64 << 10

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vulcan.api.files import write_text
 from vulcan.cli.options import RUNS, AsJson, RunName, RunNames, RunsDirectory
-from vulcan.cli.output import number, print_json, print_table, say, tell, write_text
+from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
 
@@ -81,7 +82,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
 
 
 def _state(place: Path, record: RunRecord) -> str:
-    """Return the state of a run: of those that no stop is recorded of, some go on and some crashed."""
+    """Return the state of a run: of those that no stop is recorded of, some are running and some crashed."""
     from vulcan.dashboard.control import run_status
     from vulcan.dashboard.lock_holder import lock_owner
 
@@ -225,7 +226,7 @@ def repair(
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild a run whose file is damaged from its journal of replies, so that `vulcan resume` can go on with it.
+    """Rebuild a run whose file is damaged from its journal of replies, so that `vulcan resume` can continue it.
 
     The damaged file is set aside. What a search computes is made again by `vulcan resume`, out of the replies that
     models gave; only a reply that is lost from the journal and from the file is asked for again. A journal that is
@@ -255,7 +256,7 @@ def repair(
     for one in done:
         _show_repair(one)
     if done:
-        say(f"Go on with `vulcan resume {shlex.quote(str(path))}`.")
+        say(f"Continue with `vulcan resume {shlex.quote(str(path))}`.")
     else:
         say(f"nothing is wrong with {path}")
 

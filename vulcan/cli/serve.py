@@ -259,7 +259,7 @@ def ui(
 
 
 def _tell(address: str) -> None:
-    say(f"The live page is at {address}\nCtrl-C ends it; searches go on without it.")
+    say(f"The live page is at {address}\nCtrl-C ends it; searches continue without it.")
     sys.stdout.flush()  # a reader on a pipe is waiting for it
 
 

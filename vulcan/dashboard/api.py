@@ -20,6 +20,7 @@ from vulcan.dashboard.control import BUDGETS, Resumed, raise_budget
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.lock_holder import interrupt
 from vulcan.dashboard.manage import export_choices, export_download, read_notes, write_notes
+from vulcan.dashboard.maps import behaviour, descent_tree
 from vulcan.dashboard.playground import Busy, Playground
 from vulcan.dashboard.runs import Runs
 from vulcan.documents.dashboard import (
@@ -221,6 +222,18 @@ def _chart(request: Request) -> Response:
         return JSONResponse(chart(run, wanted or (best.candidate if best else None)))
 
 
+def _behaviour(request: Request) -> Response:
+    run = run_of(request)
+    with run.lock:
+        return JSONResponse(behaviour(run))
+
+
+def _tree(request: Request) -> Response:
+    run = run_of(request)
+    with run.lock:
+        return JSONResponse({"candidates": descent_tree(run, number_of(request.query_params.get("best", "")))})
+
+
 async def _events(request: Request) -> Response:
     run = await run_in_threadpool(run_of, request)
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
@@ -345,6 +358,8 @@ ROUTES = [
     Route("/api/runs/{run}", _summary),
     Route("/api/runs/{run}/candidates", _candidates),
     Route("/api/runs/{run}/chart", _chart),
+    Route("/api/runs/{run}/behaviour", _behaviour),
+    Route("/api/runs/{run}/tree", _tree),
     Route("/api/runs/{run}/events", _events),
     *(
         Route(f"/api/runs/{{run}}/{name}", _change(change), methods=["POST"])

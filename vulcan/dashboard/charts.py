@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import quantiles
-from typing import Any
+from typing import Any, TypeVar
 
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.documents.dashboard import ChartDocument, DescentRow, OperatorRow, SpentSoFar
@@ -12,6 +12,8 @@ from vulcan.documents.dashboard import ChartPoint as Point
 from vulcan.results.candidate import lineage
 from vulcan.results.report.comparison import configuration
 from vulcan.store import RunRecord
+
+T = TypeVar("T")
 
 MAX_POINTS = 1500
 """Maximum number of scores to draw; longer series are sampled evenly."""
@@ -27,7 +29,7 @@ def chart(run: LiveRun, candidate: int | None) -> ChartDocument:
     baseline = record.best_baseline("train")
     marked = [] if baseline is None else [baseline.score]
     edges = [] if candidate is None else _descent(record, candidate)
-    points = scored[:: max(1, -(-len(scored) // MAX_POINTS))]
+    points = sampled(scored)
     drawn = {len(run.lines), *(n for n, _ in (*points, *best)), *(n for edge in edges for n, _ in edge)} - {0}
     return {
         "run": run.name,
@@ -39,7 +41,7 @@ def chart(run: LiveRun, candidate: int | None) -> ChartDocument:
         "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
         "lineage": edges,
         "range": _range([s for _, s in scored], [*marked, *(s for _, s in best[-1:]), *_ends(edges)]),
-        "descent": [] if candidate is None else _descent_rows(run, candidate),
+        "descent": [] if candidate is None else descent_rows(run, _line_of(record, candidate)),
         "operators": operators(run.lines),
     }
 
@@ -54,9 +56,18 @@ def _gain(lines: Sequence[Mapping[str, Any]], line: Mapping[str, Any]) -> float 
     return None if line["score"] is None or not parents else line["score"] - max(parents)
 
 
-def _descent_rows(run: LiveRun, candidate: int) -> list[DescentRow]:
-    """Return a candidate and its ancestors, oldest first."""
-    line = {candidate, *(number for generation in lineage(run.record, candidate) for number in generation)}
+def sampled(points: Sequence[T]) -> list[T]:
+    """Return as many of the points as are drawn, evenly."""
+    return list(points[:: max(1, -(-len(points) // MAX_POINTS))])
+
+
+def _line_of(record: RunRecord, candidate: int) -> set[int]:
+    """Return a candidate and its ancestors."""
+    return {candidate, *(number for generation in lineage(record, candidate) for number in generation)}
+
+
+def descent_rows(run: LiveRun, candidates: Iterable[int]) -> list[DescentRow]:
+    """Return what is known of the descent of these candidates, oldest first."""
     return [
         {
             "candidate": number,
@@ -67,7 +78,7 @@ def _descent_rows(run: LiveRun, candidate: int) -> list[DescentRow]:
             "score": row["score"],
             "gain": _gain(run.lines, row),
         }
-        for number, row in ((number, run.line_of(number)) for number in sorted(line))
+        for number, row in ((number, run.line_of(number)) for number in sorted(candidates))
     ]
 
 
@@ -108,9 +119,8 @@ def _improvements(scored: Sequence[Point]) -> list[Point]:
 
 def _descent(record: RunRecord, candidate: int) -> list[tuple[Point, Point]]:
     """Return the parent-child edges, between candidates with a score, that lead to a candidate."""
-    line = {candidate, *(number for generation in lineage(record, candidate) for number in generation)}
     edges = []
-    for child in sorted(line):
+    for child in sorted(_line_of(record, candidate)):
         for parent in record.parents_of(child):
             low, high = record.candidates[parent].score, record.candidates[child].score
             if low is not None and high is not None:

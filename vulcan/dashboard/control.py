@@ -110,7 +110,7 @@ class Resumed:
                         start_new_session=True,
                     )
             except OSError as error:
-                raise UserError(f"cannot go on with {run.name}: {error.strerror or error}") from error
+                raise UserError(f"cannot resume {run.name}: {error.strerror or error}") from error
             self._processes[run] = process
             return process.pid
 

@@ -73,9 +73,6 @@ def log_line(event: Event) -> str:
             return ""
 
 
-_ACTS = {"pin": "pinned", "ban": "banned", "release": "released"}
-
-
 def _steered(given: SearchSteered) -> str:
     """Describe an instruction by a person in one line."""
     match given.act:

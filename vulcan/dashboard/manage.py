@@ -1,4 +1,4 @@
-"""What a user does with a run besides searching: title and note, export as a download, deletion."""
+"""Management of runs from the dashboard: title and note, export as a download, deletion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PROOF_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RunNotes:
-    """What a user wrote about a run: a title to show beside its name, and a note."""
+    """A user's title for a run, shown next to its name, and note."""
 
     title: str = ""
     note: str = ""

@@ -9,8 +9,10 @@ own script files and no requests to other hosts.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import html
+import logging
 import secrets
 import socket
 import webbrowser
@@ -37,7 +39,7 @@ from vulcan.dashboard import api
 from vulcan.dashboard.api import AppState, app_state, error_line, number_of, run_of
 from vulcan.dashboard.control import BUDGETS
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.dashboard.playground import instances_for, seed_of
+from vulcan.dashboard.playground import Busy, instances_for, seed_of
 from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document, lineage
@@ -212,7 +214,14 @@ def _why(request: Request) -> Response:
     """Compute the findings on a candidate, and show them: a page that takes some seconds."""
     run, number = run_of(request), number_of(request.path_params["candidate"])
     run.judged(number)
-    explanation = app_state(request).explain(run, number)
+    try:
+        explanation = app_state(request).explain(run, number)
+    except Busy:
+        raise
+    except UserError as error:
+        raise UserError(
+            f"candidate {number} cannot be explained: {error} (paths are taken from where `vulcan ui` was started)"
+        ) from error
     content = Markup(explanation.sections())  # of `findings_html`, which escapes all texts
     return _page(
         request, "why.html.j2", run=run.name, candidate=number, content=content, instances=len(explanation.instances)
@@ -265,11 +274,11 @@ def _icon(request: Request) -> Response:
 
 def failed(request: Request, error: UserError) -> Response:
     """Render an error as a page."""
-    return _page(request, "error.html.j2", 404, error=error_line(error))
+    return _page(request, "error.html.j2", 404, title="Not available", error=error_line(error))
 
 
 def not_found(request: Request, _: Exception) -> Response:
-    return _page(request, "error.html.j2", 404, error="there is no such page")
+    return _page(request, "error.html.j2", 404, title="Not found", error="there is no such page")
 
 
 ROUTES = [
@@ -334,7 +343,15 @@ def serve(runs: Path, run: Path | None, port: int, announce: Callable[[str], Non
         desk.runs.lines()  # start reading the runs in the background
         if browser:
             webbrowser.open(address)
+        logging.getLogger("uvicorn.error").addFilter(_is_no_ending)
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _is_no_ending(record: logging.LogRecord) -> bool:
+    """Return whether a log record is about anything but requests that are left unanswered when the server ends."""
+    kind = record.exc_info[0] if record.exc_info else None
+    ends = kind is not None and issubclass(kind, asyncio.CancelledError)
+    return not (ends or record.getMessage().startswith("Cancel "))
 
 
 def _listening(port: int) -> socket.socket:

@@ -120,7 +120,7 @@ _KEYS = (
     *("DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHERAI_API_KEY", "AZURE_API_KEY"),
 )
 _PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
-_PATIENCE = 3.0
+_CONNECT_SECONDS = 3.0
 """Timeout in seconds of a connection to a model's server."""
 _MIN_FREE = 1 << 30
 """Free bytes below which a disk is reported; a run of thousands of candidates takes tens of megabytes."""
@@ -131,7 +131,7 @@ def host_document(runs: Path) -> HostDocument:
 
     `ok` is False if something is missing that every search needs; `problems` lists what is missing, with advice.
     """
-    from vulcan.scoring.ray_executor import RayRuntime
+    from vulcan.scoring.ray_runtime import RayRuntime
 
     with RayRuntime(workers=1) as runtime:  # starts while the defences are tested
         tried = list(check_defences())
@@ -211,7 +211,7 @@ def _problems_of_directories(disk: list[DirectoryDocument], kernels: KernelCache
 
 
 def _ray(runtime: Any) -> RayDocument:
-    from vulcan.scoring.ray_executor import RayUnavailable
+    from vulcan.scoring.ray_runtime import RayUnavailable
 
     try:
         ray = runtime.wait()
@@ -249,7 +249,7 @@ def _answers(url: str) -> bool:
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), _PATIENCE).close()
+        socket.create_connection((parts.hostname or "", port), _CONNECT_SECONDS).close()
     except (OSError, ValueError):  # ValueError: an invalid port
         return False
     return True
@@ -257,7 +257,7 @@ def _answers(url: str) -> bool:
 
 def _problems_of_services(ray: RayDocument, model: DefaultModel) -> Iterator[HostProblem]:
     if not ray["available"]:
-        advice = "searches go on without it, or are told --executor local"
+        advice = "searches run without it; --executor local does not try it"
         if ray["address"]:
             advice = f"see to the cluster at {ray['address']}, leave RAY_ADDRESS unset, or search with --executor local"
         yield {"problem": "Ray does not come up", "blocks": "nothing", "advice": advice}

@@ -92,7 +92,7 @@ class LiveRunDocument(SearchLimits):
 
 
 class NotesDocument(TypedDict):
-    """What a user wrote about a run."""
+    """A user's title and note for a run."""
 
     title: str
     note: str
@@ -171,7 +171,7 @@ class DescentRow(TypedDict):
 
 
 class OperatorRow(TypedDict):
-    """What an operator achieved with a model: share of its candidates scored, better than their parents, and gain."""
+    """Results of an operator with a model: shares of its candidates scored and better than their parents, and gain."""
 
     operator: str
     model: str
@@ -195,6 +195,25 @@ class ChartDocument(TypedDict):
     at: dict[int, SpentSoFar]
     descent: list[DescentRow]
     operators: list[OperatorRow]
+
+
+class BehaviourPoint(TypedDict):
+    """A policy on the map of behaviour: its value of each axis, null where it has none."""
+
+    policy: str
+    kind: str
+    candidate: int | None
+    score: float
+    values: list[float | None]
+
+
+class BehaviourDocument(TypedDict):
+    """The map of behaviour: the names of its axes, the two that are shown first, and the policies on it."""
+
+    axes: list[str]
+    first: list[str]
+    best: int | None
+    points: list[BehaviourPoint]
 
 
 class ExcerptDocument(FindingDocument):

@@ -59,7 +59,7 @@ class DirectoryDocument(TypedDict):
 
 
 class KernelCache(TypedDict):
-    """What numba has compiled."""
+    """The cache of kernels compiled by numba."""
 
     path: Annotated[str | None, "where it is"]
     files: Annotated[int, "number of files"]
@@ -94,7 +94,7 @@ class AttacksDocument(TypedDict):
 
 
 class HostDocument(TypedDict):
-    """What this host has for searches."""
+    """Resources and problems of this host."""
 
     ok: Annotated[bool, "whether all is there that every search needs; exit code 1 if not"]
     free_programs: Annotated[bool, "whether this host can sandbox policies in free Python"]
@@ -109,7 +109,7 @@ class HostDocument(TypedDict):
 
 
 class DoctorDocument(HostDocument):
-    """What this host has for searches, with `--attack` also what attacks came to."""
+    """Resources and problems of this host; with `--attack`, also the outcome of each attack."""
 
     attacks: NotRequired[Annotated[list[AttackDocument], "with `--attack`: each attack"]]
     stopped: NotRequired[Annotated[int, "with `--attack`: how many were stopped"]]
@@ -127,7 +127,7 @@ class CachedKindDocument(TypedDict):
 
 
 class CacheDocument(TypedDict):
-    """What is cached on this host."""
+    """Caches of this host."""
 
     path: Annotated[str, "the cache directory"]
     kinds: Annotated[list[CachedKindDocument], "each kind of data, or those that were named"]

@@ -76,14 +76,14 @@ class MemberDocument(TypedDict):
 
 
 class FallbackDocument(TypedDict):
-    """What is chosen where the confidence is low."""
+    """The choice if the confidence is low."""
 
     baseline: Annotated[str, "the baseline"]
     policy: Annotated[str, "the policy where baselines cannot run"]
 
 
 class ConfidenceDocument(TypedDict):
-    """How a distance becomes a confidence."""
+    """The conversion of a distance to a confidence."""
 
     reach: Annotated[float, "the distance at which confidence falls off"]
     least: Annotated[float, "the confidence below which the fallback is chosen"]
@@ -101,7 +101,7 @@ class LeftOutScore(TypedDict):
 
 
 class SelectionRuleDocument(TypedDict):
-    """How the library chooses."""
+    """The selection rule of a library."""
 
     method: Annotated[str, "`trials`, `neighbours` or `clusters`"]
     neighbours: Annotated[int, "how many training instances are looked at"]

@@ -16,7 +16,7 @@ class FindingDocument(TypedDict):
 
 
 class FunctionCost(TypedDict):
-    """What one function of a policy reads and may take."""
+    """Inputs and cost bounds of one function of a policy."""
 
     function: Annotated[str, "its name"]
     features: Annotated[list[str], "the features that it reads"]
@@ -58,7 +58,7 @@ class VariableDocument(TypedDict):
 
 
 class PlanDocument(TypedDict):
-    """What a policy needs, of all its functions together."""
+    """Requirements of a policy, over all its functions."""
 
     functions: Annotated[list[FunctionCost], "each function, the main one first"]
     features: Annotated[list[str], "the features that it reads"]
@@ -73,7 +73,7 @@ class PlanDocument(TypedDict):
 
 
 class ProgramDocument(TypedDict):
-    """What is known of a policy in free Python before it runs."""
+    """Static properties of a policy in free Python."""
 
     hooks: Annotated[list[str], "the hooks that it defines"]
     nodes: Annotated[int, "nodes of the program"]
@@ -81,7 +81,7 @@ class ProgramDocument(TypedDict):
 
 
 class CheckDocument(TypedDict):
-    """Whether a policy is accepted. Exit code 1 if not."""
+    """Acceptance or rejection of a policy. Exit code 1 if rejected."""
 
     policy: Annotated[str, "the policy's file"]
     accepted: Annotated[bool, "whether it is in the language"]
@@ -98,7 +98,7 @@ class CounterexampleDocument(TypedDict):
     results: Annotated[list[float], "what the policy returns for each"]
 
 
-class PropertyDocument(TypedDict):
+class PropertyVerdict(TypedDict):
     """The verdict on a property of a policy."""
 
     name: Annotated[str, "the property's name"]
@@ -109,8 +109,13 @@ class PropertyDocument(TypedDict):
     arithmetic: Annotated[str, "the numbers that it is about"]
     method: Annotated[Literal["certificate", "search", "solver", "none"], "what decided it"]
     counterexample: Annotated[CounterexampleDocument | None, "`null` unless it is refuted"]
-    seconds: Annotated[float, "how long it took"]
     reason: Annotated[str, "why it is unknown"]
+
+
+class PropertyDocument(PropertyVerdict):
+    """The verdict on a property of a policy, and its time."""
+
+    seconds: Annotated[float, "how long it took"]
 
 
 class VerifyDocument(TypedDict):
@@ -160,7 +165,7 @@ class TaskLine(TypedDict):
 
 
 class FindingRow(TypedDict):
-    """What an evaluator says of a workload or a policy: a statement, a table or a series."""
+    """An evaluator's finding on a workload or a policy: a statement, a table or a series."""
 
     instance: Annotated[str, "the instance that it is of"]
     split: Annotated[Literal["train", "validation", "test"], "the split of that instance"]
@@ -176,7 +181,7 @@ class FindingRow(TypedDict):
 
 
 class ExplainDocument(TypedDict):
-    """Where a policy does well or badly, or where two policies differ."""
+    """Findings on a policy's strengths and weaknesses, or on the differences of two policies."""
 
     task: Annotated[str, "the task's name"]
     comparison: Annotated[bool, "whether the findings compare two policies"]
@@ -351,7 +356,7 @@ class InterfaceDocument(TaskDocument):
 
 
 class ExpectedScore(TypedDict):
-    """What a policy is expected to score."""
+    """The expected score of a policy."""
 
     choice: Annotated[str, "a member of the library or a baseline"]
     score: Annotated[float, "higher is better"]

@@ -9,14 +9,14 @@ from vulcan.documents.verdict import Conclusion, IntervalDocument, Split
 
 
 class RunVersion(TypedDict):
-    """What made a run."""
+    """Version that made a run, and its start."""
 
     vulcan: Annotated[str | None, "version of Vulcan"]
     began_at: Annotated[str | None, "time of the first event, in ISO 8601"]
 
 
 class ReportVersion(TypedDict):
-    """What made a report."""
+    """Version that made a report."""
 
     vulcan: Annotated[str, "version of Vulcan"]
     python: Annotated[str, "version of Python"]
@@ -132,7 +132,7 @@ class PolicyInstanceScore(TypedDict):
 
 
 class WinnerAnalysis(TypedDict):
-    """What the checker and the prover say of the winner."""
+    """Results of the checker and the prover for the winner."""
 
     accepted: Annotated[bool, "false where the task was changed since"]
     violations: Annotated[list[dict[str, Any]], "as in `vulcan check`"]
@@ -161,7 +161,7 @@ class Failures(TypedDict):
     rules: Annotated[dict[str, int], "how often each rule of the language was broken"]
 
 
-class ModelUsage(TypedDict):
+class ModelCalls(TypedDict):
     """The calls of one model, by the server's name."""
 
     model: Annotated[str, "its name"]
@@ -169,6 +169,11 @@ class ModelUsage(TypedDict):
     tokens_in: Annotated[int, "tokens of the prompts"]
     tokens_out: Annotated[int, "tokens of the replies"]
     dollars: Annotated[float | None, "`null` where a price is not known"]
+
+
+class ModelUsage(ModelCalls):
+    """The calls of one model, and their time."""
+
     seconds: Annotated[float, "time of all calls"]
 
 

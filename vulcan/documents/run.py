@@ -74,7 +74,7 @@ class ControlResult(TypedDict):
 
 
 class Refinement(TypedDict):
-    """What the search tuned or simplified itself."""
+    """The derivation of a candidate that the search tuned or simplified."""
 
     candidates: Annotated[int, "candidates that were refined"]
     evaluations: Annotated[int, "evaluations that it took"]
@@ -146,7 +146,7 @@ class RungScore(TypedDict):
 
 
 class InstanceMetricsRow(TypedDict):
-    """What a candidate measured on one instance."""
+    """Metrics of a candidate on one instance."""
 
     instance: Annotated[str, "the instance's name"]
     split: Annotated[Split, "the split that it belongs to"]
@@ -250,7 +250,7 @@ class PlannedRung(TypedDict):
     """A cheaper version of the instances."""
 
     rung: Annotated[str, "its name"]
-    keep: Annotated[float, "share of candidates that go on to the next rung"]
+    keep: Annotated[float, "share of candidates promoted to the next rung"]
     instances: Annotated[list[str], "names of its instances"]
 
 
@@ -340,7 +340,7 @@ class ExportedFiles(TypedDict):
 
 
 class ExportSubject(TypedDict):
-    """What is exported: a candidate of a run, a policy's file (`--task`), or a task alone (`--list`)."""
+    """The subject of an export: a candidate of a run, a policy's file (`--task`), or a task alone (`--list`)."""
 
     run: NotRequired[Annotated[str, "the run's directory"]]
     candidate: NotRequired[Annotated[int, "the candidate's number"]]
@@ -350,7 +350,7 @@ class ExportSubject(TypedDict):
 
 
 class ExportDocument(ExportSubject):
-    """What `vulcan export` wrote. Exit code 1 if there is no format for `--all`."""
+    """Files written by `vulcan export`. Exit code 1 if there is no format for `--all`."""
 
     format: NotRequired[Annotated[str, "the format, without `--all`"]]
     formats: NotRequired[Annotated[list[str], "with `--all`: the formats that were written"]]
@@ -386,7 +386,7 @@ class RepairedFile(TypedDict):
 
 
 class RepairDocument(TypedDict):
-    """What `vulcan repair` did."""
+    """The outcome of `vulcan repair`."""
 
     run: Annotated[str, "the run's directory"]
     repaired: Annotated[list[RepairedFile], "each file that was written again; empty where there was no damage"]

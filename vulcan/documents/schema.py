@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from vulcan.documents.card import CardDocument
 from vulcan.documents.conversation import (
     AnswerDocument,
     AskDocument,
@@ -73,6 +74,7 @@ DOCUMENTS: tuple[type, ...] = (
     ExplainDocument,
     ExportDocument,
     ExportListDocument,
+    CardDocument,
     CheckDocument,
     VerifyDocument,
     TasksDocument,

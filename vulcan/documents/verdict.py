@@ -18,7 +18,7 @@ class IntervalDocument(TypedDict):
 
 
 class Recommendation(TypedDict):
-    """What a finished search recommends."""
+    """The recommendation of a finished search."""
 
     sentence: Annotated[str, "the verdict in a sentence"]
     kind: Annotated[

@@ -28,7 +28,7 @@ _CLASSES = 64
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a decision reads new state; `varies` if it differs between the entities of a decision.
+    """The way a decision reads new state; `varies` if it differs between the entities of a decision.
 
     `test` is a condition for which the state was learnt.
     """

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.grammar.tables import Scope
 from vulcan.generator.draft import PolicyDraft, rounded
 
 _OWN = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from vulcan.anvil import ir
-from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.grammar.tables import Scope
 from vulcan.generator.units import Unit, Units, declared_units, on_result_scale
 from vulcan.task import Entity, Event, Feature, Global, History, Rank, Scalar, Task, Value
 
@@ -36,7 +36,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class EventVocabulary:
-    """What a handler of an event may read; `key` is the feature that identifies the entity, if it may be hashed."""
+    """Inputs of an event's handler; `key` is the feature that identifies the entity, if it may be hashed."""
 
     event: Event
     words: Vocabulary

@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered.
+    """A reply of a model.
 
     `model` is the name the server gave of the model that answered. `finish` is why it ended: "stop", "length"
     (cut off at the token limit), another word of the server's, or "unknown". Tokens are None where the server

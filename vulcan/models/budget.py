@@ -94,7 +94,7 @@ class Budget:
 
     @property
     def limits_calls(self) -> bool:
-        """Whether calls are limited by tokens or dollars, and not by time alone."""
+        """True if calls are limited by tokens or dollars, and not by time alone."""
         return self.dollars is not None or self.tokens is not None
 
     def reserve(self, max_cost: Cost) -> Reservation | None:

@@ -190,7 +190,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BreakerPolicy:
-    """When a breaker opens, and for how long.
+    """Conditions under which a breaker opens, and for how long.
 
     After `failures` consecutive failures it opens for `initial_open` seconds. Then one call is let through: success
     closes the breaker, failure opens it again for twice as long, up to `max_open`.

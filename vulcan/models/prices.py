@@ -59,7 +59,7 @@ class Price:
 
     @property
     def known(self) -> bool:
-        """Whether the price is known; 0 counts as unknown, for the table has it for models of self-run servers."""
+        """True if the price is known; 0 counts as unknown, for the table has it for models of self-run servers."""
         return _rate(self.entry, _INPUT, 0) > 0 and _rate(self.entry, _OUTPUT, 0) > 0
 
     @property

@@ -256,7 +256,7 @@ def _begin(config: BuildConfig, folder: Path, *, write: bool) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
     except ValueError as error:
-        raise UserError(f"{file} cannot be read: {error}; delete {folder} to begin anew") from error
+        raise UserError(f"{file} cannot be read: {error}; delete {folder} to start again") from error
     except OSError as error:
         raise UserError(f"cannot write the library {folder.parent}: {error.strerror}") from error
 

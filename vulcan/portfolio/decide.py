@@ -13,7 +13,7 @@ TRIAL_SHARE = 0.7
 
 
 class Decision:
-    """What was decided. `ranked` are the choices with the scores that are expected of them, the best first; the
+    """A decision. `ranked` are the choices with the scores that are expected of them, the best first; the
     fallback takes part. `name` is the first of them, or the fallback where `confidence` is below what is asked for.
     `distance` is that to the nearest training instance, which has the number `nearest`."""
 
@@ -70,7 +70,7 @@ class Table:
         ]
 
     def decide(self, fingerprint: dict[str, float], trials: dict[str, float] | None = None) -> Decision:
-        """The choice for what has this fingerprint; the same whenever and wherever it is asked.
+        """Return the decision for this fingerprint; it is deterministic.
 
         `trials` are the scores of every choice on the first events; without them the method `trials` goes by the
         neighbours alone.

@@ -1,6 +1,6 @@
-"""Export of a library as one Python module that runs without Vulcan.
+"""Export of several policies as one module that runs without Vulcan: a library, or a policy with a guard.
 
-The template is the task's file `export/selector.py`: a Python module whose text below the line
+The template of a library is the task's file `export/selector.py`: a Python module whose text below the line
 `# --- exported modules have the library above this line ---` is copied into the module. Above it are stand-ins for what
 the exporter writes:
 
@@ -11,28 +11,41 @@ the exporter writes:
     everything that the evaluator's `fingerprint_source` defines
 
 The module imports what these texts import, which must be in the standard library.
+
+A guarded policy is exported with the safe one and the evaluator's guard (`vulcan.robustness.OffersGuards`), which is
+used like the policy's own class. In Python each policy is as `--format python` writes it, in a function of its own; a
+format of the task's pack adds its code as to any other policy. In C both are as `--format c` writes them, the names of
+the safe one beginning with `safe_` instead of `policy_`, followed by the guard in C.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.anvil import Rejected, check
+from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.evaluator import OffersOnlineFingerprints, load_evaluator
-from vulcan.export import Provenance, find_exporter
-from vulcan.export.quoting import docstring
+from vulcan.export import Exporter, Provenance, PythonExporter, find_exporter
+from vulcan.export.c.double_header import double_header
+from vulcan.export.formats import CExporter, PackFormat
+from vulcan.export.python.module import FORMAT_VERSION
+from vulcan.export.quoting import docstring, quoted
+from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import load_template
 from vulcan.portfolio import decide
 from vulcan.portfolio.candidates import identifier
 from vulcan.portfolio.model import Library, LibraryMember
+from vulcan.python_policy.check import AnyPolicy
+from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import find_task
+from vulcan.robustness import FACTORIES, check_guard
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the library above this line ---"
@@ -211,3 +224,62 @@ def _documentation(library: Library, objective: str, baseline: str, members: Ite
         *(f"Trained on: {i.name}, cluster {i.cluster}" for i in library.instances),
     ]
     return "\n".join(lines)
+
+
+def export_guarded(
+    policy: AnyPolicy, format: str, provenance: Provenance, safe: str, others: Mapping[str, Exporter] | None = None
+) -> dict[str, str]:
+    """Export a guarded policy: the text of its one file, by name. Raises UserError where that is not possible."""
+    task = policy.task
+    offered = check_guard(load_evaluator(task), safe)
+    exporter = find_exporter(format, task, others)
+    declared, source = offered.safe_policies()[safe], offered.guard_source()
+    # a safe policy is the task's own: of the run that the policy is from it has neither proposer nor scores
+    origin = Provenance(declared.task, f"{declared.policy}.py", "", "", "", settings=declared.settings)
+    if isinstance(policy, Policy) and isinstance(exporter, CExporter) and source.header:
+        return {"guarded.h": _header(policy, provenance, safe, declared.compiled(), origin, source.header)}
+    if isinstance(policy, ProgramPolicy) or not isinstance(exporter, PythonExporter | PackFormat):
+        usable = "python or c" if source.header else "python"
+        raise UserError(f"--guard: a guarded policy cannot be exported as {format}; use --format {usable}")
+    imports, behind = exporter.behind(task) if isinstance(exporter, PackFormat) else ((), "")
+    written = [(policy, provenance), (declared.compiled(), origin)]
+    modules = [next(iter(PythonExporter().export(*each).values())) for each in written]
+    factories = [class_factory(name, text, source.used_by) for name, text in zip(FACTORIES, modules, strict=True)]
+    parts = [imports_and_body(text) for text in (*factories, source.text)]
+    needed = {line for found, _ in parts for line in found} | {f"import {name}" for name in imports}
+    requirements = exporter.requirements if isinstance(exporter, PackFormat) else "It needs Python alone."
+    about = [
+        policy.program.documentation or f"A policy of the task {provenance.task}.",
+        "",
+        *provenance.lines(requirements),
+        f"Guard: {safe}",
+    ]
+    head = [
+        docstring("\n".join(about)),
+        *(["\n".join(sorted(needed))] if needed else []),
+        f"{MARKER} = {FORMAT_VERSION}",
+    ]
+    tail = (
+        "# The policy as it was searched, in the language Anvil; `vulcan eval` and `vulcan check` read it from here\n"
+        f"{POLICY} = {quoted(source_text(policy))}\n"
+    )
+    code = [body.rstrip() for _, body in parts] + ([behind.rstrip()] if behind else [])
+    ending = "_guarded" if not behind else f"_guarded_{format.replace('-', '_')}"
+    return {f"{task.name}{ending}.py": "\n\n\n".join(["\n\n".join(head), *code, tail])}
+
+
+_OWN = re.compile(r"\b(policy|POLICY)_")
+_GUARDED = """\
+Guard: {safe}, whose functions and structs are called safe_... instead of policy_..., and whose mechanism is that of
+{mechanism}. The comment of the guard, below both, says how the two are used together."""
+
+
+def _header(
+    policy: Policy, provenance: Provenance, safe: str, safe_policy: Policy, safe_origin: Provenance, guard: str
+) -> str:
+    settings = "".join(f", {name} {value}" for name, value in safe_origin.settings.items())
+    remark = _GUARDED.format(safe=safe, mechanism=f"the task {safe_origin.task}{settings}")
+    renamed = _OWN.sub(
+        lambda found: "safe_" if found[1] == "policy" else "SAFE_", double_header(safe_policy, safe_origin)
+    )
+    return "\n".join([double_header(policy, provenance, remark), renamed, guard])

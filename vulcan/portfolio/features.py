@@ -32,7 +32,7 @@ Labels = npt.NDArray[np.int64]
 
 
 SHARE_SEEN = 5
-"""A fingerprint covers at most one in so many events: a workload goes on after those that it is recognised by."""
+"""A fingerprint covers at most one in so many events: a workload continues after the events that identify it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def read_library(directory: Path) -> Library:
             f"cannot read the library {path}: {error.strerror}; name a directory that `vulcan library build` wrote"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise UserError(f"the library {path} is no JSON: {error}; build it anew with `vulcan library build`") from error
+        raise UserError(f"the library {path} is no JSON: {error}; rebuild it with `vulcan library build`") from error
     if not isinstance(plain, dict) or not isinstance(plain.get("format"), int):
         raise UserError(f"{path} is no library: it has no number `format`")
     if plain["format"] != FORMAT:
@@ -55,7 +55,7 @@ def read_library(directory: Path) -> Library:
     try:
         library = _library(plain, directory)
     except KeyError as error:
-        raise UserError(f"the library {path} lacks {error}; build it anew with `vulcan library build`") from error
+        raise UserError(f"the library {path} lacks {error}; rebuild it with `vulcan library build`") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UserError(f"the library {path} makes no sense: {error}") from error
     _check(library, path)

@@ -100,7 +100,7 @@ def select(
     missing = [name for name in library.names if name not in fingerprint]
     if missing:
         raise UserError(
-            f"the fingerprint lacks {missing[0]!r}: the library was built by another version of its task; build it anew"
+            f"the fingerprint lacks {missing[0]!r}: the library was built by another version of its task; rebuild it"
         )
     table = library.table(objective)
     tried = dict(trials) if trials is not None and library.rule.method == "trials" else None

@@ -95,7 +95,7 @@ class MLflow:
 
 
 class WeightsAndBiases:
-    """A `Logger` for a project of Weights & Biases, by default `vulcan`; a resumed search goes on in its run."""
+    """A `Logger` for a project of Weights & Biases, by default `vulcan`; a resumed search continues its run."""
 
     def __init__(self, project: str) -> None:
         self._project = project

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = "   "
 _MIN_BAR, _MAX_BAR = 8, 30
-_A_SECOND = 4
-"""Redraws per second."""
+_REDRAWS_PER_SECOND = 4
 
 
 class RichDisplay:
@@ -95,7 +94,7 @@ class RichDisplay:
             yield Text(fitted(failures, width), style="dim", no_wrap=True)
 
     def __enter__(self) -> Self:
-        self._live = Live(self, console=self._console, refresh_per_second=_A_SECOND, transient=True)
+        self._live = Live(self, console=self._console, refresh_per_second=_REDRAWS_PER_SECOND, transient=True)
         self._live.start()
         return self
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import cast
 
 from vulcan.anvil import Policy, check
-from vulcan.anvil.number_text import format_number
 from vulcan.anvil.parse import SizeLimits, parse
 from vulcan.anvil.prompt_section import code, describe_language, table
 from vulcan.anvil.rejection import Rejected, Violation
@@ -26,6 +25,7 @@ from vulcan.python_policy.restrict import Restricted
 from vulcan.python_policy.rules import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES, broken
 from vulcan.python_policy.runner import FILE
 from vulcan.task import Feature, Hook, Program, Record, Scalar, Task
+from vulcan.terminal_text import format_number
 
 
 def plain(tree: ast.Module) -> ast.Module:

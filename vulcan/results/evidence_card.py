@@ -1,6 +1,6 @@
-"""The evidence card: one JSON document with a policy, its provenance and its scores.
+"""The candidate of a run that is exported, and its evidence card: one JSON document with provenance and scores.
 
-The same run gives the same bytes on the same host: keys are sorted, and the only time in it is the start of the run.
+The same run gives the same card on the same host: keys are sorted, and the only time in it is the start of the run.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,15 +20,26 @@ import vulcan
 from vulcan.anvil import Policy
 from vulcan.anvil.diagnostics import explained
 from vulcan.anvil.proofs import claim_of, verify
-from vulcan.export.bundle import ExportCandidate, find_candidate
+from vulcan.documents.card import (
+    CardAncestor,
+    CardDocument,
+    CardEvidence,
+    CardFile,
+    CardLicence,
+    CardProof,
+    CardScore,
+    CardTask,
+)
+from vulcan.errors import UserError
+from vulcan.evaluator import SplitName
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
-from vulcan.export.source import CARD, source_text
-from vulcan.python_policy.check import AnyPolicy
+from vulcan.export.source import source_text
+from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.registry import built_in_directory
+from vulcan.registry import built_in_directory, find_task
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
-from vulcan.results.report.data import Report, models
+from vulcan.results.report.data import Report, model_calls
 from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict, score_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
@@ -65,7 +77,7 @@ class CardExporter:
 
     def how_to_use(self, file: str) -> str:
         """See `vulcan.export.formats.Exporter`."""
-        return "evidence to keep beside the policy; docs/exports.md says what stands where"
+        return "evidence to keep with the policy; docs/json.md lists its keys (CardDocument)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +127,12 @@ def export_note(verdict: RunVerdict) -> str:
     return f"{what}; `--candidate {other}` exports what the search found." if other is not None else f"{what}."
 
 
-def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> dict[str, Any]:
-    """Return the card described in docs/exports.md; fields that need a run are None without one."""
+def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> CardDocument:
+    """Return the card; fields that need a run are None without one."""
     source = policy.source if isinstance(policy, ProgramPolicy) else source_text(policy)
     judged = None if report is None else report.record.candidates[int(provenance.candidate)]
     return {
-        CARD: FORMAT_VERSION,
+        "vulcan_evidence_card": FORMAT_VERSION,
         "task": _task(policy.task, provenance),
         "policy": {
             "source": source,
@@ -133,11 +145,11 @@ def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | No
         "licence": _licence(policy.task, source, report, judged),
         "proofs": list(_proofs(policy, seconds)),
         "versions": {"run": None if report is None else {"vulcan": report.record.version}, "card": dict(_versions())},
-        **(_of_nothing() if report is None or judged is None else _of_run(report, judged)),
+        **(_NO_RUN if report is None or judged is None else _of_run(report, judged)),
     }
 
 
-def _task(task: Task, provenance: Provenance) -> dict[str, Any]:
+def _task(task: Task, provenance: Provenance) -> CardTask:
     files = sorted({file for pattern in _PACK for file in task.directory.glob(pattern) if file.is_file()})
     digests = {file.relative_to(task.directory).as_posix(): _digest_of_file(file) for file in files}
     wanted = [o for o in task.objectives if o.name == provenance.objective]
@@ -153,11 +165,20 @@ def _task(task: Task, provenance: Provenance) -> dict[str, Any]:
     }
 
 
-def _of_nothing() -> dict[str, Any]:
-    return dict.fromkeys(("run", "instances", "files", "scores", "measured", "baselines", "lineage", "models", "cost"))
+_NO_RUN: CardEvidence = {
+    "run": None,
+    "instances": None,
+    "files": None,
+    "scores": None,
+    "measured": None,
+    "baselines": None,
+    "lineage": None,
+    "models": None,
+    "cost": None,
+}
 
 
-def _of_run(report: Report, judged: CandidateJudged) -> dict[str, Any]:
+def _of_run(report: Report, judged: CandidateJudged) -> CardEvidence:
     record, number = report.record, judged.candidate
     costs = Costs.of(report.data.calls)
     named = [text for instance in record.instances for text in _texts(dict(instance.parameters))]
@@ -181,14 +202,12 @@ def _of_run(report: Report, judged: CandidateJudged) -> dict[str, Any]:
             for (policy, split), b in record.baselines.items()
         ],
         "lineage": list(_lineage(report, number)),
-        "models": [
-            {key: value for key, value in model.items() if key != "seconds"} for model in models(report.data.calls)
-        ],
+        "models": model_calls(report.data.calls),
         "cost": model_cost(costs),
     }
 
 
-def _score(report: Report, candidate: int, split: Any) -> dict[str, Any] | None:
+def _score(report: Report, candidate: int, split: SplitName) -> CardScore | None:
     score = score_of(report.record, candidate, split)
     if score is None:
         return None
@@ -197,11 +216,11 @@ def _score(report: Report, candidate: int, split: Any) -> dict[str, Any] | None:
     return {
         "score": score,
         "interval": interval_document(interval),
-        "best_baseline": best and {"policy": best.policy, "score": best.score},
+        "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
     }
 
 
-def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
+def _lineage(report: Report, candidate: int) -> Iterator[CardAncestor]:
     """Yield the ancestors of a candidate, oldest first, then itself, each with the server's name of its model."""
     record = report.record
     wrote = {(call.proposal, call.turn): call.model for call in report.data.calls}
@@ -216,7 +235,7 @@ def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _licence(task: Task, source: str, report: Report | None, judged: CandidateJudged | None) -> dict[str, Any]:
+def _licence(task: Task, source: str, report: Report | None, judged: CandidateJudged | None) -> CardLicence:
     """Return what is known of the licence of the policy's source."""
     while report is not None and judged is not None and judged.derived_from is not None:
         judged = report.record.candidates[judged.derived_from]
@@ -242,13 +261,12 @@ def _notes(policy: AnyPolicy) -> list[str]:
     return ["\n".join(explained(policy.source, warning)) for warning in policy.warnings]
 
 
-def _proofs(policy: AnyPolicy, seconds: float) -> Iterator[dict[str, Any]]:
+def _proofs(policy: AnyPolicy, seconds: float) -> Iterator[CardProof]:
     """Yield the verdict on each property, without the time taken, so that cards are reproducible."""
     if isinstance(policy, ProgramPolicy):
         return
     for verdict in verify(policy, list(policy.task.properties), seconds):
-        document = {key: value for key, value in verdict.document().items() if key != "seconds"}
-        yield {**document, "claim": claim_of(verdict.property)}
+        yield {**verdict.without_time(), "claim": claim_of(verdict.property)}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -265,7 +283,7 @@ def _texts(value: Any) -> Iterator[str]:
             pass
 
 
-def _files(named: Mapping[str, None]) -> Iterator[dict[str, Any]]:
+def _files(named: Mapping[str, None]) -> Iterator[CardFile]:
     """Yield the files named by these texts, with checksums; None for a file that no longer exists."""
     for text in named:
         path = Path(text)
@@ -307,3 +325,56 @@ def _processor() -> str:
     except OSError:
         lines = []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCandidate:
+    """A candidate of a run, with its policy and provenance, ready for export."""
+
+    number: int
+    policy: AnyPolicy
+    provenance: Provenance
+
+
+def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
+    """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
+    with closing(open_store(run)) as store:
+        record, date = RunRecord.of(store.events()), store.started_at()
+        chosen = _chosen(record, run, candidate)
+        call = store.call(chosen.proposal, chosen.turn)
+    task = find_task(record.config["task"])
+    confirmed = {split: c.score for (number, split), c in record.confirmed.items() if number == chosen.candidate}
+    provenance = Provenance(
+        task=task.name,
+        run=run.name,
+        candidate=str(chosen.candidate),
+        proposer=_author(chosen, call.model if call else "the task's author"),
+        date=date,
+        seed=record.config["seed"],
+        objective=record.config["objective"],
+        scores={s: score for s, score in {"train": chosen.score, **confirmed}.items() if score is not None},
+        instances=[f"{instance.name}, {instance.split}" for instance in record.instances],
+        settings=record.config["settings"],
+        version=record.version,
+    )
+    return ExportCandidate(chosen.candidate, check_policy(chosen.source, task), provenance)
+
+
+def _author(chosen: CandidateJudged, writer: str) -> str:
+    if chosen.derived_from is None:
+        return writer
+    return f"{writer}, {chosen.origin} by the search"
+
+
+def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
+    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
+    named = shlex.quote(str(run))
+    if candidate is None:
+        ranked = record.ranked()
+        if not ranked:
+            raise UserError(f"{run} has no scored candidate yet: continue with `vulcan resume {named}`")
+        return record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
+    judged = record.candidates.get(candidate)
+    if judged is None or judged.fingerprint is None:
+        raise UserError(f"{run} has no policy of number {candidate} (`vulcan show {named}` lists what it has)")
+    return judged

@@ -1,4 +1,4 @@
-"""Why a policy does well or badly on some instances, and where two policies differ: the evaluator's findings."""
+"""Explanations: the evaluator's findings on a policy on some instances, or on the differences of two policies."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from vulcan.terminal_text import count
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What the search of one seed found; scores are the winner's, None where there is none.
+    """The result of the search with one seed; scores are the winner's, None where there is none.
 
     `baseline` is the best one on the split validation, or on train where nothing is held out, and `units` are the
     winner's scores on the instances, or the blocks of time, of validation.
@@ -54,7 +54,7 @@ class SeedResult:
 
 @dataclass(frozen=True, slots=True)
 class SeedComparison:
-    """What searches with several seeds say together.
+    """The combined results of searches with several seeds.
 
     `best` is the one whose winner is the best on validation. The conclusion is that of its verdict, after what the
     choice among the seeds adds by luck; None where there is no verdict.

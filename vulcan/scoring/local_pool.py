@@ -181,7 +181,7 @@ class Pool(Closing):
             if self._remaining == 1:
                 return False
             self._remaining -= 1
-            logger.warning("a worker does not come back: going on with %d", self._remaining)
+            logger.warning("a worker does not come back: continuing with %d", self._remaining)
             return True
 
 

@@ -12,7 +12,8 @@ from vulcan.errors import UserError
 from vulcan.scoring.executor import DeferredExecutor, Executor
 from vulcan.scoring.job import Job, Outcome, Setup
 from vulcan.scoring.local_pool import LocalExecutor
-from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -85,16 +86,16 @@ class MovingExecutor(Closing):
             if self._closing.is_set():
                 return
             self._runtime = runtime = RayRuntime(self._workers)
-            self._news.append("starting Ray; until it is up, scoring goes on in processes of this host")
+            self._news.append("starting Ray; until it is up, scoring continues in processes of this host")
         try:
             ray = RayExecutor(self._setup, self._workers, runtime)
         except (RayUnavailable, UserError) as error:
             if not self._closing.is_set():
-                log.warning("%s; going on with --executor local", error)
+                log.warning("%s; continuing with --executor local", error)
             return
         with self._lock:
             self._current = ray
-            self._news.append("scoring goes on in Ray")
+            self._news.append("scoring continues in Ray")
             left = set(self._on_local)
         wait(left)
         with self._lock:

@@ -1,7 +1,6 @@
 """Scoring on Ray: actors that each own one sandboxed evaluator, on this host or a cluster.
 
-Ray is started or joined, and imported, only when needed. Short jobs are sent in batches, sized so that the overhead of
-a call stays small compared with the work.
+Short jobs are sent in batches, sized so that the overhead of a call stays small compared with the work.
 """
 
 from __future__ import annotations
@@ -9,184 +8,28 @@ from __future__ import annotations
 import logging
 import math
 import os
-import secrets
-import signal
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 from typing import Any, Self
 
-from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
-from vulcan.scoring.foreign_code import ForeignCall, one_line
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import JobRequest, Outcome, Setup
 from vulcan.scoring.local_pool import Pool, Worker
-from vulcan.scoring.ray_processes import Head, ProcessGuard, ray_processes, reach, signal_handler_kept
+from vulcan.scoring.ray_runtime import HEAD_CHECK_SECONDS, RayRuntime, RayUnavailable
 from vulcan.scoring.sandbox.lockdown import Defences, die_with_parent
 
 logger = logging.getLogger(__name__)
 
-# Jobs and outcomes are small: Ray's default, 30 % of the host's memory, would be wasted
-_OBJECT_STORE_BYTES = 100 << 20
-
-_LOOPBACK = "127.0.0.1"
-
-_BETWEEN_LOOKS = 1.0
-"""Seconds between checks of Ray's head."""
-
-_BETWEEN_TRIES = 0.2
-"""Seconds between polls of a Ray that starts, or of an actor that is being restarted."""
-
-
-class RayUnavailable(Exception):
-    """A failure to start or join Ray; the message gives the reason on one line."""
-
-
-class RayRuntime(Closing):
-    """A connection to Ray: to an existing cluster, or to a private local Ray that ends with `close`.
-
-    The constructor returns at once while Ray starts in the background; `wait` waits for it. `address`, or else the
-    variable RAY_ADDRESS, names a cluster to join. Without either, Ray is started with `workers` processors and without
-    its dashboard, for this process only: it listens on the loopback interface, and requires a random token for every
-    call. It sends no usage statistics and prints nothing on standard output. If this process is already connected to a
-    Ray, that one is used and left running.
-    """
-
-    def __init__(self, workers: int, address: str | None = None, limit: float = 60.0) -> None:
-        """Start connecting in the background. `limit` bounds the start in seconds."""
-        self._workers = workers
-        self._address = address or os.environ.get("RAY_ADDRESS") or None
-        self._limit = limit
-        self.lost = threading.Event()
-        """Set once Ray's head is gone: then this process has left Ray, and nothing may be asked of it any more."""
-        self.abandoned = threading.Event()
-        """Set by another thread to make `wait`, and calls of actors in progress, end early."""
-        self._connected = threading.Event()
-        self._guard: ProcessGuard | None = None
-        self._leave = threading.Event()
-        self._failure: str | None = None
-        # Ray's processes die with the thread that starts them, so this thread lives until the end
-        self._thread = threading.Thread(target=self._hold_connection, name="vulcan-ray", daemon=True)
-        self._thread.start()
-
-    @property
-    def joined(self) -> str | None:
-        """The address of the cluster to join; None for a private local Ray."""
-        return self._address
-
-    def wait(self) -> Any:
-        """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
-        until = time.monotonic() + self._limit
-        while not self._connected.wait(_BETWEEN_TRIES):
-            if time.monotonic() > until or self.abandoned.is_set():
-                self._leave.set()
-                raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
-        if self._failure is not None:
-            raise RayUnavailable(self._failure)
-        import ray
-
-        return ray
-
-    def close(self) -> None:
-        """Disconnect, and shut down a private Ray. May be called twice. Does not wait for a start in progress."""
-        self._leave.set()
-        if self._connected.is_set():
-            self._thread.join(self._limit)
-
-    def _hold_connection(self) -> None:
-        mine = self._connect()
-        self._connected.set()
-        head = Head(self._address) if self._failure is None else None
-        while not self._leave.wait(_BETWEEN_LOOKS):
-            if head is not None and not head.answers():
-                self.lost.set()  # Ray ends this process a minute after its head is gone, unless disconnected
-                self._leave.wait(2 * _BETWEEN_LOOKS)  # until no thread is in a call of Ray
-                break
-        if mine:
-            import ray
-
-            ray.shutdown()
-            if self._guard is not None:
-                self._guard.close()
-            if self._address is None:
-                _reload_authentication()  # the next cluster this process joins has another token, or none
-        self._leave.wait()
-
-    def _connect(self) -> bool:
-        """Connect; return True if this made a connection, which must be closed."""
-        # read by Ray when it is imported
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        mine = False
-        attempt = ForeignCall()  # Ray raises plain `Exception` too, for example if its start times out
-        with attempt:
-            import ray
-
-            if not ray.is_initialized():
-                with signal_handler_kept(signal.SIGTERM):  # Ray's would print a stack trace
-                    self._initialize(ray)
-                mine = True
-        if attempt.failure is not None:
-            where = f"join Ray at {self._address}" if self._address else "start Ray"
-            self._failure = one_line(f"cannot {where}: {attempt.failure}", 300)
-        return mine
-
-    def _initialize(self, ray: Any) -> None:
-        quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
-        if self._address:
-            reach(self._address)  # for a minute Ray would try, where nothing listens
-            ray.init(address=self._address, **quiet)
-            return
-        with _private_ray():
-            # "local" and not None, which would join any Ray that happens to run on this host
-            own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
-            ray.init(**own, **quiet)
-            self._guard = ProcessGuard(ray_processes())
-        address = ray.get_runtime_context().gcs_address
-        if address.rpartition(":")[0] != _LOOPBACK:
-            ray.shutdown()
-            raise RuntimeError(f"it listens on {address} and not on the loopback interface alone")
-
-
-@contextmanager
-def _private_ray() -> Iterator[None]:
-    """Make a Ray started inside this block bind to the loopback interface and require a new random token.
-
-    Ray's servers bind to the loopback interface if their node's address is 127.0.0.1. On Linux `ray.init` replaces
-    that address by the host's; without `ENABLE_RAY_CLUSTER`, as on macOS and Windows, it chooses 127.0.0.1. The token
-    keeps out other users of this host. Ray's processes inherit it; a candidate's environment is empty.
-    """
-    from ray._private import ray_constants
-
-    variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    before = {name: os.environ.get(name) for name in variables}
-    clusters_enabled = ray_constants.ENABLE_RAY_CLUSTER
-    os.environ.update(variables)
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
-        _reload_authentication()
-        yield
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = clusters_enabled
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _reload_authentication() -> None:
-    """Make Ray reread RAY_AUTH_MODE and the token from the environment, otherwise read only once at import."""
-    from ray import _raylet
-
-    _raylet.Config.initialize("")  # type: ignore[attr-defined]
-    _raylet.AuthenticationTokenLoader.instance().reset_cache()  # type: ignore[attr-defined]
+_POLL_SECONDS = 0.2
+"""Seconds between polls of an actor that is being restarted."""
 
 
 class ScoringActor:
@@ -418,13 +261,13 @@ class RemoteEvaluator:
         with attempt:
             result = getattr(self._actor, method).remote(*arguments)
             while not (self._runtime.lost.is_set() or self._runtime.abandoned.is_set()):
-                ready, _ = self._ray.wait([result], timeout=_BETWEEN_LOOKS)
+                ready, _ = self._ray.wait([result], timeout=HEAD_CHECK_SECONDS)
                 if ready or time.monotonic() > until:
-                    return self._ray.get(result, timeout=0.0 if ready else _BETWEEN_TRIES)
+                    return self._ray.get(result, timeout=0.0 if ready else _POLL_SECONDS)
         if self._runtime.abandoned.is_set():
             raise WorkerLost("Ray is abandoned")
-        if self._runtime.lost.wait(_BETWEEN_LOOKS if attempt.error is not None else 0.0):
-            further = "" if self._runtime.joined else "; scoring goes on in processes of this host"
+        if self._runtime.lost.wait(HEAD_CHECK_SECONDS if attempt.error is not None else 0.0):
+            further = "" if self._runtime.joined else "; scoring continues in processes of this host"
             raise WorkerLost(f"Ray's head is gone{further}")
         assert attempt.error is not None
         raise attempt.error
@@ -439,7 +282,7 @@ class RemoteEvaluator:
             try:
                 self._get("processes", seconds=_GRACE)
             except self._ray.exceptions.ActorUnavailableError:
-                time.sleep(_BETWEEN_TRIES)
+                time.sleep(_POLL_SECONDS)
             except (self._ray.exceptions.RayError, WorkerLost):
                 return False
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -28,6 +28,7 @@ _OMITTED_IF_UNSET = (
     "start_from",
     "starts",
     "target",
+    "assumes",
 )
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
@@ -39,17 +40,23 @@ _EARLIER: Mapping[str, Json] = {"feedback": "scores", "offline_parents": "archiv
 class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
-    `starts` has the source of each policy that `start_from` names, once they are read.
+    `starts` has the source of each policy that `start_from` names, once they are read. `assumes` is false for runs that
+    were recorded when warnings did not rely on the task's assumptions.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
+    assumes: bool = False
 
     @property
     def offline(self) -> bool:
         """True if no language model takes part."""
         return all(name.startswith("offline/") for name in self.model)
+
+    def offered(self, task: Task) -> Task:
+        """Return the task as this search shows it to who writes policies."""
+        return (task if self.assumes else replace(task, assumptions=())).offered(self.settings, state=self.state)
 
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self) | {"start_from": list(self.start_from)})
@@ -131,7 +138,8 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    plain.pop("starts", None)
+    for name in ("starts", "assumes"):
+        plain.pop(name, None)
     assert isinstance(settings, Mapping)
     options = {name: getattr(config, name) for name in _EARLIER}
     options |= {key: value for key, value in plain.items() if value is not None}
@@ -145,7 +153,8 @@ def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[st
     current = {name: getattr(SearchConfig, name) for name in _EARLIER}
     given = {"objective": task.objectives[0].name, **current, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
-    return SearchConfig.from_json({**given, "task": task_reference(task_name), "settings": complete})
+    made = {"task": task_reference(task_name), "settings": complete, "assumes": bool(task.assumptions)}
+    return SearchConfig.from_json({**given, **made})
 
 
 def sort_options(

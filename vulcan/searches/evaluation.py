@@ -115,7 +115,7 @@ class EvaluationPlan:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCandidate:
-    """What is known of an earlier candidate: its score on each rung, and its metrics unless it was stopped."""
+    """Measurements of an earlier candidate: its score on each rung, and its metrics unless it was stopped."""
 
     candidate: int
     rungs: Mapping[str, float]

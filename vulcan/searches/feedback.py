@@ -1,4 +1,4 @@
-"""What a prompt says beyond programs and scores: the workload, the known policies, and findings about those shown.
+"""Feedback in prompts, beyond programs and scores: the workload, the known policies, findings on the policies shown.
 
 Findings are of training instances alone: the workload is described when a run is opened (`evidence.open_run`), a policy
 explained by a job that refuses other instances (`vulcan.scoring.Job`), and the events that hold them refuse them too.
@@ -38,8 +38,8 @@ _LONGER = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a prompt says besides its draft: of the workload and known policies, and of policies by their candidates."""
+class PromptFeedback:
+    """Text for one prompt: on the workload and the known policies, and on policies by their candidates."""
 
     background: str = ""
     policies: Mapping[int, str] = field(default_factory=dict)
@@ -57,22 +57,23 @@ class Feedback:
         self._executor = executor
         self._pending: dict[int, PolicyExplained] = {}
 
-    def about(self, draft: Draft, model: str) -> tuple[Told, tuple[PolicyExplained, ...]]:
+    def about(self, draft: Draft, model: str) -> tuple[PromptFeedback, tuple[PolicyExplained, ...]]:
         """Return what to say in a prompt to the model, and the events of findings that nobody had asked for before.
 
         They belong to the proposal, and go into the store with it. The offline generator reads no prompt, and costs
         none. Raises what the executor raises.
         """
         if self._config.feedback == "none":
-            return Told(shows_scores=False), ()
+            return PromptFeedback(shows_scores=False), ()
         if self._config.feedback == "scores" or model.startswith("offline/"):
-            return Told(), ()
+            return PromptFeedback(), ()
         added = self._explain([parent.candidate for parent in draft.parents]) if self._offers_findings else ()
         budget = POLICY_TOKENS // max(1, len(draft.parents))
         texts = {n: as_text(self._explained(n), budget, self._names) for n in (p.candidate for p in draft.parents)}
         shown = {member.source for member in (*draft.parents, *draft.inspirations)}
         background = [self._workload, self._known_policies(shown)]
-        return Told("\n".join(filter(None, background)), {n: text for n, text in texts.items() if text}), added
+        found = {n: text for n, text in texts.items() if text}
+        return PromptFeedback("\n".join(filter(None, background)), found), added
 
     def forget_pending(self) -> None:
         """Forget findings whose proposals were dropped before they were recorded."""

@@ -1,4 +1,4 @@
-"""What the end of a search measures on held-out data beside its events: the policies it began with, and blocks of time.
+"""Further held-out measurements at the end of a search: the policies it began with, and blocks of time.
 
 The measurements are stored in a file of the run's directory, so that runs replay event for event; the verdict is
 computed from them and from the events.

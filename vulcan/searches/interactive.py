@@ -163,7 +163,7 @@ def open_interactive_search(
         if config.model != (ASK,):
             raise UserError(
                 f"the prompts of {path} are answered by {', '.join(config.model)}: "
-                f"`vulcan resume {shlex.quote(str(path))}` goes on with it"
+                f"`vulcan resume {shlex.quote(str(path))}` continues it"
             )
         machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
         try:

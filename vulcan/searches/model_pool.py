@@ -100,7 +100,7 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
     if name == OFFLINE:
         from vulcan.generator import OfflineEvolve
 
-        return OfflineEvolve(task.offered(config.settings, state=config.state), state=config.state)
+        return OfflineEvolve(config.offered(task), state=config.state)
     if name.startswith("offline/"):
         raise UserError(f"no offline generator {name!r}: there is {OFFLINE}")
     if name == ASK:
@@ -242,7 +242,7 @@ def check_replies(record: RunRecord, config: SearchConfig, costs: Costs, unanswe
         judged = [event for event in unanswered if isinstance(event, CandidateJudged)]
         why = next((event.feedback for event in reversed(judged)), "no answer")
         raise UserError(
-            f"the model gave no reply to any of {len(judged)} proposals: {why}; when it is back, go on with "
+            f"the model gave no reply to any of {len(judged)} proposals: {why}; when it is back, continue with "
             "`vulcan resume`"
         )
     made = [c for c in record.candidates.values() if record.proposals[c.proposal].round > 0]

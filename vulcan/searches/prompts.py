@@ -15,7 +15,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
 from vulcan.python_policy.check import describe_policy
-from vulcan.searches.feedback import Told
+from vulcan.searches.feedback import PromptFeedback
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
@@ -27,7 +27,7 @@ _MAX_INSTANCES = 12
 """Most instances to list individually; of more, the best and the worst half of this number."""
 
 
-NOTHING = Told()
+NOTHING = PromptFeedback()
 
 
 def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
@@ -81,14 +81,14 @@ class Prompts:
             "advice_lines": ADVICE_LINES,
         }
 
-    def propose(self, draft: Draft, told: Told = NOTHING) -> str:
+    def propose(self, draft: Draft, feedback: PromptFeedback = NOTHING) -> str:
         """Return the first message of a proposal. Raises UserError where the task's template fails."""
         with self._faults():
             return self._template(draft).render(
-                self._fixed | {"instances": self._fixed["instances"] if told.shows_scores else ()},
-                background=told.background,
-                findings=told.policies,
-                shows_scores=told.shows_scores,
+                self._fixed | {"instances": self._fixed["instances"] if feedback.shows_scores else ()},
+                background=feedback.background,
+                findings=feedback.policies,
+                shows_scores=feedback.shows_scores,
                 round=draft.round,
                 operator=draft.operator,
                 parents=draft.parents,
@@ -101,9 +101,9 @@ class Prompts:
                 heading=_heading(draft),
             )
 
-    def chat(self, draft: Draft, told: Told = NOTHING) -> tuple[Message, ...]:
+    def chat(self, draft: Draft, feedback: PromptFeedback = NOTHING) -> tuple[Message, ...]:
         """Return the initial chat of a proposal."""
-        return (Message("user", self.propose(draft, told)),)
+        return (Message("user", self.propose(draft, feedback)),)
 
     def repair(self, feedback: str) -> str:
         """Return the answer to a rejected reply; `feedback` has the errors, from `ParsedReply`."""

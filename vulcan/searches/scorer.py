@@ -15,7 +15,7 @@ from vulcan.task import Metrics, Objective
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """How scores on training instances make one: `mean`, `worst-quarter`, or `deviation`, less `weight` of these."""
+    """The aggregation of training scores: `mean`, `worst-quarter`, or `deviation`, less `weight` of these."""
 
     name: str = "mean"
     weight: float = 0.0

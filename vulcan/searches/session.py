@@ -134,7 +134,7 @@ def open_study(
     with executor_for(config, evidence, machines, prepare, display) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        offered = task.offered(config.settings, state=config.state)
+        offered = config.offered(task)
         study = Study(offered, config, store, scorer, executor, (display,), display.waiting, directory)
         display.begin(study)
         yield study
@@ -306,7 +306,8 @@ def executor_for(
         with MovingExecutor(setup, machines.count, display.waiting) as moving:
             yield moving
         return
-    from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
+    from vulcan.scoring.ray_executor import RayExecutor
+    from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()
@@ -317,7 +318,7 @@ def executor_for(
         except RayUnavailable as error:
             if runtime.joined:
                 raise UserError(f"{error}; leave out --ray-address, or use --executor local") from error
-            log.warning("%s; going on with --executor local", error)
+            log.warning("%s; continuing with --executor local", error)
             chosen = LocalExecutor(setup, machines.count)
         with chosen as executor:
             yield executor

@@ -398,7 +398,7 @@ class Study:
             if self._unanswered_in_row >= MAX_UNANSWERED and self._max_proposals is None:
                 raise UserError(
                     f"the model gave no reply to {MAX_UNANSWERED} proposals in a row, the last of them "
-                    f"{pending.proposal.number}: {pending.unanswered}; when it is back, go on with `vulcan resume`"
+                    f"{pending.proposal.number}: {pending.unanswered}; when it is back, continue with `vulcan resume`"
                 )
 
     def _emit(self, *events: Event) -> None:

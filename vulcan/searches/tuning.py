@@ -103,7 +103,7 @@ _MIN_DIMENSIONS = 2
 
 _STEP = 0.7
 _MAX_STEP = 3.0
-_PATIENCE = 6
+_MAX_IDLE_ROUNDS = 6
 _GROWTH = 2.0
 
 
@@ -274,7 +274,7 @@ class _Search:
         best, step, idle, starts = self.origin, _STEP, 0, 0
         idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
         generation: Any = None
-        while self.remaining > 0 and idle < _PATIENCE:
+        while self.remaining > 0 and idle < _MAX_IDLE_ROUNDS:
             if generation is None:
                 mean = np.array([*best.coordinates, *idle_places])
                 generation = sep_cma(mean=mean, sigma=step, seed=(seed + starts) % 2**32)
@@ -293,7 +293,7 @@ class _Search:
             best = first if improved else best
             if flat:
                 generation, step = None, min(step * _GROWTH, _MAX_STEP)
-            elif idle == _PATIENCE // 2:
+            elif idle == _MAX_IDLE_ROUNDS // 2:
                 generation, step = None, _STEP
             else:
                 generation.tell([(place, float(rank)) for rank, (_, place) in enumerate(ranked)])

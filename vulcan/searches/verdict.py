@@ -230,7 +230,7 @@ def _missing(gain: Gain, low: float) -> str:
 def _undecided(
     compared: Comparison, why: str, winner: int, known: Name | None, to_add: str, gains: tuple[Gain, ...]
 ) -> RunVerdict:
-    """What is known stays recommended; what is exported is the winner, which may turn out to be better."""
+    """Recommend the known policy, and export the winner, which may turn out to be better."""
     sentence = f"Undecided: {why}. To decide it, add {to_add}."
     if known is None:
         name = f"candidate {winner}"

@@ -199,7 +199,7 @@ class Journal:
     def _unwritable(self, error: OSError) -> UserError:
         return UserError(
             f"cannot write the journal of replies {self.path}: {error.strerror}; see that the disk works and has room, "
-            f"then go on with `vulcan resume {quote(str(self.path.parent))}`"
+            f"then continue with `vulcan resume {quote(str(self.path.parent))}`"
         )
 
 

@@ -415,7 +415,7 @@ def hash(text: str) -> str:
 
 def _remedy(code: int, path: Path, begun: bool) -> str:
     """Return the remedy for an error of SQLite, where one is known."""
-    again = f"go on with `vulcan resume {quote(str(path.parent))}`" if begun else "start again"
+    again = f"continue with `vulcan resume {quote(str(path.parent))}`" if begun else "start again"
     match code:
         case sqlite3.SQLITE_FULL:
             return f"; make room, then {again}"

@@ -46,7 +46,7 @@ class Subject:
 
     @property
     def is_program(self) -> bool:
-        """Whether policies are free Python, which runs in the sandbox only."""
+        """True if policies are free Python, which runs in the sandbox only."""
         return isinstance(self.task.signature, Program)
 
     @cached_property

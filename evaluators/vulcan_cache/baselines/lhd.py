@@ -29,7 +29,7 @@ EXPLORER_ONE_IN = 32
 
 @allocating_helper
 def _class_of(age_sum):
-    """Which class an object is in by the sum of its last two hit ages: 0 for old, 15 for the youngest."""
+    """Return the class of an object by the sum of its last two hit ages: 0 for old, 15 for the youngest."""
     if age_sum == 0:
         return CLASSES - 1
     found = 0

@@ -1,4 +1,4 @@
-"""What a policy is compared with on an instance: the misses of an oracle and of the best baseline."""
+"""References for a policy on an instance: the misses of an oracle and of the best baseline."""
 
 from __future__ import annotations
 

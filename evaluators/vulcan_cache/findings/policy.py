@@ -13,7 +13,7 @@ from vulcan_cache.findings.attribution import Attribution
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What an attribution is of: the names of its oracle and its baseline, and the scale of the instance.
+    """The context of an attribution: the names of its oracle and its baseline, and the scale of the instance.
 
     `mean_size` is of objects, in bytes; `held` how many of them fit; `is_unit` says that all have size 1.
     """

@@ -126,7 +126,7 @@ def push(nodes, places, count, key, entry):
 
 @helper
 def fill_root(nodes, places, count):
-    """The root has left: put the last node in its place. Returns the count of nodes that is left."""
+    """Fill the place of a root that was removed with the last node. Returns the number of nodes left."""
     count -= U(1)
     word = _word(count)
     key = nodes[word]

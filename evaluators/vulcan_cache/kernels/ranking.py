@@ -115,7 +115,7 @@ def _entered(enter, globals_, records, statistics, width, key, size, now, weight
 
 @helper
 def _left(leave, globals_, records, statistics, width, key, evictions, now, priority, weight):
-    """The object leaves and goes on the ghost list, which holds as many as the cache held."""
+    """Evict the object and put it on the ghost list, which holds as many as the cache held."""
     at = key << U(3)
     if leave != 0:
         call_event(leave, globals_, records, at, statistics, key * width, float(np.int64(key)))
@@ -167,7 +167,7 @@ def _announce(handler, globals_, records, statistics, width, key, size, now):
 
 @helper
 def _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now):
-    """A miss of an object that fits: its fields are those that it left with, while the ghost list remembers it."""
+    """Handle a miss of an object that fits; it has the fields it left with, if the ghost list remembers it."""
     if records[(key << U(3)) | U(LEFT)] >= globals_[OLDEST]:
         if on_ghost_hit != 0:
             _announce(on_ghost_hit, globals_, records, statistics, width, key, size, now)
@@ -179,7 +179,7 @@ def _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width
 
 @helper
 def _rejected(globals_, records, key, evictions, now, weight):
-    """An object that was not admitted goes on the ghost list, which counts its requests while it stays there.
+    """Put an object that was not admitted on the ghost list, which counts its requests while it stays there.
 
     Were the list as long as what the cache holds, it would hold nothing while the cache is empty, and a policy that
     admits what it remembers would never admit anything: so free space counts as full of such objects.
@@ -214,7 +214,7 @@ def heap(
     places,
     drawn,
 ):
-    """A priority queue: an object is scored when it is touched; the lowest score leaves, the oldest touch of equals.
+    """Simulate with a priority queue: objects are scored when touched; the lowest score leaves, of equals the oldest.
 
     `positions`, `draws`, `seed` and `drawn` are not used.
     """
@@ -328,7 +328,7 @@ def sample(
     places,
     drawn,
 ):
-    """When space is needed, `draws` residents are drawn (all, if there are no more) and scored; the lowest leaves.
+    """Simulate with samples: when space is needed, of `draws` random residents (at most all) the lowest score leaves.
 
     The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
     `places` holds the residents; `nodes` is not used.

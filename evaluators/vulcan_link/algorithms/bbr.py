@@ -92,7 +92,7 @@ def bandwidth(flow):
 
 @function
 def running_maximum(flow, value):
-    """The maximum over the last BANDWIDTH_ROUNDS rounds, by Kathleen Nichols' three samples (Linux: lib/minmax.c)."""
+    """Return the maximum over the last BANDWIDTH_ROUNDS rounds, by Nichols' three samples (Linux: lib/minmax.c)."""
     now = flow[ROUND]
     if value >= flow[BEST] or now - flow[BEST_ROUND + 2] > BANDWIDTH_ROUNDS:
         for k in range(3):

@@ -57,7 +57,7 @@ def lower_threshold(flow):
 
 @function
 def move(flow):
-    """A round is over: one packet up or down, or out of slow start."""
+    """Adjust the window after a round: by one packet, or out of slow start."""
     window = flow[CWND]
     waiting = math.floor(window * (flow[MIN_RTT] - flow[BASE_RTT]) / flow[BASE_RTT])
     if waiting > GAMMA and window < flow[SSTHRESH]:

@@ -48,7 +48,6 @@ LOSS_CAUSES = 5
 by who manages the queue."""
 
 STOPPED, FELL, STEADY, ROSE = range(4)
-TRENDS = 4
 
 _SECOND = 1_000_000_000
 _FALLS, _RISES, _STOPS = 0.8, 1.25, 0.05
@@ -56,7 +55,7 @@ _FALLS, _RISES, _STOPS = 0.8, 1.25, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What happened in each window, arrays of shape (windows,); times in ns, capacity in bits.
+    """The events of each window, as arrays of shape (windows,); times in ns, capacity in bits.
 
     `carried`, `waited` and `lost` are of the policy's packets, `all_carried` and `all_waited` of all flows'. `least` is
     the least wait of those that left, and 0 where none did. `start_up` is the number of windows of it, and `filled_ns`

@@ -75,7 +75,7 @@ class Bottleneck:
         return self._times[self._next]
 
     def arrive(self, now: int, packet: bytes) -> None:
-        """A packet comes, after `advance(now)`."""
+        """Take a packet, after `advance(now)`."""
         size = len(packet) + HEADER_BYTES
         if self._loss and len(packet) > _MAX_CONTROL_BYTES and self._random.random() < self._loss:
             self.log.lost += 1
@@ -139,11 +139,11 @@ class DelayLine:
 
     @property
     def next_event(self) -> int | None:
-        """When the next packet comes out (ns)."""
+        """Return the time at which the next packet leaves (ns)."""
         return self._held[0][0] if self._held else None
 
     def arrive(self, now: int, packet: bytes) -> None:
-        """A packet comes."""
+        """Take a packet."""
         flow = sender_port(packet)
         when = now + self._delays.get(flow, self._delay) + self._noise[now // _MS % len(self._noise)]
         if self._batch and not opens_connection(packet):
@@ -172,7 +172,7 @@ def sender_port(packet: bytes) -> int:
 
 
 def opens_connection(packet: bytes) -> bool:
-    """Whether a TCP packet has the flag SYN."""
+    """Check whether a TCP packet has the flag SYN."""
     return len(packet) > _FLAGS and bool(packet[_FLAGS] & _SYN)
 
 

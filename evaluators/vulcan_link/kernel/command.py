@@ -192,7 +192,7 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
 
 
 def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
-    from vulcan.cli.output import write_text
+    from vulcan.api.files import write_text
     from vulcan_link.kernel.bottleneck import mahimahi_log, opportunity_times
 
     times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()

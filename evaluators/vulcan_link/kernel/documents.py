@@ -15,7 +15,7 @@ class FlowDocument(TypedDict):
 
 
 class PunctualityDocument(TypedDict):
-    """How punctual the emulated link was."""
+    """Punctuality of the emulated link."""
 
     wakeups: Annotated[int, "events at which the link had to act"]
     late: Annotated[int, "those at which it was late by over 1 ms"]
@@ -47,7 +47,7 @@ class MeasuredLink(LinkFigures):
 
 
 class KernelRunDocument(TypedDict):
-    """What `vulcan kernel run` measured, and the simulator's prediction."""
+    """Measurements of `vulcan kernel run`, and the simulator's prediction."""
 
     algorithm: Annotated[str, "the algorithm or policy"]
     link: Annotated[str, "the link's name"]

@@ -42,7 +42,7 @@ def enter_new_namespace() -> None:
 
 
 def open_link_end(address: str, peer: str) -> int:
-    """A TUN device of this namespace, up and routed to its peer; its file descriptor (non-blocking). Raises OSError."""
+    """Open a TUN device of this namespace, routed to its peer, as a non-blocking descriptor. Raises OSError."""
     device = os.open(TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), _IFF_TUN | _IFF_NO_PI))
     _silence_ipv6()

@@ -45,7 +45,7 @@ def in_the_kernel(files: Mapping[str, str]) -> Iterator[str]:
 
 
 def compile_program(files: Mapping[str, str], name: str, directory: Path) -> Path:
-    """The object file of an exported policy, called `name` in the kernel, made in `directory`. Raises UserError."""
+    """Compile an exported policy, called `name` in the kernel, to an object file in `directory`. Raises UserError."""
     for file, text in files.items():
         (directory / file).write_text(text, encoding="utf-8")
     (program,) = directory.glob("*.bpf.c")
@@ -106,7 +106,7 @@ def _run(*command: str, failing: str) -> str:
 
 
 def _reason(complaint: str) -> str:
-    """The line that says why: the verifier's last before its count of instructions, or the first with an error."""
+    """Return the line with the reason: the verifier's last before its instruction count, or the first with an error."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     for line, following in pairwise(lines):
         if following.startswith("processed ") and " insns " in following:

@@ -84,7 +84,7 @@ FRAMING = 4
 
 @helper
 def next_opportunity(link, times, period, after):
-    """When the next opportunity later than `after` is, without using it."""
+    """Return the time of the next opportunity later than `after`, without using it."""
     position, cycle = link[POSITION], link[CYCLE]
     at = cycle + times[position]
     while at <= after:
@@ -107,7 +107,7 @@ def use_opportunity(link, times, period):
 
 @helper
 def transmitted_at(link, times, rates, period, now, size):
-    """When a packet of `size` bytes is through whose transmission begins now; NEVER after 1,000 periods without."""
+    """Return the end of a transmission of `size` bytes that begins now; NEVER after 1,000 periods without."""
     position, cycle = link[POSITION], link[CYCLE]
     bits = 8e9 * size
     at = now
@@ -283,7 +283,7 @@ def control_law(settings, at, drops):
 
 @helper
 def dequeue_of_one(link, queue, settings, own, log, now):
-    """The same, of a single queue or that of the flow in turn. CoDel as in RFC 8289, 5."""
+    """Dequeue from a single queue or that of the flow in turn. CoDel as in RFC 8289, 5."""
     found = take(link, queue, settings, own, now)
     if settings[m.CODEL] == m.DROP_TAIL:
         while settings[m.MANAGER] != 0 and found > 0:
@@ -329,7 +329,7 @@ def dequeue_of_one(link, queue, settings, own, log, now):
 
 @helper
 def dequeue(link, queue, settings, own, log, now):
-    """The next packet to be carried becomes CURRENT; returns False where there is none."""
+    """Make the next packet to be carried CURRENT; returns False if there is none."""
     if settings[m.CODEL] != m.FAIR_CODEL:
         return dequeue_of_one(link, queue, settings, own, log, now)
     while True:
@@ -344,7 +344,7 @@ def dequeue(link, queue, settings, own, log, now):
 
 @helper
 def wake(link, times, settings, now):
-    """The queue is no longer empty: when does the link act?"""
+    """Schedule the link's next action when the queue is no longer empty."""
     if settings[m.BY_RATES] == 1:
         link[SERVICE] = now
     else:

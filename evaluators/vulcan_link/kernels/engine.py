@@ -105,7 +105,7 @@ def sample(series, row, flows, own, link):
 def serve(
     link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, reverse, bins, now
 ):
-    """The link's next action: an opportunity is used, or a packet has been transmitted and the next one begins."""
+    """Perform the link's next action: use an opportunity, or end a transmission and begin the next."""
     left = 0
     if settings[m.BY_RATES] == 0:
         use_opportunity(link, times, settings[m.PERIOD])
@@ -201,7 +201,7 @@ _SIGNATURE = types.int64(
 
 @helper
 def earliest(due, own, flows):
-    """The flow and the source that are due first; of acknowledgements that arrive together, the one that left first.
+    """Return the flow and the source that are due first; of simultaneous acknowledgements the one that left first.
 
     Else one of several flows of the same delay would always find the queue before the others do.
     """

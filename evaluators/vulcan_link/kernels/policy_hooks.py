@@ -117,7 +117,7 @@ _TIMER = SLOT["flow.timer_us"]
 
 @function
 def begin(mine, flow, shown, ecn):
-    """The flow begins."""
+    """Initialise the state at the start of a flow."""
     flow[LAST_LOSS] = flow[ROUND_BEGAN] = flow[NOW]
     flow[ROUND_MIN] = flow[TIMER_DUE] = math.inf
     flow[EXACT] = flow[CWND]

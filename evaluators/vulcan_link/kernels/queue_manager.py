@@ -55,7 +55,7 @@ def look(link, state, now, leaving, leaving_bytes):
 
 @helper
 def pie_updates(state, now):
-    """The probability as of now (RFC 8033, 4.2); every update since the last event has the delay that it left."""
+    """Update the probability to now (RFC 8033, 4.2); every update since the last event has the delay that it left."""
     while state[q.NEXT_UPDATE] <= now:
         delay, old, reference = state[q.DELAY], state[q.OLD_DELAY], state[q.REFERENCE]
         probability = state[q.PROBABILITY]
@@ -191,7 +191,7 @@ def drops_departing(link, settings, state, now, sojourn, capable):
 
 @helper
 def departs(link, settings, state, now, sojourn, capable):
-    """A packet has left the queue. Returns what becomes of it."""
+    """Handle a packet that left the queue. Returns its fate."""
     asks = settings[m.MANAGER_DEQUEUE] | settings[m.MANAGER_DEPARTURE]
     drop = asks != 0 and drops_departing(link, settings, state, now, sojourn, capable)
     dropped = drop and not capable

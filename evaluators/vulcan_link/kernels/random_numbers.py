@@ -37,7 +37,7 @@ def below(row, slot, bound):  # type: ignore[no-untyped-def]
 
 @function
 def noise(seed, step):  # type: ignore[no-untyped-def]
-    """A number in [0, 1) that belongs to this step, whoever asks and how often: splitmix64's mixing of the two."""
+    """Return a number in [0, 1) that depends on the seed and this step alone: splitmix64's mixing of the two."""
     z = np.uint64(seed) + np.uint64(step) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -32,7 +32,7 @@ QUICK_PACKETS = 16
 
 @helper
 def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
-    """An acknowledgement of all that waits leaves, and reaches the sender after the propagation both ways.
+    """Send an acknowledgement of all that waits, which reaches the sender after the propagation both ways.
 
     `reverse` is how long it waits behind traffic on its way, by the millisecond in which it leaves.
     """

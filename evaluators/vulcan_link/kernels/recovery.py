@@ -90,7 +90,7 @@ def reduce_proportionally(mine, flow, acked, lost, advanced):
 
 @function
 def undo_timeout(mine, flow, packets):
-    """The timeout was spurious: nothing is deemed lost, and the window is as before."""
+    """Undo a spurious timeout: nothing is deemed lost, and the window is restored."""
     mask = packets.shape[0] - 1
     sequence = mine[UNA]
     while sequence < mine[NXT]:

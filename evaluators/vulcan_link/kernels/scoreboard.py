@@ -70,7 +70,7 @@ def next_lost(mine, packets, lost):
 
 @function
 def mark_lost(mine, packets, lost, sequence):
-    """A packet, or its retransmission, is lost."""
+    """Mark a packet, or its retransmission, as lost."""
     packet = packets[sequence & (packets.shape[0] - 1)]
     flags = packet[FLAGS]
     if flags & (IS_LOST | IS_RETRANSMITTED) != IS_LOST:

@@ -113,7 +113,7 @@ def detect_losses(mine, due, packets, transmissions, lost, now):
 
 @helper
 def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals, ack, now):
-    """All that an acknowledgement changes but the window; sets ASK where a policy is to be asked."""
+    """Apply an acknowledgement to everything but the window; sets ASK where a policy is to be asked."""
     mask = packets.shape[0] - 1
     before, lost_before = mine[DELIVERED_COUNT], mine[LOST_COUNT]
     flow[NOW] = now
@@ -210,7 +210,7 @@ def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals
 
 @helper
 def time_out(mine, due, flow, packets, lost, now):
-    """The retransmission timer has expired (tcp_retransmit_timer, tcp_enter_loss)."""
+    """Handle the expiry of the retransmission timer (tcp_retransmit_timer, tcp_enter_loss)."""
     if mine[UNA] == mine[NXT]:
         due[TIMER] = NEVER
         return
@@ -263,7 +263,7 @@ def time_out(mine, due, flow, packets, lost, now):
 
 @helper
 def stop_waiting_for_reordering(mine, due, flow, packets, transmissions, lost, now):
-    """The timer of RACK has expired: what is overdue is lost (tcp_rack_reo_timeout)."""
+    """Handle the expiry of RACK's timer: overdue packets are lost (tcp_rack_reo_timeout)."""
     before = mine[LOST_COUNT]
     flow[NOW] = now
     due[TIMER] = NEVER

@@ -63,7 +63,7 @@ _EXTRAS = _LEAST_ONE_WAY + 6  # two of what was acknowledged beyond it, packets
 
 @function
 def begin_signals(flow):
-    """The flow begins."""
+    """Initialise the signals at the start of a flow."""
     flow[_LEAST_ONE_WAY] = -1.0
     own = flow[SIGNALS : SIGNALS + SLOTS]
     own[CWND] = flow[CWND]

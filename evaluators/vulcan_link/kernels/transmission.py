@@ -61,7 +61,7 @@ def pacing_gap(flow, mine, packets, late):
 
 @function
 def window_rate(flow):
-    """The rate at which a sender is paced whose algorithm sets none (Linux: tcp_update_pacing_rate)."""
+    """Return the rate at which a sender is paced whose algorithm sets none (Linux: tcp_update_pacing_rate)."""
     gain = 2.0 if flow[CWND] < flow[SSTHRESH] / 2.0 else 1.2
     if flow[SMOOTHED_RTT] > 0.0:
         flow[PACING_RATE] = gain * max(flow[CWND], flow[IN_FLIGHT]) * flow[PACKET_BYTES] * 8e9 / flow[SMOOTHED_RTT]

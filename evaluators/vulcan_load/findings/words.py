@@ -32,7 +32,7 @@ _SIZES, _LOADS = (0.5, 1.0, 2.0, 5.0), (0.5, 0.75, 1.0, 1.5)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a policy is compared with, by its name: latencies of the measured requests, ms."""
+    """A policy to compare with, by its name: latencies of the measured requests, ms."""
 
     name: str
     latency: Numbers

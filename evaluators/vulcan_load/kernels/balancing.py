@@ -40,7 +40,7 @@ def remove(pool, counts, b, at):
 
 @helper
 def pool_report(known, b, s, now, flying, latency):
-    """A report is there: it takes the place of the server's earlier one, or of the oldest."""
+    """Store a report in the place of the server's earlier one, or of the oldest."""
     pool, counts, seen = known[0], known[1], known[2]
     seen[b, counts[b, 1] % RECENT_REPORTS] = flying
     counts[b, 1] += 1

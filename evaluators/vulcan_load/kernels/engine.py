@@ -17,6 +17,7 @@ import numpy as np
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import allocating_kernel, helper, types
 from vulcan_load.kernels import balancing, sharer
+from vulcan_load.kernels.latency import BY_QUEUE, PER_QUEUE, QUEUES, RECENT, latency_at, usual_latency
 from vulcan_load.kernels.sharer import done_at
 from vulcan_load.layout import (
     AGE,
@@ -44,16 +45,6 @@ from vulcan_load.layout import (
     SHORTEST_QUEUE,
     TWO_BY_OWN,
 )
-
-RECENT = 32
-"""Latencies that a server remembers: of its last requests, or of the last that found as many there (`BY_QUEUE`)."""
-
-BY_QUEUE, QUEUES, PER_QUEUE = 1, 64, 8
-"""What a report's latency is of: the last requests that found as many in flight as there are now, or about as many.
-
-Of the last requests whatever they found (0, in runs from before there was a choice), a server that got none for a while
-has latencies from when its queue was long: nobody who goes by latency comes back, and it stands idle.
-"""
 
 RETRIED = np.uint64(1 << 62)
 """Number from which on what retries draw is counted: the servers drawn for a request are turned for another attempt."""
@@ -137,35 +128,6 @@ def drop_first(times, numbers, size):
         times[at], numbers[at] = times[child], numbers[child]
         at = child
     times[at], numbers[at] = time, number
-
-
-@helper
-def usual_latency(recent, samples, s, known, flying):
-    """The mean latency of the recent requests that found as many in flight as there are, or as nearly as any did."""
-    total, count, nearest = 0.0, 0, 1e18
-    for j in range(known):
-        apart = abs(samples[s, j] - flying)
-        if apart < nearest:
-            total, count, nearest = 0.0, 0, apart
-        if apart == nearest:
-            total += recent[s, j]
-            count += 1
-    return total / count if count > 0 else 0.0
-
-
-@helper
-def latency_at(by_queue, kept, s, flying):
-    """The mean of the last latencies at the number in flight, or at the nearest one at which there are any."""
-    at = min(int(flying), QUEUES - 1)
-    for apart in range(QUEUES):
-        for level in (at - apart, at + apart):
-            if 0 <= level < QUEUES and kept[s, level] > 0:
-                known = min(kept[s, level], PER_QUEUE)
-                total = 0.0
-                for j in range(known):
-                    total += by_queue[s, level, j]
-                return total / known
-    return 0.0
 
 
 @helper

@@ -28,7 +28,7 @@ def spell_at(changes, s, time):
 
 @helper
 def done_at(changes, speeds, s, begin, work):
-    """When work that begins then is done, as the server's speed changes."""
+    """Return the completion time of work that begins then, as the server's speed changes."""
     k = spell_at(changes, s, begin)
     last = changes.shape[1] - 1
     at = begin

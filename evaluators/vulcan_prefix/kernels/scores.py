@@ -62,7 +62,7 @@ def class_of(records, node):
 
 @helper
 def _reuse_probability(records, classes, node, now, life):
-    """That a request comes for it in the time that nodes stay unused, reuse times being exponential in its class."""
+    """Return the probability of a request while nodes stay unused, reuse times being exponential in its class."""
     c = class_of(records, node)
     uses, reuses, gaps = classes[c, 0], classes[c, 1], classes[c, 2]
     rate = (reuses + 1.0) / (gaps + 60.0)
@@ -72,7 +72,7 @@ def _reuse_probability(records, classes, node, now, life):
 
 @helper
 def key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers, classes, following, node, now, life):
-    """The priority of a leaf to stay; the lowest leaves first."""
+    """Return the priority of a leaf to stay; the lowest leaves first."""
     if who == at.POLICY:
         records[node, at.SIBLINGS] = tree[tree[node, PARENT], CHILDREN] - 1
         return _bounded(

@@ -66,7 +66,7 @@ def release(tree, records, leaves, counters, node, now):
 
 @helper
 def same_blocks(blocks, first, second, most):
-    """The number of blocks, of `most`, up to which two ranges are equal; at least one is."""
+    """Return the number of blocks, of `most`, up to which two ranges are equal; at least one is."""
     if blocks[first + most - 1] == blocks[second + most - 1]:
         return most
     low, high = 1, most - 1
@@ -148,6 +148,6 @@ def trim(tree, records, counters, node, count, block_tokens):
 
 @helper
 def prefill_seconds(numbers, new, cached):
-    """The time to compute `new` tokens after `cached` ones: a part for each, and one for each pair that attends."""
+    """Return the time to compute `new` tokens after `cached` ones: a part for each, and one for each attending pair."""
     pairs = new * cached + 0.5 * new * new
     return new * numbers[at.SECONDS_PER_TOKEN] + pairs * numbers[at.SECONDS_PER_PAIR]

@@ -15,8 +15,9 @@ After the end of its window spot is not available; the job continues until it is
 With several regions a job is in one at a time, at first in region 0, and sees whether spot is available there and
 nowhere else. Instead of nothing the policy asks to move: the other regions are ranked, and the job is in the one of the
 highest score from then on (of equals, the one with the lowest number). Its VM is let go and nothing runs during the
-tick; what is available in the new region is seen at the next one. Where the safety net has to act, the job stays where
-it is.
+tick; what is available in the new region is seen at the next one. It may also ask for on-demand and to look elsewhere:
+the job is in the region of the highest score likewise, and its on-demand VM, which costs the same everywhere, goes on.
+Where the safety net has to act, the job stays where it is.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ import numpy as np
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import helper, kernel, types
 from vulcan_spot.kernels.rules import (
+    LOOK,
+    LOOK_AT,
+    MOVE,
     NONE,
     ON_DEMAND,
     SPOT,
@@ -114,7 +118,6 @@ SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESU
 """Counters of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
 that the safety net changed, and moves between regions."""
 
-MOVE = 3  # in the hash of decisions and in plans, where a region's number is added to it
 NEVER = -1.0
 
 FIRST, PREEMPTION, CHANGE, STOP, MOVED, REASONS = range(6)
@@ -161,7 +164,7 @@ _SIGNATURE = types.uint64(
     types.int64,  # gap, s
     types.float64,  # price of spot as a share of that of on-demand
     types.Array(types.int64, 2, "C"),  # results, (windows, RESULTS)
-    types.Array(types.uint8, 2, "C", readonly=True),  # what `PLANNED` does, (windows, ticks): MOVE + region to move
+    types.Array(types.uint8, 2, "C", readonly=True),  # what `PLANNED` does, (windows, ticks)
     types.Array(types.int64, 2, "C"),  # seconds by use, (windows, USES), or (0, USES) for none of these three
     types.Array(types.int64, 2, "C"),  # ticks by phase, (PHASES, TICKS)
     types.Array(types.int64, 2, "C"),  # ticks by region, (regions, TICKS)
@@ -299,7 +302,7 @@ def run(
             elif who == PLANNED:
                 asked = np.int64(plan[window, tick - begins[window]])
                 if asked >= MOVE:
-                    asked = NONE
+                    asked = LOOK if asked >= LOOK_AT else NONE
             elif who == ON_DEMAND_ONLY:
                 asked = ON_DEMAND
             elif who == SPOT_ONLY:
@@ -312,23 +315,26 @@ def run(
                 )
             request = guaranteed(asked, work_left, time_left, overhead, gap, last if published else held, overhead_left)
             overruled += request != asked
+            looking = request == LOOK
+            if looking:
+                request = ON_DEMAND
             moving = request == NONE and (who == POLICY or moves_on) and regions > 1
             if who == PLANNED:
-                moving = plan[window, tick - begins[window]] >= MOVE
+                moving = MOVE <= plan[window, tick - begins[window]] < LOOK_AT
             zone = region
-            if moving:
+            if moving or (looking and regions > 1):
                 to = (region + 1) % regions
                 if who == PLANNED:
-                    to = np.int64(plan[window, tick - begins[window]]) - MOVE
+                    to = np.int64(plan[window, tick - begins[window]]) - (LOOK_AT if looking else MOVE)
                 if who == POLICY:
                     to = _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap)
                 region = to
                 records[region * RECORD + VISITS] += 1.0
-                moves += 1
+                moves += moving
                 came_at = now + gap
                 spell = 0
                 before = -1
-                decisions = with_decision(decisions, MOVE + region)
+                decisions = with_decision(decisions, (LOOK_AT if looking else MOVE) + region)
             if request == SPOT and here == 0:
                 request = NONE
             if counting:

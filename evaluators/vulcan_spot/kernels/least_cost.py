@@ -7,7 +7,7 @@ A state is the region, what runs, how much of its overhead has passed, and the p
 progress is always a multiple of the greatest common divisor of overhead and tick, so the states can be counted. Of two
 states that differ in progress alone, the one with more of it is never worse: what runs from the other on may run from
 it too, for the safety net forces no more on it. So the ones that are behind and no cheaper are dropped. Who moves may
-go to any other region.
+go to any other region, and who runs on demand may look at any other.
 """
 
 from __future__ import annotations
@@ -15,12 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.kernel_support import kernel, types
-from vulcan_spot.kernels.rules import NONE, ON_DEMAND, SPOT, ceiling, must_hurry
+from vulcan_spot.kernels.rules import LOOK_AT, MOVE, NONE, ON_DEMAND, SPOT, ceiling, must_hurry
 
 SPOT_TICKS, ON_DEMAND_TICKS, STARTS, PREEMPTED, MOVES, COUNTS = range(6)
-
-MOVE = 3
-"""In a plan, with the number of the region to move to added to it."""
 
 ALIKE = 1e-11  # dollars; sums of the same prices in another order differ by less
 _SIGNATURE = types.void(
@@ -43,7 +40,7 @@ _SIGNATURE = types.void(
     types.Array(types.uint8, 4, "C"),  # room for origins: (ticks, regions, states, units of the duration), or no ticks
     types.Array(
         types.uint8, 1, "C"
-    ),  # the best plan, (ticks,): what runs in each tick, or MOVE + the region to move to
+    ),  # the best plan, (ticks,): what runs in each tick, or MOVE or LOOK_AT + the region
 )
 
 
@@ -104,10 +101,10 @@ def least_cost(
                     work_left = duration - at * unit
                     hurry = must_hurry(work_left, deadline - now, overhead, gap)
                     working_spot = (last if published else held) == SPOT and level * gap >= overhead
-                    # NONE, SPOT and ON_DEMAND here, and then to nothing in each other region
-                    for choice in range(3 + regions):
-                        to_region = region if choice < 3 else choice - 3
-                        request = choice if choice < 3 else NONE
+                    # NONE, SPOT, ON_DEMAND here; to nothing in each other region; ON_DEMAND with a look at each
+                    for choice in range(3 + 2 * regions):
+                        to_region = region if choice < 3 else (choice - 3) % regions
+                        request = choice if choice < 3 else NONE if choice < 3 + regions else ON_DEMAND
                         taken = request
                         if hurry:
                             if choice != (SPOT if working_spot else ON_DEMAND):
@@ -163,7 +160,7 @@ def least_cost(
                             counts[other, to_region, reached, to, ON_DEMAND_TICKS] += taken == ON_DEMAND
                             counts[other, to_region, reached, to, STARTS] += taken not in (NONE, held)
                             counts[other, to_region, reached, to, PREEMPTED] += held != last
-                            counts[other, to_region, reached, to, MOVES] += to_region != region
+                            counts[other, to_region, reached, to, MOVES] += to_region != region and taken == NONE
         side = other
         first, last_unit = next_first, next_last
         now += gap
@@ -176,7 +173,7 @@ def least_cost(
         origin = np.int64(origins[step, region, state, at])
         was_region, was_state = origin // states, origin % states
         taken = NONE if state == 0 else SPOT if state <= levels else ON_DEMAND
-        plan[step - 1] = taken if was_region == region else MOVE + region
+        plan[step - 1] = taken if was_region == region else (MOVE if taken == NONE else LOOK_AT) + region
         if taken != NONE:
             was = NONE if was_state == 0 else SPOT if was_state <= levels else ON_DEMAND
             here = begin + step - 1 < end and available[region, begin + step - 1] != 0

@@ -13,13 +13,19 @@ from vulcan.kernel_support import helper
 NONE, SPOT, ON_DEMAND = 0, 1, 2
 """The VM that runs during a tick."""
 
+LOOK = 3
+"""On-demand, and what is seen at the next tick is another region."""
+
+MOVE, LOOK_AT = 3, 128
+"""In plans and in the hash of decisions, with the number of a region added: to move there, or to look at it."""
+
 U = np.uint64
 
 
 @helper
 def decided(value):
     """Return the decision that a policy's number stands for."""
-    return NONE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND
+    return NONE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND if value < 2.5 else LOOK
 
 
 @helper

@@ -26,7 +26,7 @@ def run_baseline(
     weight: int = 1,
     history: NDArray[np.uint8] | None = None,
 ) -> TieringResult:
-    """As `vulcan_tiering.simulate`, for one of `BASELINES`. Raises KeyError for a name that is not one."""
+    """Simulate one of `BASELINES`, as `vulcan_tiering.simulate` does a policy. Raises KeyError for another name."""
     last = counts.intervals if measure_to is None else measure_to
     if name == "omniscient":
         return bound(counts, machine, capacity, measure_from, last, weight)

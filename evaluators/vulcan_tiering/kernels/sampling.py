@@ -13,7 +13,7 @@ _SAMPLES = types.Array(types.uint32, 2, "C")
 
 @kernel(types.uint64(_COUNTS, types.uint64, types.uint64, _SAMPLES))
 def sample(counts, period, state, samples):
-    """Each access is sampled with the probability 1 / period, independently: `samples` takes how many were.
+    """Sample each access with probability 1 / period, independently, and store the counts in `samples`.
 
     The generator is xorshift64, started at `state`, which must not be 0; returns its state at the end.
     """

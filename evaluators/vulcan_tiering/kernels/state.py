@@ -53,7 +53,7 @@ def map_pages(fast, arrivals, interval, capacity, carried):
 
 @function
 def serve(m, loads, stores, interval, n, fast, carried, totals, counts, history):
-    """The accesses of an interval with pages where they are; the migrations before it take their share of bandwidth.
+    """Serve the accesses of an interval with pages where they are; the migrations before it take bandwidth.
 
     `history`, of shape (intervals, pages) or empty, takes `MAPPED_SLOW` and `MAPPED_FAST` for the pages mapped.
     """

@@ -39,7 +39,7 @@ def decide(own, memory, reads, writes, interval, n, fast, keys, rises, falls):
 
 @function
 def turn(memory, promoted, pages, n):
-    """The hand goes behind the last promoted page; `pages` are those, ascending."""
+    """Move the hand behind the last promoted page; `pages` are those, ascending."""
     if promoted > 0:
         hand = np.int64(memory[HAND])
         last = pages[promoted - 1]

@@ -12,6 +12,7 @@ from vulcan.evaluator import Instance
 from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
 from vulcan.task import Split
+from vulcan_prefix import BASELINES, BOUND, simulate
 from vulcan_prefix.evaluator import PrefixEvaluator, size_in_tokens
 from vulcan_traces.prompts import load_prompts
 
@@ -49,6 +50,21 @@ def test_a_policy_that_says_what_a_baseline_does_measures_the_same(name: str, ev
     policy = check(f"def priority(now, node, server):\n    {SAME[name]}\n", TASK)
     for instance in instances():
         assert evaluator.evaluate(policy, instance) == evaluator.evaluate_baseline(name, instance)
+
+
+@pytest.mark.parametrize(("name", "trace"), [("returning", "api"), ("returning", "mix"), ("returning_turns", "mix")])
+def test_a_policy_that_learns_what_returns_is_as_good_as_the_best_baseline_of_each_workload(
+    name: str, trace: str
+) -> None:
+    policy = check(TASK.seed_policies(state=True)[name], TASK)
+    generated = load_prompts(f"{trace}:requests=2500,seed=9")
+    capacity = generated.footprint // 20
+    computed = simulate(policy, generated, capacity, load=0.5).metrics()["computed_tokens"]
+    theirs = {
+        who: simulate(who, generated, capacity, load=0.5).metrics()["computed_tokens"] for who in (*BASELINES, BOUND)
+    }
+    assert theirs[BOUND] < computed < 1.01 * min(theirs[who] for who in BASELINES)
+    assert computed < 0.95 * theirs["lru"]
 
 
 def test_shares_add_up(evaluator: PrefixEvaluator) -> None:

@@ -13,7 +13,7 @@ from plain_spot import NONE, ON_DEMAND, SPOT, PlainRun
 from vulcan_spot import SpotJob
 from vulcan_spot.job import SafetyNet
 
-MOVE = 0
+MOVE, LOOK = 0, 3
 
 
 @dataclass
@@ -42,7 +42,7 @@ class PlainRegions(PlainRun):
 
 Decide = Callable[[PlainRegions], int]
 Prefer = Callable[[PlainRegions], int]
-"""The region to move to."""
+"""The region to move to, or to look at."""
 
 
 def in_turn(r: PlainRegions) -> int:
@@ -57,7 +57,7 @@ def run(
     job: SpotJob,
     net: SafetyNet = "exact",
 ) -> PlainRegions:
-    """`decide` gives 0 to move, else what to run; until the job is done, however late."""
+    """`decide` gives 0 to move, 3 to look, else what to run; until the job is done, however late."""
     r = PlainRegions(job, gap, available[0], all_available=available, visits={0: 1})
     before = None
     while True:
@@ -84,15 +84,17 @@ def run(
             keeps = r.last if net == "published" else r.current
             request = SPOT if keeps == SPOT and r.overhead_left == 0 else ON_DEMAND
         r.overruled += request != asked
-        if request == MOVE and len(available) > 1:
+        if request in (MOVE, LOOK) and len(available) > 1:
             r.region = prefer(r)
             r.available = available[r.region]
             r.visits[r.region] = r.visits.get(r.region, 0) + 1
-            r.moves += 1
+            r.moves += request == MOVE
             r.came = r.tick + 1
             before = None
         elif request == SPOT and not r.has_spot:
             request = NONE
+        if request == LOOK:
+            request = ON_DEMAND
         if request not in (NONE, r.current):
             r.overhead_left = job.overhead
             r.running = 0
@@ -117,16 +119,21 @@ BASELINES: dict[str, Decide] = {
 
 
 def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decisions: int, net: SafetyNet) -> float:
-    """By trying every sequence of so many decisions, which are spot, on-demand and every region; then on demand."""
+    """By trying every sequence of so many decisions; then on demand.
+
+    They are spot, on-demand, to move to every region and to look at it.
+    """
     least = math.inf
-    for sequence in itertools.product(range(2 + len(available)), repeat=decisions):
+    regions = len(available)
+    for sequence in itertools.product(range(2 + 2 * regions), repeat=decisions):
         chosen = (*sequence, 1, 1)
 
         def decide(r: PlainRegions, chosen: tuple[int, ...] = chosen) -> int:
-            return (SPOT, ON_DEMAND, MOVE)[min(chosen[min(r.tick, decisions)], 2)]
+            choice = chosen[min(r.tick, decisions)]
+            return SPOT if choice == 0 else ON_DEMAND if choice == 1 else MOVE if choice < 2 + regions else LOOK
 
         def prefer(r: PlainRegions, chosen: tuple[int, ...] = chosen) -> int:
-            to = chosen[r.tick] - 2
+            to = (chosen[r.tick] - 2) % regions
             return to if to != r.region else in_turn(r)
 
         least = min(least, run(decide, prefer, available, gap, job, net).cost)
@@ -142,7 +149,7 @@ def policy_runs(policy) -> tuple[Decide, Prefer]:  # type: ignore[no-untyped-def
         reference.observe(r.region, features)
         reference.handle("on_tick", features, r.region)
         value = reference.ask("decide", features, r.region)
-        return MOVE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND
+        return MOVE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND if value < 2.5 else LOOK
 
     def prefer(r: PlainRegions) -> int:
         others = [region for region in range(len(r.all_available)) if region != r.region]

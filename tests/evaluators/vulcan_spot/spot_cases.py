@@ -88,6 +88,8 @@ def regions_policy(seed: int) -> str:
     head, body = policy(seed).split("\n", 1)
     if r.random() < 0.6:
         body = f"    if not spot.available and job.slack_s > {r.choice((0, 300, 2000))}:\n        return 0\n{body}"
+    if r.random() < 0.5:
+        body = f"    if not spot.available and vm.held == 2:\n        return 3\n{body}"
     decide = f"{head.replace('vm)', 'vm, regions)')}\n{body}"
     terms = " + ".join(f"{r.choice(REGION_FEATURES)} * {r.uniform(-2, 2):.3f}" for _ in range(r.randrange(1, 4)))
     return f"{decide}\n\ndef prefer(job, regions, region):\n    return {terms}\n"

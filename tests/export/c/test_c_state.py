@@ -12,13 +12,11 @@ import pytest
 from anvil_programs import random_program
 from anvil_state import STATEFUL
 from anvil_twin import bits
-from anvil_values import values_for
 from c_programs import (
     FOUND,
     SEED,
     UNDEFINED,
     CProgram,
-    DoubleProgram,
     IntegerProgram,
     answers,
     compile_program,
@@ -27,11 +25,10 @@ from c_programs import (
     provenance,
 )
 from effort import slow
-from margins import Margined
 from sender_states import sender_state
+from stateful_lives import handle, lived_in_doubles, lived_in_integers
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil.interpreter import Reference
 from vulcan.errors import UserError
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
@@ -45,58 +42,6 @@ KEYS = (0.0, 1.0, 2.0)
 ERROR = 1e-4
 """What a policy in integers may be off by, as a share where the result is above 1, unless it came near to another
 decision (`margins`)."""
-
-
-def handle(program: CProgram, reference: Reference, event: str, key: float | None, values: dict[str, float]) -> None:
-    """Let an event happen to both, and expect of the controls what the reference sets."""
-    controls = reference.handle(event, values, key)
-    if event in program.handlers:
-        program.tell(event, key, values)
-        for control in program.handlers[event].controls:
-            for feature in control.features:
-                program.control(feature.name, controls.get(f"{control.name}.{feature.name}", 0.0))
-
-
-def lived_in_doubles(number: int, policy: Policy, random: Random) -> DoubleProgram:
-    """A random life of a few items, some of which come back while they are remembered."""
-    program, reference, live = DoubleProgram(number, policy), policy.reference(SEED), set()
-    for _ in range(14):
-        key = random.choice(KEYS)
-        values = values_for(program.interface, random) | {"item.id": key}
-        event = random.choice(("on_touch", "on_tick", "on_leave"))
-        if event == "on_leave" and key in live:
-            handle(program, reference, event, key, values)
-            program.tell("leave", key, values)
-            reference.forget(key)
-            live.remove(key)
-            if random.random() < 0.5:
-                program.tell("release", key, values)
-                reference.release(key)
-        elif event == "on_tick":
-            handle(program, reference, event, None, values)
-        else:
-            program.tell("observe" if key in live else "enter", key, values)
-            reference.observe(key, values)
-            live.add(key)
-            handle(program, reference, "on_touch", key, values)
-        program.ask("rate", key, values, reference(values, key))
-    program.dump(1.0, reference)
-    return program
-
-
-def lived_in_integers(number: int, policy: Policy, random: Random, events: int = 14) -> IntegerProgram:
-    """A random life of a sender; what follows a decision that a rounding could have tipped need not be the same."""
-    program, reference, margin = IntegerProgram(number, policy), Margined(policy, SEED, exact_integers=True), 1.0
-    for _ in range(events):
-        values = sender_state(program.interface, random)
-        program.tell("observe", None, values)
-        reference.observe(None, values)
-        handle(program, reference, random.choice([event.function for event in SENDER.events]), None, values)
-        margin = min(margin, reference.margin)
-        expected = reference(values)
-        margin = min(margin, reference.margin)
-        program.ask("cwnd", None, values, expected, exact=margin > 1e-5)
-    return program
 
 
 def generated(task: Task, random: Random) -> Iterator[Policy]:
@@ -245,6 +190,7 @@ class policy:
     NULL = 0
     _a = -0.0
     policy_random = 1
+    uint64_t = 2
     class_ = [START] * 3
     new = [0] * 2
 def least(state_):
@@ -256,7 +202,7 @@ def on_touch(now, item, world, past):
     policy.NULL += controls
     policy._a = least(2)
 def rate(now, item, world, past):
-    return least(now) + policy.NULL + policy.new[1] + policy.policy_random
+    return least(now) + policy.NULL + policy.new[1] + policy.policy_random * policy.uint64_t
 """
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_documents import faults
 from locations import RECORDED
 from typer.testing import CliRunner
 
 from vulcan.anvil import check
 from vulcan.cli.main import app
 from vulcan.export import policy_source
-from vulcan.export.bundle import find_candidate
 from vulcan.registry import find_task
-from vulcan.results.evidence_card import CardExporter, _files
+from vulcan.results.evidence_card import CardExporter, _files, find_candidate
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 
@@ -54,6 +54,7 @@ def test_the_same_run_gives_the_same_bytes(run: Path, card: dict[str, Any]) -> N
 
 
 def test_it_has_all_that_was_promised(card: dict[str, Any]) -> None:
+    assert faults(card, "CardDocument") == []
     assert card["vulcan_evidence_card"] == 1
     assert set(card) == {
         "vulcan_evidence_card", "task", "policy", "licence", "proofs", "versions", "run", "instances", "files",
@@ -148,3 +149,4 @@ def test_of_a_file_only_what_it_says_is_known(tmp_path: Path, monkeypatch: pytes
         "baselines", "cost", "files", "instances", "lineage", "measured", "models", "run", "scores",
     ]  # fmt: skip
     assert card["licence"] == {"spdx": None, "known": "a file of the user's: nothing is known"}
+    assert faults(card, "CardDocument") == []

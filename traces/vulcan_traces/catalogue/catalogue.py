@@ -77,7 +77,7 @@ def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
 
 
 def find_file(name: str, sets: tuple[TraceSet, ...]) -> TraceFile:
-    """The trace of that name, or of the set of that name if it has only one. Raises UserError naming the nearest."""
+    """Return the trace of that name, or the only one of a set. Raises UserError with the nearest name."""
     for each in sets:
         if each.name == name:
             if len(each.files) == 1:

@@ -198,7 +198,7 @@ def _reason(error: Exception) -> str:
 
 
 def _request(client: httpx.Client, file: TraceFile, partial: _Partial, progress: Progress) -> None:
-    """One request, for all of the file or for what is missing of it. Returns when all of it is there."""
+    """Request the file, or what is missing of it. Returns when all of it is there."""
     url, have = file.url or "", partial.size
     validator = partial.validator(url)
     if have and validator is None and file.checksum is None:

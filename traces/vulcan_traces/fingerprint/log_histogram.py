@@ -43,7 +43,7 @@ class LogHistogram:
 
     @property
     def total(self) -> int:
-        """How many numbers it holds."""
+        """The count of numbers in it."""
         return int(self.counts.sum())
 
     def quantile(self, share: float) -> float | None:

@@ -38,7 +38,7 @@ class Popularity:
 
 
 def popularity(counts: npt.NDArray[np.integer]) -> Popularity:
-    """Of the requests that each object had, `counts` of shape (objects,), all at least 1.
+    """Measure popularity from the requests of each object, `counts` of shape (objects,), all at least 1.
 
     The exponent is the maximum-likelihood one of a Zipf law over as many ranks as there are objects, the objects
     ranked by their counts: the a at which the mean of ln(rank) over the requests is what the law expects. Equal counts
@@ -83,7 +83,7 @@ def _rank_blocks(objects: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
 
 
 def _fitted(ranks: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], mean_log_rank: float) -> float:
-    """The exponent at which a Zipf law expects that mean of ln(rank), by bisection: it falls with the exponent."""
+    """Return the exponent at which a Zipf law expects that mean of ln(rank), by bisection: the mean falls with it."""
     log_ranks = np.log(ranks)
     low, high = 0.0, MAX_EXPONENT
     for _ in range(_HALVINGS):

@@ -16,7 +16,7 @@ _OBJECTS = types.Array(types.uint32, 1, "C", readonly=True)
 
 @njit(types.void(_OBJECTS, types.int64, types.int64[::1], types.int64[::1]), cache=True)
 def link_next_accesses(objects, start, seen_at, following):
-    """One pass from the end of a block whose first request is number `start`.
+    """Make one pass from the end of a block whose first request is number `start`.
 
     `seen_at` has, of each object, the first request behind the block, -1 for none; blocks come from the last one on.
     """

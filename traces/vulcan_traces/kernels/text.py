@@ -133,7 +133,7 @@ def _seconds(data, start, end):
 
 @njit(cache=True)
 def _digits(data, start, end):
-    """The number of the digits data[start:end], -1 where one of them is none."""
+    """Return the number that data[start:end] spells, -1 if it is not digits alone."""
     value = 0
     for i in range(start, end):
         if data[i] < ord("0") or data[i] > ord("9"):
@@ -144,7 +144,7 @@ def _digits(data, start, end):
 
 @njit(cache=True)
 def _date_and_time(data, start, end):
-    """Whether data[start:end] is a date and time of ISO 8601, and its seconds since 1970; UTC where it names no zone.
+    """Return whether data[start:end] is a date and time of ISO 8601, and its seconds since 1970; by default in UTC.
 
     `2024-05-31T12:30:00.25Z`, with a blank for the T, a fraction and a zone such as +02:00 as they may be left out.
     """
@@ -244,7 +244,7 @@ def _split(data, start, end, delimiter, starts, ends):
 
 @njit(cache=True)
 def _size(data, start, end):
-    """Why data[start:end] is not a size in bytes (or WELL_FORMED), and it."""
+    """Return the fault of data[start:end] as a size in bytes (or WELL_FORMED), and the size."""
     for i in range(start + 1, end):  # a whole number written as a float, as pandas does where one is missing
         if data[i] == ord("."):
             if i + 1 < end and _digits(data, i + 1, end) == 0:
@@ -260,7 +260,7 @@ def _size(data, start, end):
 
 @njit(cache=True)
 def _id(data, start, end, is_text):
-    """Why data[start:end] is not an id (or WELL_FORMED), and its key: negative ids in two's complement."""
+    """Return the fault of data[start:end] as an id (or WELL_FORMED), and its key: negative ids in two's complement."""
     if start >= end:
         return ID_MISSING, np.uint64(0)
     if is_text:
@@ -273,7 +273,7 @@ def _id(data, start, end, is_text):
 
 @njit(cache=True)
 def _request(data, roles, starts, ends, text_ids):
-    """Why the fields make no request (or WELL_FORMED), and its key, time, size and count."""
+    """Return the fault of the fields as a request (or WELL_FORMED), and its key, time, size and count."""
     key = np.uint64(0)
     volume = np.uint64(0)
     in_volume = False

@@ -39,7 +39,7 @@ def is_link_spec(text: str) -> bool:
 
 
 def generate_link(text: str) -> LinkTrace:
-    """The link that the specification describes: the same for the same one. Raises UserError where it is wrong."""
+    """Generate the link that the specification describes, deterministically. Raises UserError if it is invalid."""
     kind = parse_kind(text, GENERATORS)
     parsed = parse_keys(text, _COMMON | GENERATORS[kind][0])
     values = parsed.values

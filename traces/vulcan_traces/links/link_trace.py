@@ -88,7 +88,7 @@ def make_link(
 
 
 def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
-    """The same link with a period, a multiple of its own, of at least this many ns; itself where it is that long."""
+    """Return the same link with a period, a multiple of its own, of at least this many ns; itself if long enough."""
     times = -(-at_least // link.period)
     if times <= 1:
         return link

@@ -46,7 +46,7 @@ def looks_like_rate_table(text: Text) -> bool:
 
 
 def columns_of(text: Text, spec: str | None) -> Columns:
-    """As the specification says, such as `ms,kbps`, or else the header. Raises UserError."""
+    """Return the columns of the specification, such as `ms,kbps`, or else of the header. Raises UserError."""
     header = _fields(text.first_lines[0]) if text.first_lines else []
     if spec is None:
         found = _of_units([_unit(name) for name in header])
@@ -98,7 +98,7 @@ def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
 
 
 def link_of_rates(text: Text, times: Sequence[float], rates: Sequence[float]) -> LinkTrace:
-    """The link of these rates, in bits/s, from these times on, in ns. Raises UserError where that makes no link."""
+    """Return the link of these rates (bits/s) from these times on (ns). Raises UserError for an invalid link."""
     if not times:
         raise UserError(f"{text.path}: the trace has no rate")
     if not any(rates):

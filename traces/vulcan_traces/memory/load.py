@@ -24,7 +24,7 @@ PAGE_SIZES = tuple(2**bits for bits in range(8, 31))
 
 
 def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> PageCounts:
-    """The page counts in a file, or those of the workload that a specification describes.
+    """Return the page counts in a file, or those of the workload that a specification describes.
 
     `spec` is the path of an `.npz` file (see `vulcan_traces.memory.npz`), or a text such as
     `gups:pages=8192,hot_share=0.9,seed=1` (see `vulcan_traces.memory.workloads`); a file whose name looks so is meant
@@ -70,7 +70,7 @@ def _sha256(path: Path) -> str:
 
 
 def stored_counts(name: str, digest: str) -> PageCounts | None:
-    """The page counts of that digest, None where they are not there or damaged."""
+    """Return the page counts of that digest; None if they are missing or damaged."""
     return _STORE.find(name, digest)
 
 

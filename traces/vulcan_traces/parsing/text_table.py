@@ -53,7 +53,7 @@ class TextTable:
 
 
 def read_table(source: Source, table: TextTable) -> Iterator[RawRequests]:
-    """All requests of the text, block by block.
+    """Yield all requests of the text, block by block.
 
     Raises UserError naming the first malformed line, unless they are skipped.
     """

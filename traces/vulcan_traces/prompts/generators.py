@@ -167,7 +167,7 @@ def _trace(name: str, drawn: list[tuple[float, int, int, _Session]]) -> PromptTr
 
 
 def _length(rng: Rng, mean: float, sigma: float = _SIGMA) -> int:
-    """A log-normal length of that mean, in tokens."""
+    """Draw a log-normal length of that mean, in tokens."""
     return max(1, round(float(rng.lognormal(math.log(mean) - sigma**2 / 2, sigma))))
 
 
@@ -177,12 +177,12 @@ def _zipf(rng: Rng, count: int) -> int:
 
 
 def _prefix_tokens(kind: str, prefix: int, mean: float) -> int:
-    """The length of a shared prefix, the same whenever it is used, whatever the seed."""
+    """Return the length of a shared prefix, the same whenever it is used and for every seed."""
     return _length(np.random.Generator(np.random.PCG64([len(kind), prefix])), mean, 0.5)
 
 
 def _cut(turns: list[tuple[float, int, int]], shared: int) -> list[tuple[float, int, int]]:
-    """The turns before the context is too long, at least one."""
+    """Return the turns before the context is too long, at least one."""
     total, kept = shared, 0
     for _, given, output in turns:
         total += given + output

@@ -34,7 +34,7 @@ TOKENS_BLOCK = 16
 
 
 class _Malformed(ValueError):
-    """What a record lacks."""
+    """A fault of a record."""
 
 
 def read_prompts(source: Source, name: str, format: str | None, block_tokens: int | None) -> PromptTrace:

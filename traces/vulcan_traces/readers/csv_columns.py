@@ -44,7 +44,7 @@ _HINT = " as the first is (for ids that are text: columns with 'ids=text')"
 
 
 def read_csv(source: Source, spec: ColumnSpec | None = None) -> Iterator[RawRequests]:
-    """All requests of the table, in parts, with columns as given or as the header row names them.
+    """Yield all requests of the table, in parts, with columns as given or as the header row names them.
 
     Raises UserError, for a malformed line with the part that it would be in.
     """

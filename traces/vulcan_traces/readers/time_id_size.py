@@ -1,7 +1,7 @@
 """`time id size`, separated by blanks, commas or semicolons: webcachesim (github.com/dasebe/webcachesim), AdaptSize,
 the samples of Tencent's block traces that come with 3L-Cache, and the plainest table there is.
 
-Times are seconds (or what the trace counts in, taken for seconds), ids whole numbers, sizes bytes of the
+Times are seconds (or what the trace counts in, taken for seconds) or dates of ISO 8601, ids whole numbers, sizes bytes of the
 request.
 """
 
@@ -17,6 +17,7 @@ from vulcan_traces.readers.format import Format, all_integers, split_lines
 
 _DELIMITERS = (BLANKS, ",", ";")
 _TIME = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
 _SIZE = re.compile(r"0*[1-9]\d*(\.0+)?\Z", re.ASCII)
 
 
@@ -33,13 +34,15 @@ def _read(source: Source) -> Iterator[RawRequests]:
 
 
 def _recognises(source: Source) -> bool:
-    """Three numbers, the first never falling and the last positive."""
+    """Three numbers, the first never falling, or a date each, and the last positive."""
     if not source.first_lines:
         return False
     lines = split_lines(source, _delimiter(source) or None)
-    if not lines or not all(
-        len(line) == 3 and _TIME.match(line[0]) and all_integers([line[1]]) and _SIZE.match(line[2]) for line in lines
-    ):
+    if not lines or not all(len(line) == 3 and all_integers([line[1]]) and _SIZE.match(line[2]) for line in lines):
+        return False
+    if all(_DATE.match(line[0]) for line in lines):
+        return True
+    if not all(_TIME.match(line[0]) for line in lines):
         return False
     times = [float(line[0]) for line in lines]
     return times == sorted(times)

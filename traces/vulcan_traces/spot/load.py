@@ -18,7 +18,7 @@ _IN_ARCHIVE = re.compile(r"(?P<archive>.+?\.(?:tar|tar\.gz|tgz|tar\.xz|tar\.bz2)
 
 
 def load_spot(spec: str, *, meaning: str | None = None, nodes: int = 1) -> tuple[SpotTrace, ...]:
-    """The traces that a text names: one, or several windows of one environment, in the alphabetical order of names.
+    """Return the traces that a text names: one, or several windows of one environment, sorted by name.
 
     `spec` is `markov:...` (see `vulcan_traces.spot.markov`), a JSON file, a directory, which stands for the JSON files
     that lie in it, or `ARCHIVE.tar.gz:FOLDER`, which stands for those in that folder of the archive (or for the one
@@ -71,7 +71,7 @@ def _archived(archive: Path, folder: str) -> dict[str, bytes]:
 
 @functools.lru_cache(maxsize=1)
 def _members(archive: Path, modified: int, size: int) -> dict[str, bytes]:
-    """The JSON files of an archive, compressed: it is read from end to end for any one of them, so that is done once.
+    """Return the JSON files of an archive, compressed; finding any one reads the whole archive, so that is done once.
 
     `modified` and `size` tell apart versions of the file.
     """

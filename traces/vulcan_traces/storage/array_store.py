@@ -51,7 +51,7 @@ class ArrayStore(Generic[Kept]):
             return None
         found = self._open(entry, name, digest)
         if found is None:
-            log.warning("the %s in %s is damaged; it is made anew", self.what, entry)
+            log.warning("the %s in %s is damaged; it is made again", self.what, entry)
         return found
 
     def keep(self, name: str, digest: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> Kept | None:

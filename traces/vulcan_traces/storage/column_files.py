@@ -90,7 +90,7 @@ class _Column:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """A full disk is noticed here at the latest."""
+        """Close the files; a full disk is noticed here at the latest."""
         described = f"{{'descr': {self._type.str!r}, 'fortran_order': False, 'shape': ({self._length},), }}"
         magic = b"\x93NUMPY\x01\x00"
         room = _HEADER_BYTES - len(magic) - 2

@@ -26,7 +26,7 @@ class DenseIds:
         return self._known[: self.count]
 
     def number(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
-        """The number of each key, shape (keys,). Raises UserError where there are more keys than 32 bits can tell."""
+        """Return the number of each key, shape (keys,). Raises UserError for more keys than fit 32 bits."""
         from vulcan_traces.kernels import numbering
 
         keys = np.ascontiguousarray(keys, np.uint64)

@@ -75,7 +75,7 @@ def interleave(kinds: npt.NDArray[np.int64], parts: list[Objects]) -> Objects:
 def burst_kinds(
     rng: np.random.Generator, requests: int, shares: list[float], burst_lengths: list[int]
 ) -> npt.NDArray[np.int64]:
-    """Which of several activities each request belongs to. Activities alternate in bursts of their burst
+    """Assign each request to one of several activities. Activities alternate in bursts of their burst
     length, drawn so that each has its share of the requests (shares add up to 1)."""
     weights = np.array(shares) / np.array(burst_lengths)
     cumulative = np.cumsum(weights / weights.sum())
@@ -101,7 +101,7 @@ Sizes = npt.NDArray[np.uint32]
 
 
 def unit_sizes(objects: int) -> Sizes:
-    """All sizes 1, shape (objects,)."""
+    """Return sizes of 1, shape (objects,)."""
     return np.ones(objects, np.uint32)
 
 

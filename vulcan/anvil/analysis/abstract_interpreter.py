@@ -9,7 +9,7 @@ earlier part cannot affect the result.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import ir
@@ -197,14 +197,18 @@ _TURNS_BEFORE_WIDENING = 3
 
 
 def follow(
-    program: ir.Module, signature: Signature, any_parameters: bool = False, keep_values: bool = False
+    program: ir.Module,
+    signature: Signature,
+    any_parameters: bool = False,
+    keep_values: bool = False,
+    assumed: Sequence[ir.Expression] = (),
 ) -> AnalysisResult:
-    """Analyse a program for all inputs that the signature declares.
+    """Analyse a program for all inputs that the signature declares and where all that is `assumed` holds.
 
     The parameters have their values, or any value if `any_parameters`. With `keep_values` the result includes the
     bounds of every expression.
     """
-    shared = _begin(program, signature, any_parameters)
+    shared = _begin(program, signature, any_parameters, assumed)
     if program.handlers:
         shared.bounds.state = state_bounds(program, signature, any_parameters)
     shared.findings.state = shared.bounds.state
@@ -269,12 +273,17 @@ def _to_threshold(bounds: Interval, thresholds: list[float]) -> Interval:
     return Interval(low, high, bounds.whole and abs(low) < MAX > abs(high))
 
 
-def _begin(program: ir.Module, signature: Signature, any_parameters: bool) -> Shared:
+def _begin(
+    program: ir.Module, signature: Signature, any_parameters: bool, assumed: Sequence[ir.Expression] = ()
+) -> Shared:
     shared = Shared(program, signature, any_parameters)
 
     def walk(function: ir.Function, names: dict[str, AbstractValue]) -> AbstractValue:
         walked = _Function(shared)
-        walked.block(function.body, State(names))
+        state: State | None = State(names)
+        for condition in assumed:
+            state = walked.where(condition, True, state) if state is not None else None
+        walked.block(function.body, state)
         return walked.result or UNKNOWN  # a function without a result is never called
 
     shared.walk = walk

@@ -110,7 +110,11 @@ class Bounds:
             return known
         if statistic.kind == "percentile":
             return known | point(0.0)  # it rounds towards 0
-        slack = known.magnitude * _WINDOW_ERROR if statistic.kind == "window_avg" else 0.0
+        slack = 0.0
+        if statistic.kind == "window_avg" and not (
+            known.whole and known.magnitude * statistic.arguments[-1] <= MAX_EXACT_INTEGER
+        ):  # where sums of whole numbers are exact, the mean lies among them
+            slack = known.magnitude * _WINDOW_ERROR
         return clamped(known.low - slack, known.high + slack)
 
     def after_loop(self, loop: ir.Loop, environment: Environment) -> Environment:

@@ -191,11 +191,12 @@ class Samples:
         size = len(values)
         kind = rng.integers(0, 8, size)
         factors = np.power(2.0, rng.normal(0.0, 2.0, size))
-        choices = [
-            values, values, values + rng.choice(np.array([1.0, -1.0]), size), values * factors, -values,
-            np.nextafter(values, rng.choice(np.array([np.inf, -np.inf]), size)), values + rng.normal(0.0, 10.0, size),
-            self.column(within, size),
-        ]  # fmt: skip
+        with np.errstate(over="ignore"):  # state may be any float64
+            choices = [
+                values, values, values + rng.choice(np.array([1.0, -1.0]), size), values * factors, -values,
+                np.nextafter(values, rng.choice(np.array([np.inf, -np.inf]), size)),
+                values + rng.normal(0.0, 10.0, size), self.column(within, size),
+            ]  # fmt: skip
         return fitted(np.choose(kind, choices), within)
 
 

@@ -16,7 +16,7 @@ from vulcan.anvil.plan import Plan
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.claims import RESULT, Condition, conditions, key_of, spelled
 from vulcan.anvil.proofs.ranges import meet
-from vulcan.documents.policy import CounterexampleDocument, PropertyDocument
+from vulcan.documents.policy import CounterexampleDocument, PropertyDocument, PropertyVerdict
 from vulcan.task import Property, Signature
 
 
@@ -246,6 +246,10 @@ class Verdict:
     arithmetic: str = ARITHMETIC
 
     def document(self) -> PropertyDocument:
+        return {**self.without_time(), "seconds": self.seconds}
+
+    def without_time(self) -> PropertyVerdict:
+        """Return the document without the time taken, which differs between runs."""
         return {
             "name": self.property.name,
             "kind": self.property.kind,
@@ -255,7 +259,6 @@ class Verdict:
             "arithmetic": self.arithmetic,
             "method": self.method,
             "counterexample": None if self.counterexample is None else self.counterexample.document(),
-            "seconds": self.seconds,
             "reason": self.reason,
         }
 

@@ -78,6 +78,43 @@ def _reads(e: ir.Expression) -> Names:
     return frozenset(part.name for part in ir.expressions((ir.Return(e),)) if isinstance(part, ir.Local))
 
 
+def without_unused(function: ir.Function) -> ir.Function:
+    """Remove assignments to names that are never read, and the branches and loops that become empty.
+
+    Unlike `without_dead` it keeps what is assigned again before it is read: exported code stays close to its source.
+    """
+    while True:
+        body = _read_part(function.body, _names_read(function.body))
+        if body == function.body:
+            return function
+        function = replace(function, body=body)
+
+
+def _names_read(body: _Statements) -> Names:
+    return frozenset(e.name for e in ir.expressions(body) if isinstance(e, ir.Local))
+
+
+def _read_part(body: _Statements, read: Names) -> _Statements:
+    return tuple(kept for statement in body if (kept := _read_statement(statement, read)) is not None)
+
+
+def _read_statement(statement: ir.Statement, read: Names) -> ir.Statement | None:
+    match statement:
+        case ir.Assign(name, value):
+            return statement if name in read or isinstance(value, ir.Draw) else None
+        case ir.If(test, then, otherwise):
+            then, otherwise = _read_part(then, read), _read_part(otherwise, read)
+            if not then and otherwise:
+                return ir.If(ir.Operate("not", (test,)), otherwise, ())
+            return ir.If(test, then, otherwise) if then else None
+        case ir.Loop():
+            body = _read_part(statement.body, read)
+            # a loop whose counter is read later stays
+            return replace(statement, body=body) if statement.trips and (body or statement.name in read) else None
+        case _:
+            return statement
+
+
 # State
 
 

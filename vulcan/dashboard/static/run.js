@@ -3,8 +3,10 @@ import { Chart, chartOf, descentTable, operatorTable } from "./chart.js";
 import { allow, controls } from "./controls.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
 import { key } from "./keys.js";
+import { BehaviourMap, behaviourOf } from "./map.js";
 import { drawSteering, steering } from "./steering.js";
 import { Candidates } from "./table.js";
+import { drawTree, treeOf } from "./tree.js";
 
 const { api, address } = $("run").dataset;
 const FEED = 60; // lines
@@ -111,6 +113,16 @@ async function drawn() {
   operatorTable($("operators"), data.operators);
 }
 
+const map = new BehaviourMap($("map"), address, $("map-across"), $("map-up"));
+
+async function drawnMaps() {
+  const [places, tree] = await Promise.all([behaviourOf(api), treeOf(api, $("tree-best").value)]);
+  map.show(places);
+  drawTree($("tree"), tree, places.best, address);
+}
+
+$("tree-best").addEventListener("change", () => attempt(drawnMaps));
+
 async function offer() {
   const { runs } = await get("/api/runs"), mine = runs.find((one) => one.run === $("run").dataset.run);
   for (const one of runs)
@@ -156,7 +168,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(drawn)]);
+    await Promise.all([candidates.refresh(), attempt(drawn), attempt(drawnMaps)]);
   }
   return run;
 }

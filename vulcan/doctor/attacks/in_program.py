@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vulcan.closing import Closing
+from vulcan.doctor.attacks import breakout
 from vulcan.doctor.attacks.attack import Attack, AttackObservation
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 
-RUNNER = "vulcan.doctor.attacks.breakout:run"
-_PATIENCE = 2.0
+RUNNER = f"{breakout.__name__}:{breakout.run.__name__}"
+_TIMEOUT_SECONDS = 2.0
 """Seconds after which an attack that nothing ends is assumed to run forever."""
-_PATIENCE_WITH_LIMIT = 120.0
+_TIMEOUT_WITH_LIMIT_SECONDS = 120.0
 """The same, if a limit of one second of processor time should end the attack."""
 
 _MEMORY = 256 << 20
@@ -47,7 +48,7 @@ class ForkedRange(Closing):
         Path(str(self._given["doomed"])).write_text("a score of 0.5\n", encoding="utf-8")
         endless = Layer.WALL_CLOCK not in self.layers
         to_be_ended = Layer.PROCESSOR in attack.stopped_by and Layer.PROCESSOR in self.layers
-        seconds = _PATIENCE_WITH_LIMIT if to_be_ended else _PATIENCE
+        seconds = _TIMEOUT_WITH_LIMIT_SECONDS if to_be_ended else _TIMEOUT_SECONDS
         patience = threading.Timer(seconds, self._server.interrupt)
         if endless:
             patience.start()

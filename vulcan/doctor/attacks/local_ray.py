@@ -15,7 +15,7 @@ from pathlib import Path
 
 from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.scoring.foreign_code import one_line
-from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.scoring.ray_runtime import RayRuntime
 from vulcan.scoring.sandbox.processes import descendants
 
 _LISTEN = "0A"

@@ -23,7 +23,7 @@ from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.processes import descendants, is_alive, state
 
 _SECONDS = 600.0
-_PATIENCE = 20.0
+_TIMEOUT_SECONDS = 20.0
 _AT_WORK = 0.1
 """Seconds after which a running candidate is past its start."""
 _LOOP = next(attack for attack in SYSTEM_ATTACKS if attack.name == "infinite loop")
@@ -42,7 +42,7 @@ def outlives_parent(form: Form, layers: Layers = ALL) -> bool:
         _wait(lambda: state(left[-1]) == "R")
         time.sleep(_AT_WORK)
         keeper.kill()
-    gone = _wait(lambda: not any(is_alive(pid) for pid in left), 2.0 if layers.off else _PATIENCE)
+    gone = _wait(lambda: not any(is_alive(pid) for pid in left), 2.0 if layers.off else _TIMEOUT_SECONDS)
     for pid in left:
         if is_alive(pid):
             os.kill(pid, 9)
@@ -60,7 +60,7 @@ def lifetime_results() -> Iterator[AttackResult]:
         )
 
 
-def _wait(condition: Callable[[], bool], seconds: float = _PATIENCE) -> bool:
+def _wait(condition: Callable[[], bool], seconds: float = _TIMEOUT_SECONDS) -> bool:
     deadline = time.monotonic() + seconds
     while not (holds := condition()) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -20,9 +20,11 @@ _WORDS_OF_CPP = """
     operator or_eq private protected public reinterpret_cast requires static_assert static_cast template this throw try
     typeid typename using virtual wchar_t xor xor_eq
 """
+_TYPES = "int64_t uint64_t"
+"""Types that the code uses: in C++ a member of such a name hides the type in the struct, a local does so anywhere."""
 _CALLED = "rint trunc floor ceil fabs"
 """What the code of a function calls by the name that C has for it; a local of that name would hide it."""
-_KEYWORDS = frozenset((_WORDS + _WORDS_OF_CPP).split())
+_KEYWORDS = frozenset(f"{_WORDS} {_WORDS_OF_CPP} {_TYPES}".split())
 _OURS = frozenset({"features", "state", "entity", *_CALLED.split()})
 CONTROLS = "controls"
 """The argument of a handler that holds what it may set besides the policy's state."""

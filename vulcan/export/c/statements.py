@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from vulcan.anvil import ir
+from vulcan.anvil.rewrite.dead_code import without_unused
 from vulcan.export.c.naming import CONTROLS, local_names
-from vulcan.export.dead_code import without_unused
 
 _INDENT = "    "
 

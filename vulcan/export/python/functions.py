@@ -20,7 +20,7 @@ from vulcan.anvil import ir
 from vulcan.anvil.analysis import intervals
 from vulcan.anvil.analysis.abstract_interpreter import state_bounds
 from vulcan.anvil.analysis.intervals import Interval
-from vulcan.export.dead_code import without_unused
+from vulcan.anvil.rewrite.dead_code import without_unused
 from vulcan.export.python.expressions import Expressions
 from vulcan.export.python.line_breaking import fitted
 from vulcan.export.python.state import StateNames

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vulcan.anvil import ir
-from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
 from vulcan.task import Global, Signature
 

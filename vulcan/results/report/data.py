@@ -23,6 +23,7 @@ from vulcan.documents.report import (
     CandidateRow,
     Failures,
     InstanceParameters,
+    ModelCalls,
     ModelUsage,
     PolicyInstanceScore,
     ProgressPoint,
@@ -283,10 +284,17 @@ def failures(record: RunRecord) -> Failures:
 
 def models(calls: tuple[CallRecord, ...]) -> list[ModelUsage]:
     """Return calls, tokens, dollars and seconds by the server's model name; `dollars` is None if a price is unknown."""
-    found: list[ModelUsage] = []
+    return [
+        {**model, "seconds": sum(call.seconds for call in calls if call.model == model["model"])}
+        for model in model_calls(calls)
+    ]
+
+
+def model_calls(calls: tuple[CallRecord, ...]) -> list[ModelCalls]:
+    """Return calls, tokens and dollars by the server's model name; `dollars` is None if a price is unknown."""
+    found: list[ModelCalls] = []
     for name in sorted({call.model for call in calls}):
-        own = [call for call in calls if call.model == name]
-        costs = Costs.of(own)
+        costs = Costs.of(call for call in calls if call.model == name)
         found.append(
             {
                 "model": name,
@@ -294,7 +302,6 @@ def models(calls: tuple[CallRecord, ...]) -> list[ModelUsage]:
                 "tokens_in": costs.tokens_in,
                 "tokens_out": costs.tokens_out,
                 "dollars": None if costs.unpriced else costs.dollars,
-                "seconds": sum(call.seconds for call in own),
             }
         )
     return found

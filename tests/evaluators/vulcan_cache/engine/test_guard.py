@@ -22,7 +22,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import Provenance
 from vulcan.export.source import policy_source
-from vulcan.portfolio.guarded import export_guarded
+from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
 from vulcan_cache import simulate
 from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, compiled, simulate_guarded

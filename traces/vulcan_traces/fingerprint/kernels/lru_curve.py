@@ -88,7 +88,7 @@ def _pack(owners, place_of, words):
 
 @allocating_helper
 def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_bytes, block_bytes):
-    """All sums again, for places of which the first `taken` are."""
+    """Recompute all sums, for places of which the first `taken` are taken."""
     words[:] = _U0
     in_block[:] = np.uint32(0)
     place_bytes[:] = np.uint32(0)
@@ -108,8 +108,9 @@ def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_byte
     types.void(_COLUMN, _COLUMN, _COLUMN, _CAPACITIES, _CAPACITIES, types.int64, types.int64[::1], types.int64[:, ::1])
 )
 def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, places, distances, hits):
-    """The reuse distance of every request, and what LRU caches of several capacities hit (Mattson et al., Evaluation
-    Techniques for Storage Hierarchies, IBM Systems Journal 1970).
+    """Return the reuse distance of every request, and the hits of LRU caches of several capacities.
+
+    Mattson et al., Evaluation Techniques for Storage Hierarchies, IBM Systems Journal 1970.
 
     `objects` are dense ids and `sizes` bytes, of shape (requests,); `object_sizes` of shape (objects,) is what an
     object occupies. The distance counts the other objects since the object's request before, and goes into

@@ -80,7 +80,7 @@ def _closed_run(length):
 def observe(
     objects, sizes, times, keys, threshold, records, totals, histograms, windows, parts, sample_objects, sample_sizes
 ):
-    """One pass over all requests.
+    """Observe all requests in one pass.
 
     `objects`, `sizes` and `times` of shape (requests,) and `keys` of shape (objects,) are those of a Trace. Objects
     whose hashed key is below `threshold` are sampled. `records` (objects,), of zeros, and `totals` (1,) are filled;
@@ -216,5 +216,5 @@ def observe(
 
 
 def empty_histograms() -> np.ndarray:
-    """Of the shape that `observe` fills."""
+    """Return empty histograms of the shape that `observe` fills."""
     return np.zeros((3, BUCKETS), np.int64)

@@ -76,7 +76,7 @@ def _place(recorder, tree, node, key):
 
 @function
 def _descend(recorder, tree, key, path):
-    """The leaf where the key belongs; `path` takes the nodes above it. Returns the leaf and how many those are."""
+    """Find the leaf where the key belongs; `path` takes the nodes above it. Returns the leaf and their number."""
     node = tree.state[ROOT]
     depth = 0
     while not tree.is_leaf[node]:
@@ -101,7 +101,7 @@ def find(recorder, tree, key, path):
 
 @function
 def _put(recorder, tree, node, place, key, child):
-    """A key and its record into a leaf, or the child to the right of it into an inner node, at this place."""
+    """Put a key and its record into a leaf, or the child to the right of it into an inner node, at this place."""
     shift = 0 if tree.is_leaf[node] else 1
     for i in range(tree.counts[node], place, -1):
         tree.keys[node, i] = tree.keys[node, i - 1]

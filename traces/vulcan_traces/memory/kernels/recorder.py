@@ -71,7 +71,7 @@ def is_full(recorder):
 
 @function
 def _miss(recorder, line, place, page):
-    """The line is brought in, and the one that was in its place written back if it was written."""
+    """Bring the line in, and write back the one in its place if it is dirty."""
     at = recorder.at
     interval = at[INTERVAL]
     if recorder.dirty[place]:
@@ -92,7 +92,7 @@ def _miss(recorder, line, place, page):
 
 @helper
 def touch(recorder, address, writes):
-    """An access to the byte at this address."""
+    """Record an access to the byte at this address."""
     if recorder.at[INTERVAL] >= recorder.loads.shape[0]:
         return
     recorder.at[TOUCHES] += 1
@@ -106,7 +106,7 @@ def touch(recorder, address, writes):
 
 @function
 def touch_all(recorder, address, length, writes):
-    """An access to every cache line of a region."""
+    """Record an access to every cache line of a region."""
     for line in range(address >> LINE_BITS, ((address + length - 1) >> LINE_BITS) + 1):
         touch(recorder, line << LINE_BITS, writes)
 

@@ -1,0 +1,277 @@
+"""Connections to Ray: a cluster that is joined, or a private Ray whose processes end with this one.
+
+Ray is imported only when it is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from vulcan.closing import Closing
+from vulcan.scoring.foreign_code import ForeignCall, one_line
+from vulcan.scoring.sandbox.processes import descendants, is_alive
+
+# Jobs and outcomes are small: Ray's default, 30 % of the host's memory, would be wasted
+_OBJECT_STORE_BYTES = 100 << 20
+
+_LOOPBACK = "127.0.0.1"
+
+HEAD_CHECK_SECONDS = 1.0
+"""Seconds between checks of Ray's head."""
+
+_POLL_SECONDS = 0.2
+"""Seconds between polls of a Ray that starts."""
+
+_REACH_SECONDS = 5.0
+"""Seconds in which the head of a cluster has to accept a connection."""
+
+_MISSED = 3
+"""Connections that a cluster's head may fail to accept, one after the other, before it counts as gone."""
+
+
+def reach(address: str) -> None:
+    """Connect to the address of a cluster and hang up. Raises OSError if nothing accepts the connection."""
+    host, separator, port = address.removeprefix("ray://").rpartition(":")
+    if separator and port.isdigit():  # otherwise it is `auto`, or for Ray to understand
+        socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
+
+
+def ray_processes() -> dict[str, int]:
+    """Return the process ids of the Ray that this process started, by role, with those that they started in turn."""
+    from ray._private import worker
+
+    node = worker._global_node
+    own = {} if node is None else node.all_processes
+    found = {role: info.process.pid for role, processes in own.items() for info in processes}
+    return found | {str(pid): pid for parent in found.values() for pid in descendants(parent)}
+
+
+class Head:
+    """The head of Ray: a process of this host if `address` is None, else a server."""
+
+    def __init__(self, address: str | None) -> None:
+        self._address = address
+        self._pid = ray_processes().get("gcs_server") if address is None else None
+        self._missed = 0
+
+    def answers(self) -> bool:
+        """Check whether it is alive, or accepted one of the latest connections."""
+        if self._address is None:
+            return self._pid is None or is_alive(self._pid) or sys.platform != "linux"
+        try:
+            reach(self._address)
+            self._missed = 0
+        except OSError:
+            self._missed += 1
+        return self._missed < _MISSED
+
+
+_GUARD = """
+import os, signal, sys
+held = []
+for pid in sys.argv[1:]:
+    try:
+        held.append(os.pidfd_open(int(pid)))
+    except OSError:
+        pass
+sys.stdin.buffer.read()
+for process in held:
+    try:
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class ProcessGuard:
+    """A process that kills others when this one ends, however that comes about; on Linux only.
+
+    Ray's own processes notice only after some seconds that they are alone.
+    """
+
+    def __init__(self, processes: dict[str, int]) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        if sys.platform == "linux" and processes:
+            command: Sequence[str] = (sys.executable, "-I", "-S", "-c", _GUARD, *map(str, processes.values()))
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env={})
+
+    def close(self) -> None:
+        """Kill what is left of the processes, and end."""
+        if self._process is not None:
+            self._process.communicate()
+
+
+@contextmanager
+def signal_handler_kept(number: signal.Signals) -> Iterator[None]:
+    """Restore the system's handler of a signal after the block, in any thread; `signal.signal` needs the main one."""
+    if sys.platform != "linux":
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = ctypes.create_string_buffer(_SIGACTION_BYTES)
+    known = libc.sigaction(ctypes.c_int(number), None, before) == 0
+    try:
+        yield
+    finally:
+        if known:
+            libc.sigaction(ctypes.c_int(number), before, None)
+
+
+_SIGACTION_BYTES = 256
+"""More than any C library's `struct sigaction` takes."""
+
+
+class RayUnavailable(Exception):
+    """A failure to start or join Ray; the message gives the reason on one line."""
+
+
+class RayRuntime(Closing):
+    """A connection to Ray: to an existing cluster, or to a private local Ray that ends with `close`.
+
+    The constructor returns at once while Ray starts in the background; `wait` waits for it. `address`, or else the
+    variable RAY_ADDRESS, names a cluster to join. Without either, Ray is started with `workers` processors and without
+    its dashboard, for this process only: it listens on the loopback interface, and requires a random token for every
+    call. It sends no usage statistics and prints nothing on standard output. If this process is already connected to a
+    Ray, that one is used and left running.
+    """
+
+    def __init__(self, workers: int, address: str | None = None, limit: float = 60.0) -> None:
+        """Start connecting in the background. `limit` bounds the start in seconds."""
+        self._workers = workers
+        self._address = address or os.environ.get("RAY_ADDRESS") or None
+        self._limit = limit
+        self.lost = threading.Event()
+        """Set once Ray's head is gone: then this process has left Ray, and nothing may be asked of it any more."""
+        self.abandoned = threading.Event()
+        """Set by another thread to make `wait`, and calls of actors in progress, end early."""
+        self._connected = threading.Event()
+        self._guard: ProcessGuard | None = None
+        self._leave = threading.Event()
+        self._failure: str | None = None
+        # Ray's processes die with the thread that starts them, so this thread lives until the end
+        self._thread = threading.Thread(target=self._hold_connection, name="vulcan-ray", daemon=True)
+        self._thread.start()
+
+    @property
+    def joined(self) -> str | None:
+        """The address of the cluster to join; None for a private local Ray."""
+        return self._address
+
+    def wait(self) -> Any:
+        """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
+        until = time.monotonic() + self._limit
+        while not self._connected.wait(_POLL_SECONDS):
+            if time.monotonic() > until or self.abandoned.is_set():
+                self._leave.set()
+                raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
+        if self._failure is not None:
+            raise RayUnavailable(self._failure)
+        import ray
+
+        return ray
+
+    def close(self) -> None:
+        """Disconnect, and shut down a private Ray. May be called twice. Does not wait for a start in progress."""
+        self._leave.set()
+        if self._connected.is_set():
+            self._thread.join(self._limit)
+
+    def _hold_connection(self) -> None:
+        mine = self._connect()
+        self._connected.set()
+        head = Head(self._address) if self._failure is None else None
+        while not self._leave.wait(HEAD_CHECK_SECONDS):
+            if head is not None and not head.answers():
+                self.lost.set()  # Ray ends this process a minute after its head is gone, unless disconnected
+                self._leave.wait(2 * HEAD_CHECK_SECONDS)  # until no thread is in a call of Ray
+                break
+        if mine:
+            import ray
+
+            ray.shutdown()
+            if self._guard is not None:
+                self._guard.close()
+            if self._address is None:
+                _reload_authentication()  # the next cluster this process joins has another token, or none
+        self._leave.wait()
+
+    def _connect(self) -> bool:
+        """Connect; return True if this made a connection, which must be closed."""
+        # read by Ray when it is imported
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        mine = False
+        attempt = ForeignCall()  # Ray raises plain `Exception` too, for example if its start times out
+        with attempt:
+            import ray
+
+            if not ray.is_initialized():
+                with signal_handler_kept(signal.SIGTERM):  # Ray's would print a stack trace
+                    self._initialize(ray)
+                mine = True
+        if attempt.failure is not None:
+            where = f"join Ray at {self._address}" if self._address else "start Ray"
+            self._failure = one_line(f"cannot {where}: {attempt.failure}", 300)
+        return mine
+
+    def _initialize(self, ray: Any) -> None:
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+        if self._address:
+            reach(self._address)  # for a minute Ray would try, where nothing listens
+            ray.init(address=self._address, **quiet)
+            return
+        with _private_ray():
+            # "local" and not None, which would join any Ray that happens to run on this host
+            own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
+            ray.init(**own, **quiet)
+            self._guard = ProcessGuard(ray_processes())
+        address = ray.get_runtime_context().gcs_address
+        if address.rpartition(":")[0] != _LOOPBACK:
+            ray.shutdown()
+            raise RuntimeError(f"it listens on {address} and not on the loopback interface alone")
+
+
+@contextmanager
+def _private_ray() -> Iterator[None]:
+    """Make a Ray started inside this block bind to the loopback interface and require a new random token.
+
+    Ray's servers bind to the loopback interface if their node's address is 127.0.0.1. On Linux `ray.init` replaces
+    that address by the host's; without `ENABLE_RAY_CLUSTER`, as on macOS and Windows, it chooses 127.0.0.1. The token
+    keeps out other users of this host. Ray's processes inherit it; a candidate's environment is empty.
+    """
+    from ray._private import ray_constants
+
+    variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    before = {name: os.environ.get(name) for name in variables}
+    clusters_enabled = ray_constants.ENABLE_RAY_CLUSTER
+    os.environ.update(variables)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        _reload_authentication()
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = clusters_enabled
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _reload_authentication() -> None:
+    """Make Ray reread RAY_AUTH_MODE and the token from the environment, otherwise read only once at import."""
+    from ray import _raylet
+
+    _raylet.Config.initialize("")  # type: ignore[attr-defined]
+    _raylet.AuthenticationTokenLoader.instance().reset_cache()  # type: ignore[attr-defined]
