@@ -270,6 +270,38 @@ def test_a_misuse_of_state_is_rejected_where_it_stands(source: str, rule: str, l
     assert [(v.rule, v.line) for v in rejected.value.violations] == [(rule, line)], rejected.value
 
 
+@pytest.mark.parametrize(
+    ("source", "rule", "said"),
+    [
+        (
+            "hits = 0\n" + TICK.format("global hits\n    hits += 1") + SCORE.format("1"),
+            "statement",
+            "write `policy.hits`",
+        ),
+        (
+            "hits = 0\n" + TICK.format("hits = now") + SCORE.format("1"),
+            "shadowing",
+            "declare `hits` in `class policy:`",
+        ),
+        (TICK.format("world.load = 1") + SCORE.format("1"), "state", "shown by the task and cannot be set"),
+        (TOUCH.format("item.huge = 1") + SCORE.format("1"), "state", "in `class item:` or `class policy:`"),
+        (TOUCH.replace("on_touch", "on_touched").format("pass") + SCORE.format("1"), "no-function", "mean 'on_touch'?"),
+        ("class state:\n    n = 1\n" + SCORE.format("1"), "state", "`class policy:` and `class item:`"),
+    ],
+)
+def test_a_misuse_that_other_languages_suggest_is_answered_with_what_to_write(
+    source: str, rule: str, said: str
+) -> None:
+    with pytest.raises(Rejected) as rejected:
+        check(source, STATEFUL)
+    first = rejected.value.violations[0]
+    assert first.rule == rule and said in f"{first.message} {first.hint}", rejected.value
+
+
+def test_a_helper_may_be_named_nearly_as_an_event() -> None:
+    assert check("def on_tock(x):\n    return x + 1\n" + SCORE.format("on_tock(now)"), STATEFUL)
+
+
 def test_limits_of_the_task_bound_the_state() -> None:
     from dataclasses import replace
 

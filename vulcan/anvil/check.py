@@ -14,6 +14,7 @@ from vulcan.anvil.check_state import RETURN_NOTHING, StateChecker, check_state_l
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, snippet, stored_names
 from vulcan.anvil.rejection import Rejected
+from vulcan.errors import did_you_mean
 from vulcan.task import Event, Signature, StateLimits
 
 _MAX_VIOLATIONS = 10
@@ -71,6 +72,9 @@ class _Checker(StateChecker):
                         self.report("shadowing", node, f"function {name!r} is defined twice")
                     elif name in self.signatures:
                         entries[name] = node
+                    elif self.is_misspelled_handler(node):
+                        known = f"the events are {', '.join(self.events)}"
+                        self.report("no-function", node, f"no event {name!r}{did_you_mean(name, self.events)}", known)
                     else:
                         self.taken(name, node)
                         if name in self.parameters:
@@ -183,10 +187,11 @@ class _Checker(StateChecker):
                 self.local_name(argument.arg, argument)
         return names
 
-    def local_name(self, name: str, node: ast.AST) -> None:
+    def local_name(self, name: str, node: ast.AST, scope: Scope | None = None) -> None:
         self.taken(name, node)
         if name in self.parameters or name in self.helpers:
-            self.report("shadowing", node, f"{name!r} is a name of the module")
+            hint = _kept_in_state(name) if scope and scope.function in self.events and name in self.parameters else None
+            self.report("shadowing", node, f"{name!r} is a name of the module", hint)
 
     # Statements: each returns its IR, and whether it never falls through to the next
 
@@ -217,7 +222,7 @@ class _Checker(StateChecker):
                 self.annotation(annotation)
                 return self.assign(name, target, value, scope), False
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
-                self.local_name(name, target)
+                self.local_name(name, target, scope)
                 old = self.local(name, target, scope)
                 new = self.operate(grammar.BINARY, op, (old, self.expression(value, scope)), node)
                 return (ir.Assign(name, new, position(node)),), False
@@ -248,11 +253,13 @@ class _Checker(StateChecker):
                 return (), False
             case ast.Import() | ast.ImportFrom():
                 raise self.stop("import", node, f"`{snippet(node)}` inside a function")
+            case ast.Global(names=[name, *_]) if self.events:
+                raise self.stop("statement", node, f"{kind_of(node)} is not in the language", _kept_in_state(name))
             case _:
                 raise self.stop("statement", node, f"{kind_of(node)} is not in the language")
 
     def assign(self, name: str, target: ast.Name, value: ast.expr, scope: Scope) -> tuple[ir.Statement, ...]:
-        self.local_name(name, target)
+        self.local_name(name, target, scope)
         expression = self.expression(value, scope)
         scope.assigned.add(name)
         return (ir.Assign(name, expression, position(target)),)
@@ -352,3 +359,8 @@ class _Checker(StateChecker):
 
 def _spelled(declared: Signature) -> str:
     return f"`def {declared.function}({', '.join(argument.name for argument in declared.arguments)})`"
+
+
+def _kept_in_state(name: str) -> str:
+    """Return the hint where a handler would change a variable of the module."""
+    return f"what an event changes is state: declare `{name}` in `class {ir.STATE}:` and write `{ir.STATE}.{name}`"

@@ -22,9 +22,8 @@ class StateChecker(ExpressionChecker):
         entity = next((a.name for a in self.every_argument.values() if isinstance(a, Entity)), None)
         if node.name not in (ir.STATE, entity) or node.bases or node.keywords or node.decorator_list:
             known = f"`class {ir.STATE}:`" + (f" and `class {entity}:`" if entity else "")
-            self.report(
-                "state", node, f"`{snippet(node)}`", f"state is declared in {known}, with nothing behind the name"
-            )
+            message, hint = f"`{snippet(node)}` declares nothing here", f"state is declared in {known}"
+            self.report("state", node, message, f"{hint}, with nothing behind the name")
             return
         if any(name.partition(".")[0] == node.name for name in self.variables):
             self.report("shadowing", node, f"the class {node.name!r} is there twice")
@@ -110,8 +109,19 @@ class StateChecker(ExpressionChecker):
 
     def undeclared(self, target: ast.expr, controls: Iterable[str] = ()) -> Stop:
         node = target.value if isinstance(target, ast.Subscript) else target
+        owner = dotted(node).partition(".")[0]
+        if any(dotted(node) in dict(s.features()) for s in self.signatures.values()):
+            is_entity = isinstance(self.every_argument.get(owner), Entity)
+            where = f"{owner}:` or `class {ir.STATE}" if is_entity else ir.STATE
+            hint = f"only state can be written: declare what is to change in `class {where}:`, under another name"
+            return self.stop("state", target, f"`{snippet(target)}` is shown by the task and cannot be set", hint)
         spelled = did_you_mean(dotted(node), [*self.variables, *controls])
         return self.stop("state", target, f"`{snippet(target)}` is not declared{spelled}")
+
+    def is_misspelled_handler(self, node: ast.FunctionDef) -> bool:
+        """Whether a function is named nearly as an event, and takes arguments of the task as no helper may."""
+        takes = any(a.arg in self.every_argument for a in node.args.args)
+        return bool(takes and node.name.startswith("on_") and did_you_mean(node.name, self.events))
 
 
 RETURN_NOTHING = ir.Return(ir.Number(0.0))

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from vulcan.errors import UserError
@@ -44,7 +45,15 @@ from vulcan.searches.steering import Steering
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import CallRecord, CandidateProposed, ControlFinished, Event, RunStopped, StopReason
+from vulcan.store.events import (
+    CallRecord,
+    CandidateProposed,
+    ControlFinished,
+    Event,
+    PolicyExplained,
+    RunStopped,
+    StopReason,
+)
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -122,13 +131,19 @@ class Study:
             planned = min(planned, self.config.budget_candidates)
         return planned if self._max_proposals is None else min(planned, self._max_proposals)
 
-    def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
-        """Replay another search: its number of proposals, and no repair beyond the last turn of each.
+    def repeat(
+        self,
+        proposals: int,
+        last_turns: Mapping[int, int],
+        explained: Mapping[int, PolicyExplained] = MappingProxyType({}),
+    ) -> None:
+        """Replay another search: its number of proposals, no repair beyond the last turn of each, and its findings.
 
         It does not stop where a model does not answer, because that search did not.
         """
         self._max_proposals = proposals
         self._last_turns = last_turns
+        self._feedback.repeat(explained)
 
     def ask(self) -> Proposal | None:
         """Return the next proposal to answer; None if all are made, or others need their verdict first."""
