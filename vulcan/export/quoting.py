@@ -30,12 +30,17 @@ def _literal(text: str) -> str:
     return repr(text)
 
 
+def printable(text: str) -> str:
+    """Return the text with escapes for what cannot be printed, such as NUL, which no source may hold."""
+    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def docstring(text: str, indent: str = "") -> str:
     """Return a docstring of the text, its non-empty lines indented by `indent`."""
     lines = [line.rstrip() for line in text.strip().split("\n")]
     plain = "\n".join([lines[0], *(indent + line if line else line for line in lines[1:])])
     plain = plain.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    plain = "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+    plain = printable(plain)
     if plain.endswith('"'):
         plain = plain[:-1] + '\\"'
     whole = f'{indent}"""{plain}\n{indent}"""' if "\n" in plain else f'{indent}"""{plain}"""'

@@ -25,7 +25,7 @@ from vulcan.export.python.expressions import Expressions
 from vulcan.export.python.line_breaking import fitted
 from vulcan.export.python.state import StateNames
 from vulcan.export.python.statistic_names import StatisticNames
-from vulcan.export.quoting import MAX_LINE, docstring
+from vulcan.export.quoting import MAX_LINE, docstring, printable
 from vulcan.task import Scalar, Signature
 
 _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
@@ -225,7 +225,8 @@ class _HandlerWriter(_FunctionWriter):
     def body(self) -> Iterator[str]:
         indent = 2 * _INDENT
         if self.function.documentation:
-            yield from (f"{indent}# {line}".rstrip() for line in self.function.documentation.strip().split("\n"))
+            said = printable(self.function.documentation.strip())
+            yield from (f"{indent}# {line}".rstrip() for line in said.split("\n"))
         lines = list(self.block(self.function.body, indent))
         yield from lines[:-1] if lines[-1] == f"{indent}return" else lines
 
