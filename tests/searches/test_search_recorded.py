@@ -11,6 +11,7 @@ from locations import RECORDED
 from real_caches import DATA
 from search_parts import contents, of_kind
 
+from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import open_model_pool
@@ -108,6 +109,33 @@ def test_the_recorded_searches_with_and_without_findings_are_repeated(
     config = SearchConfig.from_json(RunRecord.of(recording.events()).config)
     assert config.feedback == name.partition("-")[2]
     assert len([e for e in recording.events() if isinstance(e, CandidateProposed) and e.round]) == 64
+
+
+STATE = RECORDED.with_name("recorded_state")
+WITH_STATE = sorted(path.parent.name for path in STATE.glob("*/run.db"))
+A_TRACE = {"loops": "caffeine/lirs/sprite.trace.gz", "p3": "arc/P3.lis.zst"}
+
+
+@pytest.mark.parametrize("name", WITH_STATE)
+def test_the_searches_with_state_hold_sixty_replies_most_of_which_keep_state(name: str, tmp_path: Path) -> None:
+    recording = read(STATE / name, tmp_path)
+    record = RunRecord.of(recording.events())
+    assert SearchConfig.from_json(record.config).state
+    written = [c for c in record.candidates.values() if c.origin == "model" and c.verdict != "rejected"]
+    stateful = [c for c in written if check(c.source, TASK).program.uses_state]
+    assert len({call.reply for call in recording.calls()}) >= 60
+    assert len(stateful) >= 0.95 * len(written) >= 50
+    assert record.chosen is not None and {(record.chosen.candidate, "test")} <= record.confirmed.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_STATE)
+def test_the_recorded_searches_with_state_are_repeated(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter_directory_of(A_TRACE[name], monkeypatch)
+    recording = read(STATE / name, tmp_path)
+    assert contents(repeated(recording)) == contents(recording)
 
 
 @pytest.mark.slow
