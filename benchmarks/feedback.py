@@ -83,7 +83,8 @@ def main(given: list[str]) -> None:
     print(f"| {' | '.join([*columns, 'verdict'])} |\n|{'---|' * (len(columns) + 1)}")
     for name, search in found.items():
         numbers = [*search.best_by_round, search.winner, search.baseline, search.start]
-        cells = [name, str(search.replies), str(search.beat), *(f"{x:.4f}" for x in numbers), search.verdict]
+        share = f"{search.beat} ({search.beat / max(search.replies, 1):.0%})"
+        cells = [name, str(search.replies), share, *(f"{x:.4f}" for x in numbers), search.verdict]
         print(f"| {' | '.join(cells)} |")
 
 

@@ -1,6 +1,7 @@
-"""Settings of a search's links against Linux: jitter, batches, random loss, unlike round trips, a competitor.
+"""Settings of a search's links against Linux: jitter, batches, random loss, reordering, policers, applications that
+write little, traffic the other way, unlike round trips, a competitor.
 
-    sudo python -m benchmarks.kernel_settings [--quick] [--json]
+    sudo python -m benchmarks.kernel_settings [--only WORD ...] [--quick] [--json]
 
 Each cell runs in this machine's kernel over the emulated link with an exact clock, and in the simulator; figures are
 medians of the repetitions and of as many seeds. docs/link-validation.md has the table. Needs what `vulcan kernel run`
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from benchmarks.harness import arguments, finish
+from benchmarks.harness import argument_parser, finish
 from vulcan.anvil import Policy, check
 from vulcan.export.formats import find_exporter
 from vulcan.export.provenance import Provenance
@@ -49,6 +50,11 @@ SETTINGS = (
     Setting("jitter 2 ms", EVERY, {"jitter_ms": 2.0}),
     Setting("ACKs in batches of 10 ms", EVERY, {"ack_batch_ms": 10.0}),
     Setting("1 % random loss", EVERY, {"loss": 0.01}),
+    Setting("1 % of packets 10 ms late", EVERY, {"jitter_ms": 0.5, "reordering": (0.01, 10.0)}),
+    Setting("1 % of packets 30 ms late", EVERY, {"jitter_ms": 0.5, "reordering": (0.01, 30.0)}),
+    Setting("a policer, 8 Mbit/s and 64 kB", EVERY, {"jitter_ms": 0.5, "policer": (8.0, 64_000)}),
+    Setting("20 packets written every 100 ms", EVERY, {"jitter_ms": 0.5, "application": (20, 100.0)}),
+    Setting("CUBIC the other way", EVERY, {"jitter_ms": 0.5, "reverse": "cubic"}),
     Setting("with one CUBIC", POLICIES, {"jitter_ms": 0.5}, "cubic", 15.0),
     Setting(
         "RTT 40 ms with 120 ms, same kind",
@@ -130,13 +136,17 @@ def row_of(found: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    options = arguments("settings of a search's links, in the kernel and simulated")
+    parser = argument_parser("settings of a search's links, in the kernel and simulated")
+    parser.add_argument("--only", nargs="+", default=[""], help="settings whose names have one of these words")
+    options = parser.parse_args()
     table = [
         "| setting | algorithm | utilisation | average delay, ms | drops, % | Mbit/s of each | spread |",
         "|---|---|---|---|---|---|---|",
     ]
     cells = []
     for setting in SETTINGS:
+        if not any(word in setting.name for word in options.only):
+            continue
         for algorithm in setting.algorithms[:1] if options.quick else setting.algorithms:
             found = measured(setting, algorithm, 1 if options.quick else REPETITIONS)
             cells.append(found)

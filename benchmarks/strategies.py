@@ -4,7 +4,7 @@ The offline generator writes every candidate, so that scores repeat with the see
 trains on one trace, with a cache of 10 % of its footprint, mechanism `sample`, objective `object`, and the default
 options, tuning included. It goes on for `--seconds` of machine time, the processor time of the whole search in one
 process: drafting, generating, scoring and tuning. The last tuning and the simplification of a finished search are left
-out. "evolve, best" is an experiment, no part of Vulcan: each proposal builds on the two best candidates.
+out. "evolve, archive" is `evolve` as it was: `--offline-parents archive`.
 
 The held-out score is what the product would report: of the ten best on train the best on validation, measured on test.
 A proposal's gain is its score less the best of its parents, or 0 if it is not better; a program that builds on nothing
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import re
 import statistics
 import sys
@@ -36,9 +35,6 @@ from vulcan.evaluator import SplitName, load_evaluator
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
 from vulcan.searches.model_pool import open_model_pool
-from vulcan.searches.options import StrategyName
-from vulcan.searches.population import Population
-from vulcan.searches.strategies import Draft, Strategy
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CandidateJudged, Event
@@ -55,27 +51,15 @@ TRACES = {
     "adapt_size": ("caffeine/adapt_size/request.trace.xz", None),
 }
 CACHE_SIZE = "10%"
-EVOLVE, BEST = "evolve", "evolve, best"
-SEARCHES: Mapping[str, StrategyName] = {
-    BEST: "evolve",
-    EVOLVE: "evolve",
-    "policysmith": "policysmith",
-    "best-of-n": "best-of-n",
+EVOLVE, ARCHIVE = "evolve", "evolve, archive"
+SEARCHES: Mapping[str, Mapping[str, Any]] = {
+    EVOLVE: {"strategy": "evolve"},
+    ARCHIVE: {"strategy": "evolve", "offline_parents": "archive"},
+    "policysmith": {"strategy": "policysmith"},
+    "best-of-n": {"strategy": "best-of-n"},
 }
 ENOUGH = 100_000
 """Proposals that no search makes in the time it has."""
-
-
-class BestParents:
-    """`evolve`, but every proposal builds on the two best candidates. A measured alternative."""
-
-    def __init__(self, evolve: Strategy) -> None:
-        self.total = evolve.total
-        self.barrier = evolve.barrier
-
-    def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
-        return Draft(1, "mutate", population.best(2))
-
 
 Best = tuple[float, float]
 """The machine time at which a score was first reached, and the score."""
@@ -115,9 +99,7 @@ class Search:
         return cls(tuple((t, score) for t, score in plain["points"]), proposals, plain["seconds"], plain["held_out"])
 
 
-def searched(
-    evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, seconds: float, best_parents: bool
-) -> Search:
+def searched(evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, seconds: float) -> Search:
     """Run one search, without its end, for a machine time."""
     store = MemoryStore()
     offered = TASK.offered(config.settings, state=config.state)
@@ -141,8 +123,6 @@ def searched(
             made.append(Proposed(proposed.operator, changes(event.source), event.verdict, gain, is_best))
 
     study = Study(offered, config, store, scorer, executor, (listen,))
-    if best_parents:
-        study._strategy = BestParents(study._strategy)
     began = time.process_time()
     with closing(open_model_pool(TASK, config)) as models:
         study.begin()
@@ -192,7 +172,7 @@ Cell = tuple[str, int]
 
 
 def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> list[str]:
-    """Return Markdown tables: best scores on each trace at that machine time, and the gains of the first strategy."""
+    """Return Markdown tables: best scores on each trace at that machine time and the gains of `evolve`."""
     names = list(SEARCHES)
     best = {cell: {n: s.best(seconds) for n, s in searches.items()} for cell, searches in found.items()}
     traces = list(dict.fromkeys(trace for trace, _ in found))
@@ -200,7 +180,7 @@ def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> li
     for trace in traces:
         medians = [statistics.median(best[cell][n] for cell in found if cell[0] == trace) for n in names]
         rows.append(f"| {trace} | " + " | ".join(f"{median:.4f}" for median in medians) + " |")
-    pairs = [(BEST, EVOLVE), *((one, other) for one in (EVOLVE, BEST) for other in names[2:])]
+    pairs = [*((EVOLVE, other) for other in names[1:]), *((ARCHIVE, other) for other in names[2:])]
     rows += ["", f"| trace | seeds | {' | '.join(f'{one} - {other}' for one, other in pairs)} |"]
     rows.append("|---" * (len(pairs) + 2) + "|")
     for trace in traces:
@@ -214,17 +194,17 @@ def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> li
         hidden = [searches[one].held_out - searches[other].held_out for searches in found.values()]
         rows.append(f"| {one} - {other} | {_gain(train)} | {_gain(hidden)} |")
     shares, missed = shares_of_time(found, seconds)
-    rows += ["", f"Time that {BEST} takes to the last score of {EVOLVE}, as a share of all: {interval(shares)}, "]
+    rows += ["", f"Time that {EVOLVE} takes to the last score of {ARCHIVE}, as a share of all: {interval(shares)}, "]
     rows[-1] += f"not reached in {missed} of {len(shares)}"
     return rows
 
 
 def shares_of_time(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> tuple[list[float], int]:
-    """Return the time `BEST` took to the last score of `EVOLVE`, as a share of all, and how often it failed.
+    """Return the time `EVOLVE` took to the last score of `ARCHIVE`, as a share of all, and how often it failed.
 
     A search that does not reach that score counts with all of its time.
     """
-    taken = [searches[BEST].until(searches[EVOLVE].best(seconds)) for searches in found.values()]
+    taken = [searches[EVOLVE].until(searches[ARCHIVE].best(seconds)) for searches in found.values()]
     reached = [t for t in taken if t is not None and t <= seconds]
     return [t / seconds for t in reached] + [1.0] * (len(taken) - len(reached)), len(taken) - len(reached)
 
@@ -282,8 +262,7 @@ def run(traces: Sequence[str], seeds: Sequence[int], seconds: float, out: Path) 
         evidence = load_evaluation_set(TASK, config, load_evaluator(TASK))
         executor = InThisProcess(evidence.everything)
         for seed, name in left:
-            chosen = replace(config, seed=seed, strategy=SEARCHES[name])
-            search = searched(evidence, chosen, executor, seconds, name == BEST)
+            search = searched(evidence, replace(config, seed=seed, **SEARCHES[name]), executor, seconds)
             with out.open("a") as file:
                 json.dump({"trace": trace, "seed": seed, "name": name, "search": asdict(search)}, file)
                 file.write("\n")

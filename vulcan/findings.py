@@ -66,7 +66,10 @@ class SmallTable:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A finding as a curve: points of two finite numbers each, in the order of `x`."""
+    """A finding as a curve: points of two finite numbers each, in the order of `x`.
+
+    Series of one title and one `x` are lines of one picture, which `y` tells apart.
+    """
 
     title: str
     x: str
@@ -175,6 +178,14 @@ class OffersFindings(Protocol):
 
 
 @runtime_checkable
+class ComparesWithParents(OffersFindings, Protocol):
+    """An optional capability of evaluators: explaining a policy beside the one that it was made from."""
+
+    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return what `findings` does, and what the change from the parent did. Called where that would be."""
+
+
+@runtime_checkable
 class PreparesFindings(OffersFindings, Protocol):
     """An optional capability of evaluators whose findings need more than `prepare` loads."""
 
@@ -196,6 +207,20 @@ class ComparesPolicies(Protocol):
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         """Return where the two differ. Called after `prepare`, in the sandbox."""
+
+
+def pictured(findings: Iterable[EvaluatorFinding]) -> list[Statement | SmallTable | list[Series]]:
+    """Return findings, those of the highest weight first, with the series of one picture together."""
+    shown: list[Statement | SmallTable | list[Series]] = []
+    pictures: dict[tuple[str, str], list[Series]] = {}
+    for one in sorted(findings, key=lambda finding: -finding.weight):
+        if not isinstance(one, Series):
+            shown.append(one)
+        elif (one.title, one.x) in pictures:
+            pictures[one.title, one.x].append(one)
+        else:
+            shown.append(pictures.setdefault((one.title, one.x), [one]))
+    return shown
 
 
 def located(findings: Iterable[EvaluatorFinding], instance: Instance) -> tuple[InstanceFinding, ...]:

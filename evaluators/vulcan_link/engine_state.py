@@ -5,8 +5,8 @@ NEVER = 1 << 62
 DROP_TAIL, ONE_CODEL, FAIR_CODEL = range(3)  # settings[CODEL]
 
 # A row a flow: when each of its sources of events is due, NEVER where it is not.
-START, ACK_ARRIVES, TIMER, MAY_SEND, DELAYED_ACK = range(5)
-SOURCES = 5
+START, ACK_ARRIVES, TIMER, MAY_SEND, DELAYED_ACK, LATE_ARRIVES = range(6)
+SOURCES = 6
 
 # A row a flow: the sender.
 (
@@ -93,8 +93,20 @@ SOURCES = 5
     SIGNALS,  # 1 where the policy reads a feature that costs something (see `kernels.signals`)
     WRITE_PACKETS,  # what the application writes at a time, 0 for endless data
     WRITE_INTERVAL,  # ns between its writes, of which the first is when the flow starts
-) = range(81)
-FLOW_SLOTS = 88
+    # reordering: the ring of packets that are late, and what a sender makes of it
+    LATE_HEAD,
+    LATE_TAIL,
+    HIGHEST_DELIVERED,  # sequence number, plus 1
+    REORDERINGS,  # times that a packet was seen to have been late
+    REORDERING_STEPS,  # quarters of the least round trip that RACK waits
+    REORDERING_PERSIST,  # recoveries until that is one again
+    STEPPED_AT,  # DELIVERED_COUNT when it last changed
+    UNDO_RECOVERY,  # 1 where the reduction of a recovery may be undone
+    UNDO_RETRANSMITTED,  # its retransmissions that were not seen to be needless
+    MAY_REORDER,  # 1 where packets may come late
+    NEEDLESS,  # 1 where a needless retransmission was reported, and not yet answered
+) = range(92)
+FLOW_SLOTS = 96
 
 RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
 
@@ -110,6 +122,10 @@ ACK_SLOTS = 8
 # A row a packet in the queue.
 Q_FLOW, Q_SEQUENCE, Q_TIME, Q_SENT_AT, Q_MARK, Q_BYTES = range(6)
 QUEUE_SLOTS = 6
+
+# A row a packet that is late.
+L_TIME, L_SEQUENCE, L_SENT_AT, L_MARK = range(4)
+LATE_SLOTS = 4
 
 # A row of the log: what happens to a packet, when, and to which flow's. The value is, of packets that come to the
 # queue, the bytes that wait there; of those that leave it, how long they waited, ns.
@@ -188,8 +204,10 @@ LINK_SLOTS = 26
     HANDSHAKE,  # 1 where the least round trip begins with the handshake's
     POLICER_RATE,  # bytes/s, 0 for no policer
     POLICER_BURST,  # bytes
-) = range(31)
-SETTINGS = 31
+    LATE_SHARE,  # of packets that come late, in millionths
+    LATE_BY,  # ns
+) = range(33)
+SETTINGS = 33
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

@@ -28,6 +28,7 @@ from vulcan_link.workloads import (
     buffer_in_packets,
     parse_competitors,
     parse_policer,
+    parse_reordering,
     parse_writes,
 )
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
@@ -243,6 +244,7 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
     p = cast(dict[str, Any], instance.parameters)
     packets_written, write_ms = parse_writes(p.get("application", ENDLESS))
     policer_mbps, policer_bytes = parse_policer(p.get("policer", NONE))
+    late_share, late_ms = parse_reordering(p.get("reordering", NONE))
     own = Flow(
         algorithm,
         delay_ms=p["delay_ms"],
@@ -279,16 +281,19 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         handshake=p.get("handshake", False),
         policer_mbps=policer_mbps,
         policer_bytes=policer_bytes,
+        late_share=late_share,
+        late_ms=late_ms,
         reverse=Flow(p["reverse"], delay_ms=p["delay_ms"]) if "reverse" in p else None,
     )
 
 
 def _beyond_noise(settings: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what the application writes and who polices, where that is set; runs recorded before know of neither."""
+    """Return what is set of application, policer, reverse traffic and reordering; earlier runs know of none of them."""
     given = {
         "application": settings.get("application") or ENDLESS,
         "policer": settings.get("policer") or NONE,
         "reverse": settings.get("reverse") or NONE,
+        "reordering": settings.get("reordering") or NONE,
     }
     return {name: value for name, value in given.items() if value not in (ENDLESS, NONE)}
 
@@ -351,6 +356,7 @@ def _check(settings: Mapping[str, Json]) -> None:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
     parse_writes(cast("str | None", settings.get("application")) or ENDLESS)
     parse_policer(cast("str | None", settings.get("policer")) or NONE)
+    parse_reordering(cast("str | None", settings.get("reordering")) or NONE)
     if (reverse := settings.get("reverse") or NONE) != NONE and parse_competitors(f"{reverse}") != Competitors(
         f"{reverse}", 1
     ):

@@ -15,6 +15,8 @@ MAX_PACKETS = 65_535
 
 MIN_POLICER_MBPS, MAX_POLICER_MBPS, MAX_POLICER_BYTES = 0.01, 100_000.0, 1_000_000_000
 
+MAX_LATE_MS = 10_000.0
+
 HEADERS = 52
 """Bytes of IP and TCP headers of a packet with the timestamp option."""
 
@@ -128,6 +130,8 @@ class Scenario:
     acknowledgements wait behind its packets; they take no room there themselves.
     With `policer_mbps`, what comes to the queue beyond that rate, on the wire, and a bucket of `policer_bytes` is
     dropped, of all flows together (Flach et al., "An Internet-wide analysis of traffic policing", SIGCOMM 2016).
+    With `late_share`, so many of the packets that have crossed the link reach the receiver `late_ms` late, drawn from
+    `seed`, and others overtake them.
     With `ack_batch_ms`, acknowledgements arrive together on multiples of it, as an aggregating wireless link delivers
     them. With `handshake`, the least round trip begins with that of the connection's opening, which nothing batches.
     `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
@@ -152,6 +156,8 @@ class Scenario:
     policer_mbps: float = 0.0
     policer_bytes: int = 0
     reverse: Flow | None = None
+    late_share: float = 0.0
+    late_ms: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.flows:
@@ -162,6 +168,11 @@ class Scenario:
             raise UserError(
                 f"scenario: measured from {self.measure_from_s} s to {self.duration_s} s; "
                 "needed are 0 <= from < to <= 100000"
+            )
+        if not (0 <= self.late_share < 1 and 0 <= self.late_ms <= MAX_LATE_MS):
+            raise UserError(
+                f"scenario: a share of {self.late_share} of the packets is late by {self.late_ms} ms; needed are a "
+                f"share from 0 and below 1, and a time from 0 to {MAX_LATE_MS:,.0f} ms"
             )
         if not 0 <= self.loss < 1:
             raise UserError(f"scenario: loss {self.loss}; a probability below 1 is needed")

@@ -81,6 +81,7 @@ def simulate(
         np.zeros((count, rows), np.uint8),
         np.zeros((count, ring, 1), np.int64),
         np.zeros((count, ring, m.ACK_SLOTS), np.int64),
+        np.zeros((count, ring if scenario.late_share > 0 else 1, m.LATE_SLOTS), np.int64),
         _reverse_delays(scenario),
         np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64),
         link,
@@ -226,6 +227,8 @@ def _flows(
         mine[m.QUICK] = QUICK_PACKETS
         mine[m.DELAYS_ACKS] = flow.delayed_acks
         mine[m.FORESEES] = algorithm.is_offline
+        mine[m.MAY_REORDER] = scenario.late_share > 0
+        mine[m.REORDERING_STEPS] = 1
         mine[m.WRITE_PACKETS] = flow.write_packets
         mine[m.WRITE_INTERVAL] = round(flow.write_ms * MILLISECOND)
     return flows, own, dues
@@ -253,6 +256,8 @@ def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
     settings[m.HANDSHAKE] = scenario.handshake
     settings[m.POLICER_RATE] = round(scenario.policer_mbps * 1e6 / 8)
     settings[m.POLICER_BURST] = scenario.policer_bytes
+    settings[m.LATE_SHARE] = round(scenario.late_share * 1e6)
+    settings[m.LATE_BY] = round(scenario.late_ms * MILLISECOND)
     settings[m.DURATION] = round(scenario.duration_s * SECOND)
     settings[m.MEASURE_FROM] = round(scenario.measure_from_s * SECOND)
     settings[m.DRAIN] = scenario.drain

@@ -16,6 +16,7 @@ from itertools import pairwise
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import SplitName
 from vulcan_link.algorithms import ALGORITHMS
+from vulcan_link.scenario import MAX_LATE_MS
 from vulcan_traces.links import LinkTrace
 
 
@@ -165,6 +166,24 @@ def parse_policer(spec: str) -> tuple[float, int]:
     if match is None or float(match["mbps"]) == 0:
         raise UserError(f"policer {spec!r}: Mbit/s and the bucket in kilobytes, such as 8/64, or {NONE}")
     return float(match["mbps"]), round(1000 * float(match["kb"]))
+
+
+# Reordering: `0.01/10`, one packet of a hundred 10 ms late.
+
+_REORDERING_SPEC = re.compile(r"(?P<share>0(?:\.[0-9]+)?)/(?P<ms>[0-9]+(?:\.[0-9]+)?)\Z")
+
+
+def parse_reordering(spec: str) -> tuple[float, float]:
+    """Return the share of packets that come late, and by how many ms; 0 and 0 for `none`. Raises UserError."""
+    if spec == NONE:
+        return 0.0, 0.0
+    match = _REORDERING_SPEC.match(spec)
+    if match is None or float(match["share"]) == 0 or not 0 < float(match["ms"]) <= MAX_LATE_MS:
+        raise UserError(
+            f"reordering {spec!r}: the share of packets that come late, below 1, and by how many milliseconds, such as "
+            f"0.01/10, or {NONE}"
+        )
+    return float(match["share"]), float(match["ms"])
 
 
 # Buffer sizes.

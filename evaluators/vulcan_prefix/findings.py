@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ PARTS = 8
 _MAX_KINDS = 12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Division:
     """A division of blocks: the class of each, of shape (blocks,), and the classes' names."""
 
@@ -36,9 +37,19 @@ class Division:
     classes: Ints
     names: list[str]
 
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many blocks each class has."""
+        return np.bincount(self.classes, minlength=len(self.names))
+
     def count(self, chosen: NDArray[np.bool_]) -> Ints:
         """Return how many of the chosen blocks each class has."""
         return np.bincount(self.classes[chosen], minlength=len(self.names))
+
+    def count_by(self, causes: Ints) -> Ints:
+        """Return how many blocks of each class have each cause, of shape (causes, classes)."""
+        shape = CAUSES, len(self.names)
+        return np.bincount(causes * shape[1] + self.classes, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +118,13 @@ def account(result: ServingResult, blocks: Blocks) -> Account:
     causes[blocks.places < (result.found + result.found_in_host)[blocks.requests]] = IN_HOST
     causes[blocks.places < result.found[blocks.requests]] = FOUND
     is_found, is_lost = causes <= IN_HOST, causes == LOST
+    by_cause = [division.count_by(causes) for division in blocks.divisions]
     return Account(
         blocks,
         causes,
         is_found,
-        tuple(division.count(is_found) for division in blocks.divisions),
-        tuple(division.count(is_lost) for division in blocks.divisions),
+        tuple(counts[FOUND] + counts[IN_HOST] for counts in by_cause),
+        tuple(counts[LOST] for counts in by_cause),
         np.bincount(blocks.requests[is_lost], minlength=result.trace.requests),
     )
 
@@ -247,11 +259,10 @@ def _table(number: int, own: Run, best: Run, oracle: Run) -> list[EvaluatorFindi
     blocks = own.account.blocks
     division = blocks.divisions[number]
     total = max(len(division.classes), 1)
-    sizes = np.bincount(division.classes, minlength=len(division.names))
     lost = np.array([run.account.lost[number] for run in (own, best, oracle)]).T * blocks.tokens
     rows: list[tuple[str | float, ...]] = []
     for n, name in enumerate(division.names):
-        if size := int(sizes[n]):
+        if size := int(division.sizes[n]):
             found = 100 * (int(own.account.found[number][n]) / size)
             rows.append((name, round(100 * float(size) / total, 1), round(found, 1), *lost[n].tolist()))
     if len(rows) < 2:

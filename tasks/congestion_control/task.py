@@ -357,6 +357,12 @@ TASK = Task(
             "packets; default: none",
         ),
         Setting(
+            "reordering",
+            "text",
+            "the share of packets that come late and are overtaken, and by how many milliseconds, such as 0.01/10; "
+            "default: none",
+        ),
+        Setting(
             "signals",
             "text",
             "whether a search offers app_limited, one_way_delay_us, extra_acked_packets and cubic_cwnd_packets",

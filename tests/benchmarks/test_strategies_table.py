@@ -7,7 +7,17 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks.strategies import BEST, EVOLVE, SEARCHES, Proposed, Search, changes, comparison, gains, shares_of_time
+from benchmarks.strategies import (
+    ARCHIVE,
+    EVOLVE,
+    SEARCHES,
+    Proposed,
+    Search,
+    changes,
+    comparison,
+    gains,
+    shares_of_time,
+)
 
 SAID = "Written by the offline generator (offline/evolve, not a language model) "
 
@@ -51,7 +61,7 @@ def test_searches_are_compared_at_one_time() -> None:
     table = comparison(found, 2.5)
     assert table[0] == f"| trace | {' | '.join(SEARCHES)} |"
     assert table[2] == "| gli | 0.2000 | 0.2000 | 0.1000 | 0.1000 |"
-    one, held_out = "0.1000 [0.1000, 0.1000]", "-1.0000 [-1.0000, -1.0000]"
+    one, held_out = "0.1000 [0.1000, 0.1000]", "-2.0000 [-2.0000, -2.0000]"
     gained = f"| {EVOLVE} - policysmith | {one} | 1, 0 of 1 | {held_out} | 0, 1 of 1 |"
     assert gained in table
 
@@ -60,5 +70,5 @@ def test_the_time_to_a_score_is_a_share_of_all_the_time() -> None:
     slow = Search(((0.0, 0.1), (4.0, 0.2)), (), 5.0, 0.0)
     fast = Search(((0.0, 0.1), (1.0, 0.25)), (), 5.0, 0.0)
     none = Search(((0.0, 0.1), (4.5, 0.2)), (), 5.0, 0.0)
-    found = {("gli", seed): {BEST: best, EVOLVE: slow} for seed, best in enumerate((fast, none))}
+    found = {("gli", seed): {EVOLVE: best, ARCHIVE: slow} for seed, best in enumerate((fast, none))}
     assert shares_of_time(found, 4.0) == ([0.25, 1.0], 1)

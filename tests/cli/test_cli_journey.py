@@ -235,6 +235,14 @@ def test_a_prompt_is_printed(vulcan: Console) -> None:
     assert message["content"] != vulcan.document("prompt", "--task", "cache_eviction")["messages"][0]["content"]
 
 
+def test_a_measured_prompt_is_the_first_of_a_search(vulcan: Console) -> None:
+    given = ("--task", "cache_eviction", "--trace", "zipf:objects=300,requests=3000", "--cache-size", "10%")
+    (message,) = vulcan.document("prompt", "--measure", *given)["messages"]
+    tried = vulcan.document("search", "--dry-run", "--model", "ask", *given)
+    assert tried["messages"] == [message]
+    assert "## Known policies" in message["content"]
+
+
 def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     assert vulcan.document("runs") == {"runs": []}
     assert vulcan.good("runs").stdout == "no runs in runs\n"

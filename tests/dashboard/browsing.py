@@ -35,6 +35,18 @@ class Tab:
         """The id, or else the text, of what has the focus."""
         return str(self.page.evaluate("document.activeElement.id || document.activeElement.innerText"))
 
+    def picture_of(self, name: str, first: str, last: str) -> None:
+        """Keep a picture of the sections from the first to the last that these selectors find."""
+        if SCREENSHOTS is None:
+            return
+        self.page.mouse.move(0, 0)
+        self.page.evaluate("window.scrollTo(0, 0)")
+        boxes = [self.page.locator(selector).bounding_box() for selector in (first, last)]
+        top, bottom = boxes[0], boxes[1]
+        assert top is not None and bottom is not None
+        clip = {"x": 0, "y": top["y"] - 14, "width": 1280, "height": bottom["y"] + bottom["height"] - top["y"] + 28}
+        self.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True, clip=clip)  # type: ignore[arg-type]
+
     def picture(self, name: str, height: int | None = None) -> None:
         """Keep a picture for the docs, where that is wanted; the whole page, or as much as is this high."""
         if SCREENSHOTS is None:

@@ -19,14 +19,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 PHONE = {"width": 390, "height": 844}
 
 
-def with_seed(run: Path, seed: int) -> None:
-    """The recorded search, as if its seed had been another one."""
-    shutil.copytree(RECORDED, run)
+def configured(run: Path, **changes: Any) -> None:
+    """Change the configuration that a run was begun with."""
     with closing(sqlite3.connect(run / "run.db")) as db:
         rows = db.execute("SELECT id, data FROM events WHERE kind = 'Started'").fetchall()
         for row, data in rows:
             event = json.loads(data)
-            event["config"]["seed"] = seed
+            event["config"].update(changes)
             db.execute("UPDATE events SET data = ? WHERE id = ?", (json.dumps(event), row))
         db.commit()
 
@@ -36,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server
     """A server over the recorded search, with two more seeds of it."""
     directory = tmp_path_factory.mktemp("charts")
     for number, name in enumerate(("recorded", "second", "third"), 1):
-        with_seed(directory / "runs" / name, number)
+        configured(Path(shutil.copytree(RECORDED, directory / "runs" / name)), seed=number)
     return serve(directory)
 
 
@@ -201,6 +200,7 @@ def test_a_refusal_is_readable_until_the_next_request(
 ) -> None:
     (tmp_path / "runs").mkdir()
     run = unfinished(tmp_path / "runs" / "stopped")
+    configured(run, model=["offline/evolve"])
     server = serve(tmp_path, run.name)
     with tab(browser, server.home, server.address) as one:
         page = one.page

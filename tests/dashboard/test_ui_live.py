@@ -61,6 +61,8 @@ def take_pictures(one: Tab) -> None:
     page.emulate_media(color_scheme="dark")
     one.picture("live-search-dark", 1350)
     page.emulate_media(color_scheme="light")
+    expect(page.locator("#tree svg")).to_be_visible()
+    one.picture_of("live-maps", "section:has(#map)", "section:has(#tree)")
     page.locator("#best-note a").click()
     expect(page.locator("#chart canvas")).to_be_visible()
     one.picture("live-candidate", 1220)
@@ -162,6 +164,9 @@ def test_a_policy_is_tried_by_hand(tmp_path: Path, browser: Browser, serve: Call
         expect(page.locator("#beside tbody tr.ours")).to_have_count(1)
         if SCREENSHOTS:
             one.picture("live-playground")
+            page.set_default_timeout(300_000)  # findings take as long as some evaluations
+            one.open(f"/runs/{run.name}/candidates/{best.candidate}/why")
+            one.picture("live-why")
             return  # what follows is written for the task of moods
 
         page.locator("#source").fill("def decide(load, room):\n    while load:\n        pass\n    return load\n")

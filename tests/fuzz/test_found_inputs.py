@@ -43,6 +43,9 @@ def library_with(scale: str) -> bytes:
         ("configuration", b"rounds = 0x" + b"f" * 5000),
         ("library", library_with("1" + 400 * "0")),
         ("library", small_library().replace(b'"seed": 1', b'"seed": Infinity')),
+        ("journal", b'{"kind": "search", "time": "", "config": {"limit": 1e999}, "version": ""}'),
+        ("journal", b'{"kind": "search", "time": "", "config": {"limit": NaN}, "version": ""}'),
+        ("journal", b'{"kind": "search", "time": "", "config": ' + b'{"a": ' * 500 + b"1" + b"}" * 500 + b"}"),
     ],
 )
 def test_it_is_refused(name: str, data: bytes) -> None:

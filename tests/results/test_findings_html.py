@@ -46,7 +46,23 @@ def test_a_curve_goes_through_its_points() -> None:
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)
     assert y0 - y1 == pytest.approx(y1 - y2, abs=0.2)
     assert y0 > y2
-    assert [title.text for title in svg.iter("title")] == ["time 0: 0", "time 1: 0.5", "time 2: 1"]
+    assert [title.text for title in svg.iter("title")] == [
+        "misses, time 0: 0",
+        "misses, time 1: 0.5",
+        "misses, time 2: 1",
+    ]
+
+
+def test_series_of_one_title_are_lines_of_one_picture() -> None:
+    of = [("policy", 0.5), ("best", 0.25), ("oracle", 0.125)]
+    html = drawn([Statement("said", 1.0), *(Series("ratio", "time", who, ((0.0, 1.0), (1.0, y))) for who, y in of)])
+    assert html.count("<svg") == 1
+    svg = ElementTree.fromstring(re.search(r"<svg.*</svg>", html, re.DOTALL)[0])  # type: ignore[index]
+    ends = [float((line.get("points") or "").split(",")[-1]) for line in svg.iter("polyline")]
+    assert ends == sorted(ends)  # the higher the lower, on one axis
+    assert len({line.get("class") for line in svg.iter("polyline")}) == 3
+    assert {"policy", "best", "oracle"} <= {text.text for text in svg.iter("text")}
+    assert drawn([Series("a", "x", "y", ((0, 1),)), Series("b", "x", "y", ((0, 1),))]).count("<svg") == 2
 
 
 @pytest.mark.parametrize("points", [((1.0, 5.0),), ((1.0, 0.0), (2.0, 0.0)), ((0.0, -1e-9), (1e12, 1e9))])

@@ -21,7 +21,7 @@ CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=40, sam
 
 
 def evolve(offline: bool = False, **changes: Any) -> Evolve:
-    made = make_strategy(replace(CONFIG, strategy="evolve", **changes), offline)
+    made = make_strategy(replace(CONFIG, strategy="evolve", offline_parents="archive", **changes), offline)
     assert isinstance(made, Evolve)
     return made
 

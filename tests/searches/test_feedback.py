@@ -186,7 +186,54 @@ def test_findings_are_bounded(make: Any, says: str) -> None:
 def test_a_recorded_search_without_the_option_had_scores() -> None:
     plain = config().to_json()
     assert plain.pop("feedback") == "full"
+    del plain["edition"]
     earlier = SearchConfig.from_json(plain)
     assert earlier.feedback == "scores"
     assert earlier.to_json() == plain  # it is recorded as it was
     assert 'feedback = "scores"' in as_toml(earlier)  # and repeated as it was
+    first = SearchConfig.from_json(plain | {"feedback": "full"})  # from before there were editions
+    assert first.edition == 1
+    assert first.to_json() == plain | {"feedback": "full"}
+
+
+def test_a_repetition_says_what_was_recorded_whatever_evaluators_say_today(
+    telling: Executor, full: tuple[MemoryStore, list[str]]
+) -> None:
+    explained = of_kind(full[0], PolicyExplained)
+    earlier = [
+        replace(e, findings=(InstanceFinding("light", "train", Statement("As it was.")).to_json(),)) for e in explained
+    ]
+    store, model = MemoryStore(), Scripted(lambda r: as_reply(share(r.proposal / 10)))
+    study = study_of(store, config(), telling)
+    study.feedback.repeat({event.candidate: event for event in earlier})
+    study.run(lineup(model))
+    assert of_kind(store, PolicyExplained) == earlier
+    prompts = [call.messages[0][1] for call in store.calls()]
+    assert all(prompt.count("As it was.") == 2 and "is taken." not in prompt for prompt in prompts)
+
+
+def test_a_policy_is_explained_beside_the_best_of_its_parents() -> None:
+    task = find_task("cache_eviction")
+    plan = {"strategy": "policysmith", "rounds": 2, "samples": 2, "racing": False, "tune": 0, "simplify": 0}
+    settings = {"trace": ["zipf:objects=300,requests=3000"], "cache_size": ["10%"]}
+    chosen = replace(make_config("cache_eviction", plan, settings), model=("scripted",))
+    instances = load_evaluation_set(task, chosen, load_evaluator(task))
+    with LocalExecutor(Setup("cache_eviction", instances.everything, explains=True), 1) as executor:
+        store = MemoryStore()
+        open_run(task, chosen, store, instances, lambda _: None)
+        scorer = make_scorer(find_objective(task, chosen.objective), RunRecord.of(store.events()))
+        reply = "def priority(now, obj, cache, ghost):\n    return obj.count + {} * obj.last_access / (now + 1)\n"
+        model = Scripted(lambda r: as_reply(reply.format(r.proposal)))
+        Study(task, chosen, store, scorer, executor).run(lineup(model))
+    record = RunRecord.of(store.events())
+    first, *_, last = [call.messages[0][1] for call in store.calls()]
+    assert "Its parent, the policy it was made from," not in first  # the task's own policies have none
+    assert "Its parent, the policy it was made from," in last
+    assert first.count("as a program of this task:") >= 2  # more than one known policy
+    of_parents = {n: record.best_parent_of(n) for n in record.explained}
+    for number, parent in of_parents.items():
+        said = [one.content.text for one in record.explained[number].located if isinstance(one.content, Statement)]
+        named = [text for text in said if "Its parent" in text]
+        assert len(named) == (parent is not None)
+        if parent is not None:
+            assert f"has {int(dict(parent.metrics)[instances.everything[0].name]['misses']):,} misses" in named[0]

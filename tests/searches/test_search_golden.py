@@ -20,7 +20,7 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted, kind_of
 
 DIGESTS = {
-    "offline": "e93593d3a8d8b18441de76f62cb544fd3003276faa13e95805d7ac6a3c076802",
+    "offline": "a48cac389eb68a395d6f763ffc8847339b586ef710d26299a7b2f2ad64a31944",
     "scripted": "d8c747fa2994cd27be1edb97fbdd99bfbbad56509366135ee851ecc2760a40ab",
 }
 

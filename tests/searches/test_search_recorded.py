@@ -74,8 +74,9 @@ def test_the_recorded_search_is_repeated_event_for_event(recorded: MemoryStore) 
 
 
 @pytest.mark.slow
-def test_the_recorded_search_for_congestion_control_is_repeated_event_for_event(tmp_path: Path) -> None:
-    recording = read(RECORDED.with_name("recorded_link"), tmp_path)
+@pytest.mark.parametrize("name", ["recorded_link", "recorded_link_pacing"])
+def test_a_recorded_search_for_congestion_control_is_repeated_event_for_event(name: str, tmp_path: Path) -> None:
+    recording = read(RECORDED.with_name(name), tmp_path)
     assert contents(repeated(recording)) == contents(recording)
     assert len({call.reply for call in recording.calls()}) >= 64
 

@@ -120,15 +120,18 @@ def print_findings(findings: Iterable[EvaluatorFinding]) -> None:
     """Print findings to standard output, each statement as a paragraph."""
     import textwrap
 
-    from vulcan.findings import SmallTable, Statement
+    from vulcan.findings import SmallTable, Statement, pictured
     from vulcan.searches.feedback import cell_text
 
-    for one in findings:
+    for one in pictured(findings):
         if isinstance(one, Statement):
             say(textwrap.fill(one.text, 100))
         elif isinstance(one, SmallTable):
             say(f"\n{one.title}")
             print_table(one.columns, [tuple(map(cell_text, row)) for row in one.rows])
         else:
-            say(f"\n{one.title}")
-            print_table((one.x, one.y), [(cell_text(x), cell_text(y)) for x, y in one.points])
+            say(f"\n{one[0].title}")
+            across = dict.fromkeys(x for series in one for x, _ in series.points)
+            lines = [dict(series.points) for series in one]
+            rows = [(cell_text(x), *(cell_text(line[x]) if x in line else "" for line in lines)) for x in across]
+            print_table((one[0].x, *(series.y for series in one)), rows)

@@ -175,7 +175,7 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
     Baselines and the task's own policies are measured, as the prompt has their scores. Raises UserError.
     """
     with open_display(form) as display:
-        planned, messages = _first_prompt(task, config, evidence, display)
+        planned, messages = first_prompt(task, config, evidence, display)
     models = forecast_models(task, config, messages)
     limits = forecast_limits(config, planned, models)
     if as_json:
@@ -191,7 +191,7 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
         say(message.content.rstrip())
 
 
-def _first_prompt(
+def first_prompt(
     task: Task, config: SearchConfig, evidence: EvaluationSet, display: Display
 ) -> tuple[int, tuple[Message, ...]]:
     """Return the number of planned proposals, and the search's first prompt."""

@@ -18,7 +18,7 @@ from vulcan.store.events import CandidateJudged, InstanceMetrics
 _MAX_INSTANCES = 12
 """Number of training instances up to which the score on each of them is an axis of its own."""
 
-_MAX_NODES = 400
+_MAX_NODES = 150
 """Maximum number of candidates in a drawn tree."""
 
 _ALIKE = 0.999
@@ -108,7 +108,7 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def descent_tree(run: LiveRun, best: int) -> list[DescentRow]:
-    """Return the `best` highest-scored candidates with all their ancestors, oldest first; at most 400 in all.
+    """Return the `best` highest-scored candidates with all their ancestors, oldest first; at most 150 in all.
 
     The ancestors of the run's best candidate, which the winner is once there is one, are always among them.
     """

@@ -9,14 +9,16 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement, pictured
 from vulcan.searches.feedback import cell_text
 
 STYLE = """
 .findings { --ink: #1d2329; --faint: #56616b; --line: #d8dee4; --bar: #2c6fbb; --minus: #c0392b; --paper: #fff;
+  --line1: #b3541e; --line2: #2f7d4f; --line3: #7a4fa3;
   color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif }
 @media (prefers-color-scheme: dark) { .findings:not(.light) {
-  --ink: #e3e8ec; --faint: #a3aeb8; --line: #3a444d; --bar: #5b9fe6; --minus: #ef7a6d; --paper: #14181c } }
+  --ink: #e3e8ec; --faint: #a3aeb8; --line: #3a444d; --bar: #5b9fe6; --minus: #ef7a6d; --paper: #14181c;
+  --line1: #f0a36b; --line2: #6cc493; --line3: #b997e0 } }
 main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings p { max-width: 56rem }
 .findings h2:first-child { margin-top: 0 }
@@ -29,7 +31,12 @@ main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings svg .axis { stroke: var(--line) }
 .findings svg .plus { fill: var(--bar) }
 .findings svg .minus { fill: var(--minus) }
-.findings svg .curve { fill: none; stroke: var(--bar); stroke-width: 2 }
+.findings svg .line0 { color: var(--bar) }
+.findings svg .line1 { color: var(--line1) }
+.findings svg .line2 { color: var(--line2) }
+.findings svg .line3 { color: var(--line3) }
+.findings svg .curve { fill: none; stroke: currentColor; stroke-width: 2 }
+.findings svg .dot { fill: currentColor }
 """
 """Rules for what is drawn here, inside of an element of the class `findings`; `light` leaves out the dark mode."""
 
@@ -74,17 +81,17 @@ def by_instance(workload: Iterable[InstanceFinding], findings: Iterable[Instance
 
 def drawn(findings: Iterable[EvaluatorFinding]) -> str:
     """Return findings as HTML, those of the highest weight first."""
-    return "\n".join(_one(finding) for finding in sorted(findings, key=lambda finding: -finding.weight))
+    return "\n".join(map(_one, pictured(findings)))
 
 
-def _one(finding: EvaluatorFinding) -> str:
+def _one(finding: Statement | SmallTable | list[Series]) -> str:
     match finding:
         case Statement(text):
             return f"<p>{escape(text)}</p>"
-        case Series(title):
-            return _figure(title, _curve(finding))
         case SmallTable(title):
             return _figure(title, _bars(finding))
+        case lines:
+            return _figure(lines[0].title, _curves(lines))
 
 
 def _figure(title: str, picture: str) -> str:
@@ -120,12 +127,12 @@ def _bars(table: SmallTable) -> str:
 def _scales(
     names: Sequence[str], columns: Sequence[Sequence[str | float]], is_number: Sequence[bool]
 ) -> list[tuple[float, float]]:
-    """Return the ends of each column's axis: shared by all counts, and by all other numbers, but those in per cent."""
+    """Return the ends of each column's axis: shared by all counts, all in per cent, and all other numbers."""
     kinds = [
-        number if "%" in name else "count" if all(isinstance(cell, int) for cell in cells) else "amount"
-        for number, (name, cells) in enumerate(zip(names, columns, strict=True))
+        "share" if "%" in name else "count" if all(isinstance(cell, int) for cell in cells) else "amount"
+        for name, cells in zip(names, columns, strict=True)
     ]
-    ends: dict[int | str, tuple[float, float]] = {}
+    ends: dict[str, tuple[float, float]] = {}
     for kind, cells, numeric in zip(kinds, columns, is_number, strict=True):
         if numeric:
             low, high = ends.get(kind, (0.0, 0.0))
@@ -150,13 +157,16 @@ def _panel(left: float, values: Sequence[float], cells: Sequence[str | float], s
     return parts
 
 
-# A series is a line with an axis to the left and one below.
+# Series are lines with an axis to the left and one below; a legend tells several apart.
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW = 720, 240, 74, 24, 44
+_DASHES = ("none", "7 4", "2 3", "10 3 2 3")
+"""Strokes of the lines, for those who cannot tell their colours."""
 
 
-def _curve(series: Series) -> str:
-    across, up = zip(*series.points, strict=True)
+def _curves(lines: Sequence[Series]) -> str:
+    points = [point for series in lines for point in series.points]
+    across, up = zip(*points, strict=True)
     right, bottom = _WIDTH - 24, _HEIGHT - _BELOW
     x_ticks, y_ticks = _ticks(min(across), max(across)), _ticks(min(0.0, *up), max(0.0, *up))
     x_low, x_high = min(across), max(across)
@@ -168,7 +178,7 @@ def _curve(series: Series) -> str:
             bottom - (bottom - _TOP) * ((y - y_low) / (y_high - y_low) if y_high > y_low else 0.5),
         )
 
-    parts = [_text(_LEFT, 12, series.y, "faint"), _text((_LEFT + right) / 2, _HEIGHT - 6, series.x, "faint", "middle")]
+    parts = [_text((_LEFT + right) / 2, _HEIGHT - 6, lines[0].x, "faint", "middle")]
     for tick in y_ticks:
         _, y = place(x_low, tick)
         parts.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
@@ -176,12 +186,24 @@ def _curve(series: Series) -> str:
     for tick in x_ticks:
         if x_low <= tick <= x_high:
             parts.append(_text(place(tick, 0.0)[0], bottom + 18, cell_text(tick), "faint", "middle"))
-    spots = [place(x, y) for x, y in series.points]
-    parts.append(f'<polyline class="curve" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in spots)}"/>')
-    for (x, y), (a, b) in zip(spots, series.points, strict=True):
-        label = escape(f"{series.x} {cell_text(a)}: {cell_text(b)}")
-        parts.append(f'<circle class="plus" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{label}</title></circle>')
-    return _svg(_WIDTH, _HEIGHT, parts, series.title)
+    start = float(_LEFT)
+    for number, series in enumerate(lines):
+        kind, dash = f"line{number % len(_DASHES)}", _DASHES[number % len(_DASHES)]
+        if len(lines) > 1:
+            ends = f'x1="{start:.1f}" x2="{start + 26:.1f}" y1="8" y2="8"'
+            parts.append(f'<line class="curve {kind}" stroke-dasharray="{dash}" {ends}/>')
+            start += 32
+        parts.append(_text(start, 12, series.y, "faint"))
+        start += len(series.y) * _CHARACTER + 24
+        spots = [place(x, y) for x, y in series.points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        parts.append(f'<polyline class="curve {kind}" stroke-dasharray="{dash}" points="{path}"/>')
+        for (x, y), (a, b) in zip(spots, series.points, strict=True):
+            label = escape(f"{series.y}, {series.x} {cell_text(a)}: {cell_text(b)}")
+            parts.append(
+                f'<circle class="dot {kind}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{label}</title></circle>'
+            )
+    return _svg(_WIDTH, _HEIGHT, parts, lines[0].title)
 
 
 def _ticks(low: float, high: float) -> list[float]:

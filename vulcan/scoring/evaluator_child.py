@@ -20,7 +20,14 @@ from typing import Any, cast
 from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
-from vulcan.findings import ComparesPolicies, InstanceFinding, OffersFindings, PreparesFindings, located
+from vulcan.findings import (
+    ComparesPolicies,
+    ComparesWithParents,
+    InstanceFinding,
+    OffersFindings,
+    PreparesFindings,
+    located,
+)
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import find_task
@@ -121,7 +128,8 @@ class EvaluatorWorker:
         """Score a job and return the reply. Ends the process if the evaluator does, or if the fork server is lost."""
         instances = [self.setup.instances[number] for number in request["instances"]]
         if request.get("explain"):
-            scored = self._explain(request["source"], instances, request["limit"], request.get("against"))
+            others = request.get("against"), request.get("parent")
+            scored = self._explain(request["source"], instances, request["limit"], *others)
         else:
             scored = self._score(request["source"], instances, request["probe"], request["limit"])
         reply = scored | {"ticket": request["ticket"]}
@@ -150,13 +158,20 @@ class EvaluatorWorker:
                 return self._ended_by(attempt, instance.name)
         return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
 
-    def _explain(self, source: str, instances: Sequence[Instance], limit: float, against: str | None = None) -> Reply:
+    def _explain(
+        self,
+        source: str,
+        instances: Sequence[Instance],
+        limit: float,
+        against: str | None = None,
+        parent: str | None = None,
+    ) -> Reply:
         """Return the evaluator's findings; none from one that offers none."""
-        attempt = ForeignCall()
+        attempt, other = ForeignCall(), against or parent
         with attempt:
             policies = [
                 cast(Policy, self.programs.placed(check_policy(one, self.task), limit))
-                for one in (source, against)
+                for one in (source, other)
                 if one is not None
             ]
         if attempt.error is not None:
@@ -166,6 +181,8 @@ class EvaluatorWorker:
             with attempt:
                 if against is not None and isinstance(self.evaluator, ComparesPolicies):
                     findings += located(self.evaluator.compare(policies[0], policies[1], instance), instance)
+                elif parent is not None and isinstance(self.evaluator, ComparesWithParents):
+                    findings += located(self.evaluator.findings_beside(policies[0], policies[1], instance), instance)
                 elif against is None and isinstance(self.evaluator, OffersFindings):
                     findings += located(self.evaluator.findings(policies[0], instance), instance)
             if attempt.error is not None:

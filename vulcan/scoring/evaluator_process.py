@@ -280,6 +280,7 @@ class JailedEvaluator:
             "limit": request.limit,
             "explain": request.explain,
             "against": request.against,
+            "parent": request.parent,
         }
         names = tuple(self.setup.instances[number].name for number in request.instances)
 

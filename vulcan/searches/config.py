@@ -32,21 +32,26 @@ _OMITTED_IF_UNSET = (
 )
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
-_EARLIER_FEEDBACK = "scores"
-"""The feedback of a run that was recorded without that option: there was no other."""
+_EARLIER: Mapping[str, Json] = {"feedback": "scores", "offline_parents": "archive"}
+"""Options of a run that was recorded without them: there was no other choice."""
+
+EDITION = 2
+"""What `full` feedback says: from the second edition on, the programs of more than one known policy. Recorded with a
+run, so that its repetition says the same; runs without it are of the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
-    `starts` has the source of each policy that `start_from` names, once they are read. `assumes` is false for runs that
-    were recorded when warnings did not rely on the task's assumptions.
+    `starts` has the source of each policy that `start_from` names, once they are read; `edition` is that of the
+    prompts. `assumes` is false for runs that were recorded when warnings did not rely on the task's assumptions.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
+    edition: int = EDITION
     assumes: bool = False
 
     @property
@@ -63,8 +68,11 @@ class SearchConfig(SearchOptions):
         for name in _OMITTED_IF_UNSET:
             if plain[name] is None or plain[name] is False or plain[name] in ([], {}):
                 del plain[name]
-        if self.feedback == _EARLIER_FEEDBACK:
-            del plain["feedback"]
+        for name, earlier in _EARLIER.items():
+            if plain[name] == earlier:
+                del plain[name]
+        if self.feedback != "full" or self.edition == 1:
+            del plain["edition"]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod
@@ -82,7 +90,8 @@ class SearchConfig(SearchOptions):
                 raise UserError(f"the search option {key!r} is missing")
         hints = {key: str if key in OPTIONS and OPTIONS[key].choices else hint for key, hint in _hints().items()}
         try:
-            given = {"feedback": _EARLIER_FEEDBACK, **plain, "model": list(plain.get("model", cls.model))}
+            edition = 1 if plain.get("feedback") == "full" else EDITION
+            given = {**_EARLIER, "edition": edition, **plain, "model": list(plain.get("model", cls.model))}
             return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
@@ -137,10 +146,11 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "assumes"):
+    for name in ("starts", "assumes", "edition"):
         plain.pop(name, None)
     assert isinstance(settings, Mapping)
-    options = {"feedback": config.feedback} | {key: value for key, value in plain.items() if value is not None}
+    options = {name: getattr(config, name) for name in _EARLIER}
+    options |= {key: value for key, value in plain.items() if value is not None}
     chosen = {key: value for key, value in settings.items() if value is not None and value != []}
     return f"{tomli_w.dumps(options)}\n# Options of the task {config.task}\n{tomli_w.dumps(chosen)}"
 
@@ -148,8 +158,8 @@ def as_toml(config: SearchConfig) -> str:
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = find_task(task_name)
-    defaults = {"objective": task.objectives[0].name, "feedback": SearchConfig.feedback}
-    given = {**defaults, **{n: v for n, v in options.items() if v is not None}}
+    current = {"edition": EDITION} | {name: getattr(SearchConfig, name) for name in _EARLIER}
+    given = {"objective": task.objectives[0].name, **current, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
     made = {"task": task_reference(task_name), "settings": complete, "assumes": bool(task.assumptions)}
     return SearchConfig.from_json({**given, **made})

@@ -56,6 +56,11 @@ class Feedback:
         self._scorer = scorer
         self._executor = executor
         self._pending: dict[int, PolicyExplained] = {}
+        self._recorded: Mapping[int, PolicyExplained] = {}
+
+    def repeat(self, explained: Mapping[int, PolicyExplained]) -> None:
+        """Say what another search said, whose replies are repeated: evaluators may have learnt other words since."""
+        self._recorded = explained
 
     def about(self, draft: Draft, model: str) -> tuple[PromptFeedback, tuple[PolicyExplained, ...]]:
         """Return what to say in a prompt to the model, and the events of findings that nobody had asked for before.
@@ -92,27 +97,33 @@ class Feedback:
         return event.located if event else ()
 
     def _explain(self, candidates: Iterable[int]) -> tuple[PolicyExplained, ...]:
-        missing = [n for n in candidates if n not in self._record.explained and n not in self._pending]
-        limit = min(_LONGER * self._config.limit, float(MAX_SECONDS))
-        training = self._scorer.of("train")
-        running = {
-            n: self._executor.submit(Job(n, self._record.candidates[n].source, training, limit, explain=True))
-            for n in dict.fromkeys(missing)
-        }
+        unknown = (n for n in candidates if n not in self._record.explained and n not in self._pending)
+        missing = list(dict.fromkeys(unknown))
+        running = {n: self._executor.submit(self._job(n)) for n in missing if n not in self._recorded}
         added = []
-        for number, future in running.items():
-            outcome = future.result()
+        for number in missing:
+            if number in self._recorded:
+                added.append(self._recorded[number])
+                continue
+            outcome = running[number].result()
             problem = "" if outcome.status == "scored" else f"{outcome.status}: {outcome.message}"
             added.append(PolicyExplained.of(number, outcome.findings, problem))
         self._pending.update({event.candidate: event for event in added})
         return tuple(added)
+
+    def _job(self, number: int) -> Job:
+        source, parent = self._record.candidates[number].source, self._record.best_parent_of(number)
+        limit = min(_LONGER * self._config.limit, float(MAX_SECONDS))
+        return Job(
+            number, source, self._scorer.of("train"), limit, explain=True, parent=parent.source if parent else None
+        )
 
     @cached_property
     def _workload(self) -> str:
         return workload_text(self._record.workload, self._scorer.of("train"))
 
     def _known_policies(self, shown: Iterable[str]) -> str:
-        """Return the scores of baselines and oracles, and the program of the best that has one and is not shown."""
+        """Return the scores of baselines and oracles, and the programs of the best that have one and are not shown."""
         training = self._scorer.of("train")
         known = [event for (_, split), event in self._record.baselines.items() if split == "train"]
         if not known:
@@ -132,14 +143,17 @@ class Feedback:
         text += markdown(("policy", "mean" if len(training) > 1 else "score", *columns), rows) + "\n"
         if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
-        sources = {name.replace("_", "-"): source for name, source in self._task.seed_policies().items()}
+        is_first = self._config.edition == 1
+        seeds = self._task.seed_policies(state=self._config.state and not is_first)
+        sources = {name.replace("_", "-"): source for name, source in seeds.items()}
         for event in ranked:
             source = sources.get(event.policy.replace("_", "-"))
             if source is not None and event.kind == "baseline":
                 program = f"\n`{event.policy}` as a program of this task:\n\n```python\n{source.strip()}\n```\n"
                 if source not in shown and len(text + program) <= BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
                     text += program
-                break
+                if is_first:
+                    break
         return text
 
 

@@ -8,7 +8,7 @@ import random
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -41,6 +41,7 @@ from vulcan.store.events import (
     ControlFinished,
     Event,
     InstancesPrepared,
+    PolicyExplained,
     ReferenceMeasured,
     RunStarted,
     RunStopped,
@@ -176,6 +177,7 @@ def run_search(
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
             study.repeat(recording.proposals, recording.last_turns)
+            study.feedback.repeat(recording.explained)
             study.steering.repeat(recording.steered)
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)
@@ -203,6 +205,7 @@ class RecordedReplies:
     unanswered: Mapping[tuple[int, int], str]
     last_turns: Mapping[int, int]
     steered: Sequence[SearchSteered] = ()
+    explained: Mapping[int, PolicyExplained] = field(default_factory=dict)
 
     @classmethod
     def of(cls, store: Store) -> RecordedReplies:
@@ -213,7 +216,7 @@ class RecordedReplies:
         for candidate in record.candidates.values():
             last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
         asked = sum(p.round > 0 for p in record.proposals.values())
-        return cls(asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered))
+        return cls(asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered), record.explained)
 
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:

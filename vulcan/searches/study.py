@@ -94,7 +94,7 @@ class Study:
         self._listeners = tuple(listeners)
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
-        self._feedback = Feedback(task, config, self.record, scorer, executor)
+        self.feedback = Feedback(task, config, self.record, scorer, executor)
         self._strategy = make_strategy(config, config.offline)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._history = VisibleHistory(self.record, store, scorer, config.finalists)
@@ -157,7 +157,7 @@ class Study:
             self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
             return self._draft_next()
         model = choose(self._models_for(draft.operator), self._history.history, rng)
-        told, explained = self._feedback.about(draft, model)
+        told, explained = self.feedback.about(draft, model)
         proposal = Proposal(
             number=number,
             turn=0,
@@ -387,7 +387,7 @@ class Study:
                 if all(pending.answered for pending in self._pending.values()):
                     self._drafted -= len(self._pending)
                     self._pending.clear()
-                    self._feedback.forget_pending()
+                    self.feedback.forget_pending()
                 break
             _, pending = self._pending.popitem(last=False)
             self.completed += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -115,14 +116,43 @@ def read_journal(path: Path) -> JournalEntries:
     return entries
 
 
+_MAX_DEPTH = 64
+"""Nested objects and arrays in a line; what a run records has a few."""
+
+
+def _finite(text: str) -> float:
+    """Return a number of JSON. Raises ValueError where it is infinite, or none: it could not be written again."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is no finite number")
+    return number
+
+
+def _is_deep(value: object) -> bool:
+    """Return whether objects and arrays are nested more deeply than any that is written."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            part
+            for one in level
+            if isinstance(one, dict | list)
+            for part in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _add_line(entries: JournalEntries, line: bytes) -> None:
     text, _, checksum = line.rpartition(_CHECKSUM)
     if checksum != _checksum(text) + b'"}\n':
         raise MalformedRow("a line that is not as it was written")
     try:
-        plain: dict[str, Any] = json.loads(text + b"}")
+        plain: dict[str, Any] = json.loads(text + b"}", parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise MalformedRow("a line that is not JSON") from error
+    if _is_deep(plain):
+        raise MalformedRow("a line that is nested too deeply")
     match plain:
         case {"kind": "search", "time": str(time), **fields}:
             event: Event = decode_event("Started", json.dumps(fields), str)

@@ -101,6 +101,12 @@ class RunRecord:
         """Return the candidate of an equal program that was scored, or failed in scoring."""
         return self._fingerprints.get(fingerprint)
 
+    def best_parent_of(self, candidate: int) -> CandidateJudged | None:
+        """Return the parent of a candidate with the highest score; None where none has one."""
+        parents = [self.candidates[n] for n in self.parents_of(candidate) if n in self.candidates]
+        scored = [parent for parent in parents if parent.score is not None]
+        return max(scored, key=lambda parent: parent.score or 0.0, default=None)
+
     def ranked(self) -> list[CandidateJudged]:
         """Return the scored candidates, the best first; ties go to the earlier."""
         scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]

@@ -17,7 +17,14 @@ from pathlib import Path
 
 from vulcan.anvil import check
 from vulcan.evaluator import Instance, load_evaluator
-from vulcan.findings import DescribesWorkloads, EvaluatorFinding, InstanceFinding, OffersFindings, located
+from vulcan.findings import (
+    ComparesWithParents,
+    DescribesWorkloads,
+    EvaluatorFinding,
+    InstanceFinding,
+    OffersFindings,
+    located,
+)
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
@@ -83,15 +90,23 @@ def findings(subject: Subject) -> str:
     if not isinstance(evaluator, OffersFindings):
         return "described workloads" if isinstance(evaluator, DescribesWorkloads) else "not offered"
     source = next(iter(subject.sources.values()))
-    outcomes = subject.jailed([source, source], instances, explain=True)
+    if isinstance(evaluator, ComparesWithParents):
+        _in_the_sandbox(subject, "findings_beside", source)
+    return f"{_in_the_sandbox(subject, 'findings', source)} findings"
+
+
+def _in_the_sandbox(subject: Subject, method: str, source: str) -> int:
+    """Return how many findings a method gives, the same twice; `findings_beside` of a policy as its own parent."""
+    parent = source if method == "findings_beside" else None
+    outcomes = subject.jailed([source, source], subject.searched[:1], explain=True, parent=parent)
     for outcome in outcomes:
         if outcome.status != "scored":
             raise CheckFailed(
-                f"`findings` in the sandbox: {outcome.status}: {outcome.message}",
+                f"`{method}` in the sandbox: {outcome.status}: {outcome.message}",
                 "return Statement, SmallTable or Series within their bounds, and load files in `prepare`",
             )
-    _check_same("findings", outcomes[0].findings, outcomes[1].findings)
-    return f"{len(outcomes[0].findings)} findings"
+    _check_same(method, outcomes[0].findings, outcomes[1].findings)
+    return len(outcomes[0].findings)
 
 
 def _located(

@@ -13,29 +13,46 @@ from vulcan.errors import UserError
 MAX_REQUESTS = 1 << 30
 """Longest simulation with a history: a request's number takes the 30 bits beside its outcome."""
 
+(
+    REQUESTS, MISSES, REGRET, LOST, WON, BASELINE_MISSES, BASELINE_REGRET, SHARED_REGRET, PARENT_MISSES, PARENT_REGRET,
+    PARENT_LOST, PARENT_WON, ORACLE_MISSES, COUNTS,
+) = range(14)  # fmt: skip
+"""What is counted in each class. The regret are misses that the oracle hits; LOST are misses where the baseline hits,
+and WON hits where it misses, likewise beside the parent; SHARED_REGRET is that of the policy and the baseline both."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Counts of `kernels.attribution` over the measured requests, by the names of its constants.
 
     `causes` has shape (CAUSES,) and adds up to the misses; `classes` (DIMENSIONS, CLASSES, COUNTS), of which each
-    dimension adds up to all requests and misses; `facts` (FACTS,); `spaces` (SPACES,), bytes times requests.
+    dimension adds up to all requests and misses, as does `along` of shape (STRETCHES, COUNTS); `facts` (FACTS,). Of all
+    requests, `holders` of shape (CLASSES, USES) and `used` (OTHERS,) are in bytes times requests, and `stays` is how
+    many times as long each object of the regret, hit before it left, would have had to stay.
     """
 
     causes: NDArray[np.int64]
     classes: NDArray[np.int64]
+    along: NDArray[np.int64]
     facts: NDArray[np.int64]
-    spaces: NDArray[np.float64]
+    holders: NDArray[np.float64]
+    used: NDArray[np.float64]
+    stays: NDArray[np.float32]
 
     @property
     def misses(self) -> int:
         return int(self.causes.sum())
 
+    @property
+    def whole(self) -> NDArray[np.int64]:
+        """All counts, of shape (COUNTS,)."""
+        whole: NDArray[np.int64] = self.along.sum(axis=0)
+        return whole
+
 
 def attribute(
     objects: NDArray[np.uint32],
     sizes: NDArray[np.uint32],
-    following: NDArray[np.int64],
     history: NDArray[np.uint32],
     oracle_missed: NDArray[np.uint8],
     baseline_missed: NDArray[np.uint8],
@@ -43,24 +60,29 @@ def attribute(
     measure_from: int,
     object_count: int,
     mean_size: float,
+    parent_missed: NDArray[np.uint8] | None = None,
 ) -> Attribution:
     """Attribute the requests of a simulation; every array has shape (requests,).
 
-    `history` is what `simulate` recorded, `following` the index of the object's next request or none in range.
+    `history` is what `simulate` recorded.
     """
     from vulcan_cache.kernels import attribution as kernel  # compiles the kernel, or loads it
 
+    others = oracle_missed * np.uint8(kernel.FROM_ORACLE) + baseline_missed * np.uint8(kernel.FROM_BASELINE)
+    if parent_missed is not None:
+        others += parent_missed * np.uint8(kernel.FROM_PARENT)
     causes = np.zeros(kernel.CAUSES, np.int64)
-    classes = np.zeros((kernel.DIMENSIONS, kernel.CLASSES, kernel.COUNTS), np.int64)
+    classes = np.zeros((kernel.DIMENSIONS, kernel.CLASSES, kernel.CODES), np.int64)
+    along = np.zeros((kernel.STRETCHES, kernel.CODES), np.int64)
     facts = np.zeros(kernel.FACTS, np.int64)
-    spaces = np.zeros(kernel.SPACES)
-    kernel.attribute(
+    holders = np.zeros((kernel.CLASSES, kernel.USES))
+    used = np.zeros(kernel.OTHERS)
+    stays = np.empty(len(objects), np.float32)
+    count = kernel.attribute(
         objects,
         sizes,
-        following,
         history,
-        oracle_missed,
-        baseline_missed,
+        others,
         capacity,
         mean_size,
         max(1.0, capacity / mean_size),
@@ -68,10 +90,27 @@ def attribute(
         np.zeros(object_count * kernel.FIELDS, np.uint32),
         causes,
         classes,
+        along,
         facts,
-        spaces,
+        holders,
+        used,
+        stays,
     )
-    return Attribution(causes, classes, facts, spaces)
+    counted = _counted()
+    return Attribution(causes, classes @ counted, along @ counted, facts, holders, used, stays[:count].copy())
+
+
+def _counted() -> NDArray[np.int64]:
+    """Return which codes each count is of, of shape (CODES, COUNTS)."""
+    from vulcan_cache.kernels.attribution import BASELINE, CODES, MISSED, PARENT, SAVED
+
+    codes = np.arange(CODES)
+    missed, saved, baseline, parent = ((codes & bit) != 0 for bit in (MISSED, SAVED, BASELINE, PARENT))
+    counts = [
+        codes >= 0, missed, missed & saved, missed & ~baseline, ~missed & baseline, baseline, baseline & saved,
+        missed & baseline & saved, parent, parent & saved, missed & ~parent, ~missed & parent, ~saved,
+    ]  # fmt: skip
+    return np.stack(counts, axis=1).astype(np.int64)
 
 
 def new_history(requests: int) -> NDArray[Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +26,9 @@ from vulcan_traces import Trace
 
 OUTCOME = 3
 """Bits of a history that hold the outcome of a request, 0 being a hit (`kernels.common`, which loads numba)."""
+
+_REMEMBERED = 32
+"""Runs whose misses are kept, a bit a request: in a search a policy's parent was explained before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class CacheFindings(ABC):
 
     def __init__(self) -> None:
         self._evidence: dict[str, Evidence] = {}
+        self._missed: OrderedDict[tuple[str, str], NDArray[np.uint8]] = OrderedDict()
 
     @abstractmethod
     def run(self, policy: Policy, instance: Instance, history: NDArray[np.uint32] | None = None) -> CacheResult:
@@ -88,22 +93,37 @@ class CacheFindings(ABC):
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         """See `vulcan.findings.OffersFindings`: the misses by cause, and by what the objects were."""
         against = self._compared_with(instance)
-        history = self._recorded(policy, instance)
-        return findings_of(
-            self._attributed(history, against.baseline_missed, instance), self._setting(instance, against.baseline)
-        )
+        found = self._attributed(self._recorded(policy, instance), against.baseline_missed, instance)
+        return findings_of(found, self._setting(instance, against.baseline))
+
+    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """See `vulcan.findings.ComparesWithParents`."""
+        against = self._compared_with(instance)
+        history, parent_missed = self._recorded(policy, instance), self._missed_by_policy(parent, instance)
+        found = self._attributed(history, against.baseline_missed, instance, parent_missed)
+        return findings_of(found, replace(self._setting(instance, against.baseline), has_parent=True))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         """See `vulcan.findings.ComparesPolicies`."""
-        other = self._recorded(second, instance)
-        missed = ((other & np.uint32(OUTCOME)) != 0).astype(np.uint8)
-        found = self._attributed(self._recorded(first, instance), missed, instance)
+        found = self._attributed(self._recorded(first, instance), self._missed_by_policy(second, instance), instance)
         return differences(found, self._setting(instance, "second"))
 
     def _recorded(self, policy: Policy, instance: Instance) -> NDArray[np.uint32]:
         history = new_history(len(self._requests(instance).objects))
         self.run(policy, instance, history)
+        self._missed[self._run_of(policy, instance)] = np.packbits((history & np.uint32(OUTCOME)) != 0)
+        if len(self._missed) > _REMEMBERED:
+            self._missed.popitem(last=False)
         return history
+
+    def _run_of(self, policy: Policy, instance: Instance) -> tuple[str, str]:
+        return policy.source, json.dumps(dict(instance.parameters), sort_keys=True)
+
+    def _missed_by_policy(self, policy: Policy, instance: Instance) -> NDArray[np.uint8]:
+        run = self._run_of(policy, instance)
+        if run not in self._missed:
+            self._recorded(policy, instance)
+        return np.unpackbits(self._missed[run], count=len(self._requests(instance).objects))
 
     def attribution(self, policy: Policy, instance: Instance) -> Attribution:
         """Return the numbers behind `findings`."""
@@ -111,14 +131,17 @@ class CacheFindings(ABC):
         return self._attributed(self._recorded(policy, instance), against.baseline_missed, instance)
 
     def _attributed(
-        self, history: NDArray[np.uint32], baseline_missed: NDArray[np.uint8], instance: Instance
+        self,
+        history: NDArray[np.uint32],
+        baseline_missed: NDArray[np.uint8],
+        instance: Instance,
+        parent_missed: NDArray[np.uint8] | None = None,
     ) -> Attribution:
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         return attribute(
             requests.objects,
             requests.sizes,
-            requests.following,
             history,
             self._compared_with(instance).oracle_missed,
             baseline_missed,
@@ -126,6 +149,7 @@ class CacheFindings(ABC):
             requests.measure_from,
             self._trace(p).object_count,
             self._scale(instance).object_size,
+            parent_missed,
         )
 
     def _setting(self, instance: Instance, baseline: str) -> Setting:
@@ -135,6 +159,7 @@ class CacheFindings(ABC):
             self._compared_with(instance).oracle,
             baseline,
             len(requests.objects) - requests.measure_from,
+            len(requests.objects),
             p["capacity"],
             scale.object_size,
             max(1.0, p["capacity"] / scale.object_size),

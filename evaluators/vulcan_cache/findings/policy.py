@@ -8,27 +8,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
-from vulcan_cache.findings.attribution import Attribution
+from vulcan_cache.findings.attribution import (
+    BASELINE_MISSES,
+    BASELINE_REGRET,
+    LOST,
+    MISSES,
+    ORACLE_MISSES,
+    PARENT_LOST,
+    PARENT_MISSES,
+    PARENT_REGRET,
+    PARENT_WON,
+    REGRET,
+    REQUESTS,
+    SHARED_REGRET,
+    WON,
+    Attribution,
+)
+
+Rows = tuple[tuple[str | float, ...], ...]
+"""Of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The context of an attribution: the names of its oracle and its baseline, and the scale of the instance.
 
-    `mean_size` is of objects, in bytes; `held` how many of them fit; `is_unit` says that all have size 1.
+    `requests` are those measured, of `length`; `mean_size` is of objects, in bytes; `held` how many of them fit;
+    `is_unit` says that all have size 1, `has_parent` that the misses of a parent were given.
     """
 
     oracle: str
     baseline: str
     requests: int
+    length: int
     capacity: int
     mean_size: float
     held: float
     is_unit: bool
+    has_parent: bool = False
 
 
 def findings_of(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
-    """Return the findings on one policy, compared with the oracle and the best baseline."""
+    """Return the findings on one policy, compared with the oracle, the best baseline, and its parent if it has one."""
     from vulcan_cache.kernels import attribution as k
 
     causes, facts, misses = found.causes, found.facts, found.misses
@@ -45,17 +66,12 @@ def findings_of(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
         ),
         Statement(_against_baseline(found, setting), 9.0),
     ]
+    if setting.has_parent:
+        found_here += _against_parent(found, setting)
     if facts[k.EVICTIONS]:
-        found_here.append(
-            Statement(
-                f"Of {int(facts[k.EVICTIONS]):,} evictions {_part(facts[k.EVICTED_FOR_GOOD], facts[k.EVICTIONS])} were "
-                f"of objects never requested again, and {_part(facts[k.EVICTED_EARLY], facts[k.EVICTIONS])} came too "
-                "early: the oracle still held the object at its next request.",
-                8.0,
-            )
-        )
-        found_here.append(Statement(_kept_too_long(found), 7.0))
-        found_here.append(_holders(found))
+        found_here.append(Statement(_evicted_too_early(found, setting), 8.0))
+        found_here.append(Statement(_kept_too_long(found, setting), 7.0))
+        found_here.append(Statement(_admission(found), 6.5))
     if facts[k.REFUSALS]:
         found_here.append(
             Statement(
@@ -65,94 +81,185 @@ def findings_of(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
                 6.0,
             )
         )
-    found_here += [table for dimension in range(k.DIMENSIONS) if (table := _table(found, setting, dimension))]
-    by_phase = found.classes[k.PHASE]
-    measured = by_phase[:, k.REQUESTS] > 0
-    points = [
-        ((number + 1) / k.CLASSES, float(row[k.MISSES]) / float(row[k.REQUESTS]))
-        for number, row in enumerate(by_phase)
-        if measured[number]
-    ]
-    if len(points) > 1:
-        found_here.append(
-            Series("miss ratio along the trace", "share of the requests", "miss ratio", tuple(points), 0.0)
-        )
-    return found_here
+    tables = [(_table(counts, title, names)) for counts, title, names in _dimensions(found, setting)]
+    return [*found_here, *filter(None, tables), *_pictures(found, setting)]
 
 
 def _against_baseline(found: Attribution, setting: Setting) -> str:
-    from vulcan_cache.kernels import attribution as k
-
-    whole = found.classes[k.PHASE].sum(axis=0)
-    lost, won = int(whole[k.LOST]), int(whole[k.WON])
-    theirs = int(found.facts[k.BASELINE_MISSES])
+    whole = found.whole
+    theirs = int(whole[BASELINE_MISSES])
     relation = "fewer" if theirs < found.misses else "more"
     return (
         f"The best baseline, {setting.baseline}, has {theirs:,} misses, {abs(theirs - found.misses):,} {relation}: it "
-        f"hits {lost:,} requests that this policy misses (lost), and misses {won:,} that this policy hits (won)."
+        f"hits {int(whole[LOST]):,} requests that this policy misses (lost), and misses {int(whole[WON]):,} that this "
+        "policy hits (won)."
     )
 
 
-def _kept_too_long(found: Attribution) -> str:
+def _evicted_too_early(found: Attribution, setting: Setting) -> str:
     from vulcan_cache.kernels import attribution as k
 
-    held, idle, unhit = (float(found.spaces[n]) for n in (k.HELD, k.HELD_IDLE, k.HELD_UNHIT))
+    facts, whole = found.facts, found.whole
+    return (
+        f"Of {int(facts[k.EVICTIONS]):,} evictions {_part(facts[k.EVICTED_FOR_GOOD], facts[k.EVICTIONS])} were of "
+        f"objects never requested again, and {_part(facts[k.EVICTED_EARLY], facts[k.EVICTIONS])} came too early: the "
+        f"oracle still held the object at its next request. {setting.baseline} has {int(whole[BASELINE_REGRET]):,} "
+        f"misses of that kind, {int(whole[SHARED_REGRET]):,} of them at the same requests."
+    )
+
+
+def _kept_too_long(found: Attribution, setting: Setting) -> str:
+    from vulcan_cache.kernels import attribution as k
+
+    held = float(found.holders.sum())
+    idle = float(found.holders[:, [k.AFTER_HITS, k.UNHIT]].sum())
     return (
         f"{idle / held:.0%} of the cache (bytes times requests) was held by objects after their last hit, until they "
-        f"were evicted: kept too long. {unhit / held:.0%} was held by objects never hit between entry and eviction "
-        f"({_part(found.facts[k.NEVER_HIT], found.facts[k.EVICTIONS])} of the evictions): refusing these would have "
-        "freed that space."
+        f"were evicted: kept too long. {_until_hits(found, setting, 'policy'):.0%} was held until a hit; by "
+        f"{setting.baseline} {_until_hits(found, setting, 'baseline'):.0%}, by {setting.oracle} "
+        f"{_until_hits(found, setting, 'oracle'):.0%}."
     )
 
 
-def _holders(found: Attribution) -> SmallTable:
+def _until_hits(found: Attribution, setting: Setting, who: str) -> float:
+    """Return which share of the cache, in bytes times requests, someone held until a hit."""
     from vulcan_cache.kernels import attribution as k
 
-    held, idle, unhit = (float(found.spaces[n]) for n in (k.HELD, k.HELD_IDLE, k.HELD_UNHIT))
-    parts = (
-        ("until the next hit, or the end", held - idle),
-        ("after the last hit, until evicted", idle - unhit),
-        ("never hit, until evicted", unhit),
+    used = {
+        "policy": found.holders[:, k.NEXT_HIT].sum(),
+        "oracle": found.used[k.ORACLE_USE],
+        "baseline": found.used[k.BASELINE_USE],
+        "parent": found.used[k.PARENT_USE],
+    }
+    return float(used[who]) / (float(setting.capacity) * setting.length)
+
+
+def _admission(found: Attribution) -> str:
+    """Return what refusing the objects that are never hit would have saved.
+
+    Their share u of the space would let the others stay 1 / (1 - u) times as long.
+    """
+    from vulcan_cache.kernels import attribution as k
+
+    share = float(found.holders[:, k.UNHIT].sum() / found.holders.sum())
+    told = (
+        f"Admission: objects never hit between entry and eviction, "
+        f"{_part(found.facts[k.NEVER_HIT], found.facts[k.EVICTIONS])} of the evictions, held {share:.0%} of the cache."
     )
-    rows = tuple((name, round(100 * part / held, 1)) for name, part in parts)
-    return SmallTable("Who holds the cache, in bytes times requests", ("objects", "of the cache %"), rows, 0.0)
-
-
-def _table(found: Attribution, setting: Setting, dimension: int) -> SmallTable | None:
-    """Return the table of a dimension; None where all requests are in one class of it, or there is no regret."""
-    from vulcan_cache.kernels import attribution as k
-
-    counts = found.classes[dimension]
-    shown = [number for number in range(k.CLASSES) if counts[number, k.REQUESTS]]
-    regret = int(counts[:, k.REGRET].sum())
-    if len(shown) < 2 or not regret or (dimension == k.SIZE and setting.is_unit):
-        return None
-    names, title = _classes(dimension, setting)
-    rows = tuple(_row(names[number], counts[number], counts, k.REGRET) for number in shown)
-    columns = ("class", "requests %", "misses", "regret", "lost", "won")
-    return SmallTable(f"Misses and regret by {title}", columns, rows, 1.0 + 4.0 * _concentration(counts, k.REGRET))
-
-
-def _row(name: str, row: NDArray[np.int64], counts: NDArray[np.int64], column: int) -> tuple[str | float, ...]:
-    from vulcan_cache.kernels import attribution as k
-
-    requests, misses = int(row[k.REQUESTS]), int(row[k.MISSES])
+    regret = int(found.whole[REGRET])
+    if share >= 1 or not regret:
+        return told
+    longer = 1 / (1 - share)
+    saved = int((found.stays <= longer).sum())
+    told += f" Refusing them would have let the others stay about {longer:.1f} times as long, and saved "
+    if not saved:
+        return told + "none of the regret: no object that had been hit came back within that time."
     return (
-        name,
-        round(100 * requests / int(counts[:, k.REQUESTS].sum()), 1),
-        misses,
-        int(row[column]),
-        int(row[k.LOST]),
-        int(row[k.WON]),
+        told + f"about {_part(saved, regret)} of the regret: objects that had been hit, and came back within that time."
     )
 
 
-def _concentration(counts: NDArray[np.int64], column: int) -> float:
-    """Return how differently a count and the requests are distributed over the classes: total variation, 0 to 1."""
+def _against_parent(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
+    """Return what was changed from the policy's parent: misses, early evictions and space, and where it tells most."""
+    whole = found.whole
+    lost, won = int(whole[PARENT_LOST]), int(whole[PARENT_WON])
+    made: list[EvaluatorFinding] = [
+        Statement(
+            f"Its parent, the policy it was made from, has {int(whole[PARENT_MISSES]):,} misses: {won:,} of them are "
+            f"hits now, and {lost:,} of its hits are misses now. Misses of objects that were evicted or refused too "
+            f"early, which the oracle hits: {int(whole[PARENT_REGRET]):,} there, {int(whole[REGRET]):,} now. Held "
+            f"until a hit, and not kept too long: {_until_hits(found, setting, 'parent'):.0%} of the cache there, "
+            f"{_until_hits(found, setting, 'policy'):.0%} now.",
+            8.5,
+        )
+    ]
+    most, table = 0.0, None
+    for counts, title, names in _dimensions(found, setting):
+        gains = counts[:, PARENT_WON] - counts[:, PARENT_LOST]
+        shown = [n for n in range(len(names)) if counts[n, PARENT_WON] or counts[n, PARENT_LOST]]
+        if (telling := float(np.abs(gains).sum())) > most and len(shown) > 1:
+            columns = ("class", "hits now alone", "hits of the parent alone", "gain")
+            rows: Rows = tuple(
+                (names[n], int(counts[n, PARENT_WON]), int(counts[n, PARENT_LOST]), int(gains[n])) for n in shown
+            )
+            most, table = telling, SmallTable(f"What the change from the parent did, by {title}", columns, rows, 5.5)
+    return made if table is None else [*made, table]
+
+
+def _pictures(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
+    """Return what is for people alone: who holds the cache, and the miss ratio along the trace beside others."""
     from vulcan_cache.kernels import attribution as k
 
-    requests, counted = counts[:, k.REQUESTS].astype(float), counts[:, column].astype(float)
-    return float(np.abs(counted / counted.sum() - requests / requests.sum()).sum() / 2)
+    made: list[EvaluatorFinding] = []
+    held = float(found.holders.sum())
+    if held:
+        names = _classes(k.SO_FAR, setting)[0]
+        rows: Rows = tuple(
+            (names[n], *(round(100 * float(part) / held, 1) for part in found.holders[n]))
+            for n in range(1, k.CLASSES)
+            if found.holders[n].any()
+        )
+        columns = ("requests", "until a hit %", "until the end %", "after its last hit %", "never hit %")
+        title = "Who holds the cache (bytes times requests): objects by requests so far, and what they are held for"
+        made.append(SmallTable(title, columns, rows, 0.0))
+        shares = [
+            (name, round(100 * _until_hits(found, setting, who), 1))
+            for name, who in (("policy", "policy"), (setting.baseline, "baseline"), (_oracle(setting), "oracle"))
+        ]
+        title = "Who holds the cache until a hit, and not for nothing"
+        made.append(SmallTable(title, ("policy", "of the cache %"), tuple(shares), 0.0))
+    parts = [(n + 1, row) for n, row in enumerate(found.along) if row[REQUESTS]]
+    if len(parts) > 1:
+        lines = (("policy", MISSES), (setting.baseline, BASELINE_MISSES), (_oracle(setting), ORACLE_MISSES))
+        made += [
+            Series(
+                "Miss ratio along the trace",
+                "share of the requests",
+                name,
+                tuple((n / k.STRETCHES, float(row[column]) / float(row[REQUESTS])) for n, row in parts),
+                0.0,
+            )
+            for name, column in lines
+        ]
+    return made
+
+
+def _oracle(setting: Setting) -> str:
+    return f"{setting.oracle} (oracle)"
+
+
+def _dimensions(found: Attribution, setting: Setting) -> list[tuple[NDArray[np.int64], str, list[str]]]:
+    """Return the counts by classes of each dimension, with what the classes are of and their names."""
+    from vulcan_cache.kernels import attribution as k
+
+    made = []
+    for dimension in range(k.DIMENSIONS):
+        if dimension != k.SIZE or not setting.is_unit:
+            names, title = _classes(dimension, setting)
+            made.append((found.classes[dimension], title, names))
+    by_part = found.along.reshape(k.CLASSES, -1, found.along.shape[1]).sum(axis=1)
+    return [*made, (by_part, "part of the trace", [f"{n}/{k.CLASSES}" for n in range(1, k.CLASSES + 1)])]
+
+
+def _table(counts: NDArray[np.int64], title: str, names: list[str]) -> SmallTable | None:
+    """Return the table of a dimension; None where all requests are in one class of it, or there is no regret."""
+    shown = [number for number in range(len(names)) if counts[number, REQUESTS]]
+    if len(shown) < 2 or not counts[:, REGRET].sum():
+        return None
+    requests = int(counts[:, REQUESTS].sum())
+    rows: Rows = tuple(
+        (names[n], round(100 * int(counts[n, REQUESTS]) / requests, 1),
+         *(int(counts[n, column]) for column in (MISSES, REGRET, LOST, WON)))
+        for n in shown
+    )  # fmt: skip
+    columns = ("class", "requests %", "misses", "regret", "lost", "won")
+    return SmallTable(f"Misses and regret by {title}", columns, rows, 1.0 + 4.0 * _concentration(counts))
+
+
+def _concentration(counts: NDArray[np.int64]) -> float:
+    """Return how differently regret and requests are distributed over the classes: total variation, 0 to 1."""
+    requests, regret = counts[:, REQUESTS].astype(float), counts[:, REGRET].astype(float)
+    return float(np.abs(regret / regret.sum() - requests / requests.sum()).sum() / 2)
 
 
 def _classes(dimension: int, setting: Setting) -> tuple[list[str], str]:
@@ -165,43 +272,43 @@ def _classes(dimension: int, setting: Setting) -> tuple[list[str], str]:
         return [*names, f"over {edges[-1]:,.0f}"], f"object size in bytes (mean {setting.mean_size:,.0f})"
     if dimension == k.SO_FAR:
         return ["first", "1", "2", "3-4", "5-8", "9-16", "17-32", "over 32"], "requests for the object before this one"
-    if dimension == k.IDLE:
-        edges = [setting.held * 0.25 * 2.0**n for n in range(k.CLASSES - 2)]
-        names = [f"up to {edge:,.0f}" for edge in edges]
-        title = f"requests since the object's last one (about {setting.held:,.0f} objects fit)"
-        return ["first", *names, f"over {edges[-1]:,.0f}"], title
-    return [f"{n}/{k.CLASSES}" for n in range(1, k.CLASSES + 1)], "part of the trace"
+    edges = [setting.held * 0.25 * 2.0**n for n in range(k.CLASSES - 2)]
+    names = [f"up to {edge:,.0f}" for edge in edges]
+    title = f"requests since the object's last one (about {setting.held:,.0f} objects fit)"
+    return ["first", *names, f"over {edges[-1]:,.0f}"], title
 
 
 def differences(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
     """Return where two policies differ: `found` is of the first, attributed against the second as its baseline."""
-    from vulcan_cache.kernels import attribution as k
-
-    whole = found.classes[k.PHASE].sum(axis=0)
-    lost, won = int(whole[k.LOST]), int(whole[k.WON])
-    theirs = int(found.facts[k.BASELINE_MISSES])
+    whole = found.whole
+    lost, won, theirs = int(whole[LOST]), int(whole[WON]), int(whole[BASELINE_MISSES])
     made: list[EvaluatorFinding] = [
         Statement(
             f"The first misses {found.misses:,} of {setting.requests:,} requests and the second {theirs:,}. "
             f"{won:,} are hits of the first alone and {lost:,} of the second alone; on the other "
             f"{setting.requests - won - lost:,} they agree.",
             10.0,
-        )
+        ),
+        Statement(
+            f"Evicted or refused too early: at {int(whole[REGRET]):,} misses of the first and "
+            f"{int(whole[BASELINE_REGRET]):,} of the second the oracle {setting.oracle} still holds the object; "
+            f"{int(whole[SHARED_REGRET]):,} of these are misses of both. Held until a hit, and not kept too long: "
+            f"{_until_hits(found, setting, 'policy'):.0%} of the cache (bytes times requests) with the first, "
+            f"{_until_hits(found, setting, 'baseline'):.0%} with the second, and "
+            f"{_until_hits(found, setting, 'oracle'):.0%} with the oracle.",
+            9.0,
+        ),
     ]
-    for dimension in range(k.DIMENSIONS):
-        counts = found.classes[dimension]
-        names, title = _classes(dimension, setting)
-        shown = [n for n in range(k.CLASSES) if counts[n, k.LOST] or counts[n, k.WON]]
-        if not shown or (dimension == k.SIZE and setting.is_unit):
+    for counts, title, names in _dimensions(found, setting):
+        shown = [n for n in range(len(names)) if counts[n, LOST] or counts[n, WON]]
+        if not shown:
             continue
-        rows = tuple(
-            (names[n], int(counts[n, k.REQUESTS]), int(counts[n, k.WON]), int(counts[n, k.LOST]),
-             int(counts[n, k.WON] - counts[n, k.LOST]))
-            for n in shown
-        )  # fmt: skip
-        balance = np.abs(counts[:, k.WON] - counts[:, k.LOST]).sum()
+        gains = counts[:, WON] - counts[:, LOST]
+        rows: Rows = tuple(
+            (names[n], *(int(counts[n, column]) for column in (REQUESTS, WON, LOST)), int(gains[n])) for n in shown
+        )
         columns = ("class", "requests", "hits of the first alone", "hits of the second alone", "gain of the first")
-        weight = 1.0 + float(balance) / max(1, lost + won)
+        weight = 1.0 + float(np.abs(gains).sum()) / max(1, lost + won)
         made.append(SmallTable(f"Differences by {title}", columns, rows, weight))
     return made
 

@@ -1,7 +1,8 @@
 """Kernel that attributes every request of a simulation to a cause and to classes of what its object was.
 
-It reads the history that a simulation records (`kernels.common`) beside the misses of an oracle, which knows the
-future, and of a baseline. Requests before `measure_from` advance the state of objects and are not counted.
+It reads the history that a simulation records (`kernels.common`) beside the misses of others: an oracle, which knows
+the future, a baseline, and the policy's parent. Requests before `measure_from` advance the state of objects and are not
+counted.
 """
 
 import numpy as np
@@ -14,48 +15,57 @@ FIRST, TOO_LARGE, ORACLE_TOO, REFUSED_BEFORE, LEFT_BEFORE, CAUSES = range(6)
 """Causes of a miss: the object's first request; it is larger than the cache; the oracle misses too; the oracle hits,
 and the object had been refused, or had left. The latter two are the regret."""
 
-SIZE, SO_FAR, IDLE, PHASE, DIMENSIONS = range(5)
-"""By the object's size over the mean, its requests before this one, the requests since its last one over the number of
-objects that fit, and the part of the trace."""
+SIZE, SO_FAR, IDLE, DIMENSIONS = range(4)
+"""By the object's size over the mean, its requests before this one, and the requests since its last one over the number
+of objects that fit."""
 
-REQUESTS, MISSES, REGRET, LOST, WON, COUNTS = range(6)
-"""What is counted in each class: LOST are misses where the baseline hits, WON hits where it misses."""
+CLASSES, STRETCHES = 8, 32
+"""Classes of a dimension, and equal stretches of the measured requests."""
 
-CLASSES = 8
+MISSED, SAVED, BASELINE, PARENT, CODES = 1, 2, 4, 8, 16
+"""Bits of a request's code: the policy misses; the oracle hits; the baseline misses; the policy's parent misses."""
 
-(
-    EVICTIONS, EVICTED_FOR_GOOD, EVICTED_EARLY, INSERTIONS, NEVER_HIT, REFUSALS, REFUSED_WRONGLY, ORACLE_MISSES,
-    BASELINE_MISSES, FACTS,
-) = range(10)  # fmt: skip
+FROM_ORACLE, FROM_BASELINE, FROM_PARENT = 1, 2, 4
+"""Bits of `others`: who misses a request."""
+
+EVICTIONS, EVICTED_FOR_GOOD, EVICTED_EARLY, NEVER_HIT, REFUSALS, REFUSED_WRONGLY, FACTS = range(7)
 """EVICTED_EARLY are followed by a miss where the oracle hits; NEVER_HIT left without a hit since they entered."""
 
-HELD, HELD_IDLE, HELD_UNHIT, SPACES = range(4)
-"""Bytes times requests held by all residents; by those that leave before another hit, since their last request; and the
-part of the latter of objects never hit since they entered."""
+NEXT_HIT, AT_END, AFTER_HITS, UNHIT, USES = range(5)
+"""What bytes were held for: until a hit; until the end; until an eviction, by objects hit since they entered; and by
+objects that were not."""
+
+ORACLE_USE, BASELINE_USE, PARENT_USE, OTHERS = range(4)
+"""Bytes times requests that others hold until a hit."""
 
 LAST, SEEN, HITS, FIELDS = 0, 1, 2, 4
 _AHEAD = U(16)
+_MANY = 33
 _U8 = types.Array(types.uint8, 1, "C")
-_I64_1, _I64_3 = types.Array(types.int64, 1, "C"), types.Array(types.int64, 3, "C")
+_I64_1, _I64_2, _I64_3 = (types.Array(types.int64, n, "C") for n in (1, 2, 3))
+_F64_1, _F64_2 = (types.Array(types.float64, n, "C") for n in (1, 2))
+_SO_FAR = np.array([0, 1, 2, 3, 3] + [4] * 4 + [5] * 8 + [6] * 16 + [7], np.int64)
+"""The class of an object by its requests so far, up to `_MANY`."""
 
 
 @helper
-def _octave(ratio, low):
-    """Return 0 up to `low`, and one more for each doubling; at most the last class."""
-    number = 0
-    while ratio > low and number < CLASSES - 1:
-        low *= 2.0
-        number += 1
-    return number
+def _doublings(ratio, low):
+    """Return how many of `low` and its first five doublings are exceeded: without a branch, which would be guessed."""
+    return (
+        np.int64(ratio > low)
+        + np.int64(ratio > 2.0 * low)
+        + np.int64(ratio > 4.0 * low)
+        + np.int64(ratio > 8.0 * low)
+        + np.int64(ratio > 16.0 * low)
+        + np.int64(ratio > 32.0 * low)
+    )
 
 
 @allocating_kernel(
-    types.void(
+    types.int64(
         COLUMN_U32,
         COLUMN_U32,
-        types.Array(types.int64, 1, "C", readonly=True),
         HALF_WORDS,
-        _U8,
         _U8,
         types.int64,
         types.float64,
@@ -64,17 +74,18 @@ def _octave(ratio, low):
         HALF_WORDS,
         _I64_1,
         _I64_3,
+        _I64_2,
         _I64_1,
-        types.Array(types.float64, 1, "C"),
+        _F64_2,
+        _F64_1,
+        types.Array(types.float32, 1, "C"),
     )
 )
 def attribute(
     objects,
     sizes,
-    following,
     history,
-    oracle_missed,
-    baseline_missed,
+    others,
     capacity,
     mean_size,
     held_objects,
@@ -82,84 +93,95 @@ def attribute(
     records,
     causes,
     classes,
+    along,
     facts,
-    spaces,
+    holders,
+    used,
+    stays,
 ):
-    """Fill in `causes`, `classes` (dimension, class, count), `facts` and `spaces`.
+    """Fill in `causes`, `classes` (dimension, class, code), `along` (stretch, code), `facts`, `holders` and `used`.
 
-    `records` is zeros, FIELDS words an object.
+    `records` is zeros, FIELDS words an object. `holders` is bytes times requests, by the class of SO_FAR that counts
+    the request with which holding began, and by use. Returns the number of `stays`: of each miss of the regret whose
+    object had been hit before it left, how many times as long it would have had to stay.
+
+    What was held is counted as it ends, at the object's next request or after the last one.
     """
     end = objects.shape[0]
-    per_phase = max(1.0, (end - measure_from) / CLASSES)
-    held = held_idle = held_unhit = 0.0
+    per_stretch = max(1.0, (end - measure_from) / CLASSES) / (STRETCHES // CLASSES)
+    smallest, shortest = mean_size / 8.0, held_objects / 4.0
+    count = stretch = 0
     for r in range(end):
         if U(r) + _AHEAD < U(end):
             prefetch(records, U(objects[U(r) + _AHEAD]) * U(FIELDS))
         at = U(objects[r]) * U(FIELDS)
         size = float(sizes[r])
         outcome = history[r] & np.uint32((1 << OUTCOME_BITS) - 1)
-        left = np.int64(history[r] >> np.uint32(OUTCOME_BITS))
-        counted = r >= measure_from
         seen = np.int64(records[at + U(SEEN)])
         last = np.int64(records[at + U(LAST)])
-        if outcome == HIT:
-            records[at + U(HITS)] += np.uint32(1)
-        elif outcome == ADMITTED:
-            records[at + U(HITS)] = np.uint32(0)
-        if counted:
-            by_oracle, by_baseline = oracle_missed[r] != 0, baseline_missed[r] != 0
-            facts[ORACLE_MISSES] += by_oracle
-            facts[BASELINE_MISSES] += by_baseline
-            regret = False
-            if outcome != HIT:
-                facts[INSERTIONS] += outcome == ADMITTED
-                facts[REFUSALS] += outcome == REFUSED
-                if seen == 0:
-                    cause = FIRST
-                elif size > capacity:
-                    cause = TOO_LARGE
-                elif by_oracle:
-                    cause = ORACLE_TOO
-                else:
-                    regret = True
-                    cause = LEFT_BEFORE if history[last] >> np.uint32(OUTCOME_BITS) else REFUSED_BEFORE
+        hits = records[at + U(HITS)]
+        beside = others[r]
+        missed, saved, is_first = outcome != HIT, (beside & FROM_ORACLE) == 0, seen == 0
+        so_far = U(_SO_FAR[U(min(seen, _MANY))])
+        cause = FIRST
+        if not is_first:
+            space = size * (r - last)
+            used[ORACLE_USE] += space * np.int64(saved)
+            used[BASELINE_USE] += space * np.int64((beside & FROM_BASELINE) == 0)
+            used[PARENT_USE] += space * np.int64((beside & FROM_PARENT) == 0)
+            if not missed:
+                holders[so_far, U(NEXT_HIT)] += space
+            else:
+                cause = TOO_LARGE if size > capacity else LEFT_BEFORE if saved else ORACLE_TOO
+                left = np.int64(history[U(last)] >> np.uint32(OUTCOME_BITS))
+                if left > 0:
+                    holders[so_far, U(UNHIT if hits == 0 else AFTER_HITS)] += size * (left - last)
+                    if left >= measure_from:
+                        facts[EVICTIONS] += 1
+                        facts[EVICTED_EARLY] += saved
+                        facts[NEVER_HIT] += hits == 0
+                    if cause == LEFT_BEFORE and hits and r >= measure_from:
+                        stays[count] = (r - last) / (left - last)
+                        count += 1
+                elif cause == LEFT_BEFORE:
+                    cause = REFUSED_BEFORE
+                    facts[REFUSED_WRONGLY] += last >= measure_from
+        if missed:
+            hits = np.uint32(0) if outcome == ADMITTED else hits
+            if r >= measure_from:
                 causes[cause] += 1
-            idle = 0
-            so_far = 0
-            if seen > 0:
-                idle = 1 + min(_octave((r - last) / held_objects, 0.25), CLASSES - 2)
-                so_far = 1 + min(_octave(float(seen), 1.0), CLASSES - 2)
-            where = (
-                min(_octave(size / mean_size, 0.125), CLASSES - 1),
-                so_far,
-                idle,
-                min(int((r - measure_from) / per_phase), CLASSES - 1),
+                facts[REFUSALS] += outcome == REFUSED
+        else:
+            hits += np.uint32(1)
+        if r >= measure_from:
+            code = U(
+                np.int64(missed) * MISSED
+                + np.int64(saved) * SAVED
+                + np.int64((beside & FROM_BASELINE) != 0) * BASELINE
+                + np.int64((beside & FROM_PARENT) != 0) * PARENT
             )
-            for dimension in range(DIMENSIONS):
-                chosen = where[dimension]
-                classes[dimension, chosen, REQUESTS] += 1
-                if outcome != HIT:
-                    classes[dimension, chosen, MISSES] += 1
-                    classes[dimension, chosen, REGRET] += regret
-                    classes[dimension, chosen, LOST] += not by_baseline
-                elif by_baseline:
-                    classes[dimension, chosen, WON] += 1
-        upcoming = following[r]
-        comes = 0 <= upcoming < end
-        if left > 0:
-            held += size * (left - r)
-            held_idle += size * (left - r)
-            if left >= measure_from:
-                facts[EVICTIONS] += 1
-                facts[EVICTED_FOR_GOOD] += not comes
-                facts[EVICTED_EARLY] += comes and oracle_missed[upcoming] == 0
-                facts[NEVER_HIT] += records[at + U(HITS)] == 0
-            if records[at + U(HITS)] == 0:
-                held_unhit += size * (left - r)
-        elif outcome != REFUSED:
-            held += size * ((upcoming if comes else end) - r)
-        elif counted and comes and oracle_missed[upcoming] == 0 and size <= capacity:
-            facts[REFUSED_WRONGLY] += 1
+            while r - measure_from >= (stretch + 1) * per_stretch:
+                stretch += 1
+            classes[SIZE, U(_doublings(size, smallest) + np.int64(size > 64.0 * smallest)), code] += 1
+            classes[SO_FAR, so_far, code] += 1
+            idle = np.int64(not is_first) * (1 + _doublings(float(r - last), shortest))
+            classes[IDLE, U(idle), code] += 1
+            along[U(stretch), code] += 1
         records[at + U(LAST)] = np.uint32(r)
         records[at + U(SEEN)] = np.uint32(seen + 1)
-    spaces[HELD], spaces[HELD_IDLE], spaces[HELD_UNHIT] = held, held_idle, held_unhit
+        records[at + U(HITS)] = hits
+    for at in range(0, records.shape[0], FIELDS):
+        seen, last, hits = np.int64(records[at + SEEN]), np.int64(records[at + LAST]), records[at + HITS]
+        if seen == 0:
+            continue
+        size, so_far = float(sizes[last]), _SO_FAR[min(seen, _MANY)]
+        left = np.int64(history[last] >> np.uint32(OUTCOME_BITS))
+        if left > 0:
+            holders[so_far, UNHIT if hits == 0 else AFTER_HITS] += size * (left - last)
+            if left >= measure_from:
+                facts[EVICTIONS] += 1
+                facts[EVICTED_FOR_GOOD] += 1
+                facts[NEVER_HIT] += hits == 0
+        elif history[last] & np.uint32((1 << OUTCOME_BITS) - 1) != REFUSED:
+            holders[so_far, AT_END] += size * (end - last)
+    return count

@@ -50,10 +50,23 @@ class Bottleneck:
         opportunities: when each comes, in ns, nondecreasing. The link ends with the last one.
         packets: how many may wait.
         loss: the probability that a packet of data is lost on its way to the queue, drawn from `seed`.
+        policer: bytes a second, and of its bucket, beyond which packets are dropped as they come; None for no policer.
+        data_alone: packets without data wait as the others do, but take no room and nothing of an opportunity.
     """
 
-    def __init__(self, opportunities: Sequence[int], packets: int, loss: float = 0.0, seed: int = 1) -> None:
+    def __init__(
+        self,
+        opportunities: Sequence[int],
+        packets: int,
+        loss: float = 0.0,
+        seed: int = 1,
+        *,
+        policer: tuple[float, int] | None = None,
+        data_alone: bool = False,
+    ) -> None:
         self.log = LinkLog()
+        self._policer, self._data_alone, self._without_data = policer, data_alone, 0
+        self._tokens, self._tokens_at = float(policer[1] if policer else 0), 0
         self._loss, self._random = loss, Random(seed)
         self._times = [*opportunities, _NEVER]
         self._next = 0
@@ -77,14 +90,31 @@ class Bottleneck:
     def arrive(self, now: int, packet: bytes) -> None:
         """Take a packet, after `advance(now)`."""
         size = len(packet) + HEADER_BYTES
-        if self._loss and len(packet) > _MAX_CONTROL_BYTES and self._random.random() < self._loss:
+        has_data = len(packet) > _MAX_CONTROL_BYTES
+        if self._data_alone and not has_data:
+            self._queue.append((now, packet))
+            self._without_data += 1
+            return
+        if self._loss and has_data and self._random.random() < self._loss:
             self.log.lost += 1
             return
         self.log.arrived.append((now, size))
-        if len(self._queue) >= self._packets:
+        if not self._conforms(now, len(packet)) or len(self._queue) - self._without_data >= self._packets:
             self.log.dropped.append((now, size))
         else:
             self._queue.append((now, packet))
+
+    def _conforms(self, now: int, size: int) -> bool:
+        """Take a packet's tokens out of the policer's bucket, which is full at first."""
+        if self._policer is None:
+            return True
+        rate, burst = self._policer
+        self._tokens = min(burst, self._tokens + (now - self._tokens_at) * 1e-9 * rate)
+        self._tokens_at = now
+        if self._tokens < size:
+            return False
+        self._tokens -= size
+        return True
 
     def advance(self, now: int) -> list[bytes]:
         """Uses every opportunity up to `now` (ns); the packets that have crossed, in order."""
@@ -99,7 +129,10 @@ class Bottleneck:
                     if not queue:
                         break
                     self._in_transit = queue.popleft()
-                    self._bytes_left = len(self._in_transit[1]) + HEADER_BYTES
+                    size = len(self._in_transit[1])
+                    free = self._data_alone and size <= _MAX_CONTROL_BYTES
+                    self._without_data -= free
+                    self._bytes_left = 0 if free else size + HEADER_BYTES
                 sent = min(room, self._bytes_left)
                 room -= sent
                 self._bytes_left -= sent
@@ -127,11 +160,21 @@ class DelayLine:
         delay: of all flows but those in `delays`, by the sender's port.
         noise: what is added at random, for each millisecond anew and for all flows the same.
         batch: packets but those that open a connection come out on its multiples, 0 for at once.
+        late: the share of packets with data that come out late, drawn from `seed`, and by how many ns; others overtake
+            them.
     """
 
     def __init__(
-        self, delay: int, *, delays: Mapping[int, int] | None = None, noise: Sequence[int] = (0,), batch: int = 0
+        self,
+        delay: int,
+        *,
+        delays: Mapping[int, int] | None = None,
+        noise: Sequence[int] = (0,),
+        batch: int = 0,
+        late: tuple[float, int] = (0.0, 0),
+        seed: int = 1,
     ) -> None:
+        self._late, self._random = late, Random(seed)
         self._delay, self._delays, self._noise, self._batch = delay, delays or {}, noise, batch
         self._held: list[tuple[int, int, bytes]] = []
         self._latest: dict[int, int] = {}
@@ -148,7 +191,11 @@ class DelayLine:
         when = now + self._delays.get(flow, self._delay) + self._noise[now // _MS % len(self._noise)]
         if self._batch and not opens_connection(packet):
             when += -when % self._batch
-        self._latest[flow] = when = max(when, self._latest.get(flow, 0))
+        when = max(when, self._latest.get(flow, 0))
+        if len(packet) > _MAX_CONTROL_BYTES and self._random.random() < self._late[0]:
+            when += self._late[1]
+        else:
+            self._latest[flow] = when
         heapq.heappush(self._held, (when, self._count, packet))
         self._count += 1
 

@@ -30,6 +30,9 @@ class Cell:
         competing_delay_ms: one-way propagation delay of flows after the first `own`; None for `delay_ms`.
         own: how many of the flows are not competitors; None for all.
         jitter_ms, ack_batch_ms, loss, seed: noise of the path, as of `vulcan_link.Scenario`.
+        application, policer, reordering: packets and ms between the writes of the flows that are not competitors,
+            Mbit/s and bytes of the bucket, and the share of packets that come late and by how many ms.
+        reverse: the kernel's name of the congestion control of a flow that sends the other way; None for no such flow.
         exact_clock: whether the emulator acts at the exact time, or on Mahimahi's clock of milliseconds.
     """
 
@@ -45,6 +48,10 @@ class Cell:
     loss: float = 0.0
     seed: int = 1
     exact_clock: bool = False
+    application: tuple[int, float] = (0, 100.0)
+    policer: tuple[float, int] = (0.0, 0)
+    reordering: tuple[float, float] = (0.0, 0.0)
+    reverse: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.delay_ms <= 10_000:
@@ -160,14 +167,22 @@ def predict(
     from vulcan_link import Flow, Queue, Scenario, simulate
     from vulcan_link.algorithms import ALGORITHMS
 
-    if any(algorithm not in ALGORITHMS for algorithm in cell.algorithms):
+    if any(name not in ALGORITHMS for name in (*cell.algorithms, cell.reverse or "cubic")):
         return None
+    own = len(cell.algorithms) if cell.own is None else cell.own
     scenario = Scenario(
         link=cell.link,
         queue=Queue("droptail", packets=cell.buffer),
         flows=tuple(
-            Flow(algorithm=name, delay_ms=delay, called=called, slow_start=slow_start)
-            for name, delay in zip(cell.algorithms, cell.delays_ms, strict=True)
+            Flow(
+                algorithm=name,
+                delay_ms=delay,
+                called=called,
+                slow_start=slow_start,
+                write_packets=cell.application[0] if number < own else 0,
+                write_ms=cell.application[1],
+            )
+            for number, (name, delay) in enumerate(zip(cell.algorithms, cell.delays_ms, strict=True))
         ),
         duration_s=cell.seconds,
         loss=cell.loss,
@@ -176,5 +191,10 @@ def predict(
         jitter_us=1000 * cell.jitter_ms + (0.0 if cell.exact_clock else LATENESS_US),
         ack_batch_ms=cell.ack_batch_ms,
         handshake=True,
+        policer_mbps=cell.policer[0],
+        policer_bytes=cell.policer[1],
+        late_share=cell.reordering[0],
+        late_ms=cell.reordering[1],
+        reverse=Flow(cell.reverse, delay_ms=cell.delay_ms) if cell.reverse else None,
     )
     return simulate(scenario, policy)

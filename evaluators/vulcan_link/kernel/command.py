@@ -68,6 +68,18 @@ def run(
         float, typer.Option("--ack-batch-ms", help="Acknowledgements arrive together on multiples of this time.")
     ] = 0.0,
     loss: Annotated[float, typer.Option(help="Share of packets that are lost at random before the queue.")] = 0.0,
+    application: Annotated[
+        str, typer.Option(help="What the flows' application writes: packets and the ms between writes, such as 20/100.")
+    ] = "endless",
+    policer: Annotated[
+        str, typer.Option(help="Drop what comes beyond Mbit/s and a bucket of kilobytes, such as 8/64.")
+    ] = "none",
+    reordering: Annotated[
+        str, typer.Option(help="Share of packets that come late, and by how many ms, such as 0.01/10.")
+    ] = "none",
+    reverse: Annotated[
+        str | None, typer.Option(help="Algorithm of a flow the other way, behind which acknowledgements wait.")
+    ] = None,
     exact_clock: Annotated[
         bool, typer.Option("--exact-clock", help="Act at exact times, not on Mahimahi's clock of milliseconds.")
     ] = False,
@@ -96,6 +108,7 @@ def run(
     from vulcan_link.kernel.cell import Cell, predict
     from vulcan_link.kernel.host import require_algorithm, require_namespaces, require_policies
     from vulcan_link.kernel.run import run_cell
+    from vulcan_link.workloads import parse_policer, parse_reordering, parse_writes
     from vulcan_traces.links import load_link
 
     policy_file = _policy_file(algorithm)
@@ -105,7 +118,7 @@ def run(
     else:
         require_policies()
     others = _competitors(competing or [])
-    for name in others:
+    for name in (*others, *([reverse] if reverse else [])):
         require_algorithm(name)
     cell = Cell(
         load_link(link, format=format),
@@ -119,6 +132,10 @@ def run(
         ack_batch_ms=ack_batch_ms,
         loss=loss,
         exact_clock=exact_clock,
+        application=parse_writes(application),
+        policer=parse_policer(policer),
+        reordering=parse_reordering(reordering),
+        reverse=reverse,
     )
     policy = _checked(policy_file, task) if policy_file else None
     settings = {
@@ -217,6 +234,10 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResu
         "jitter_ms": cell.jitter_ms,
         "ack_batch_ms": cell.ack_batch_ms,
         "random_loss": cell.loss,
+        "application": list(cell.application) if cell.application[0] else None,
+        "policer": list(cell.policer) if cell.policer[0] else None,
+        "reordering": list(cell.reordering) if cell.reordering[0] else None,
+        "reverse": cell.reverse,
         "exact_clock": cell.exact_clock,
         "linux": platform.release(),
         "kernel": cast("MeasuredLink", figures),

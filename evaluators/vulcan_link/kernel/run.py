@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable
 from functools import partial
 from random import Random
+from threading import Thread
 
 from vulcan.errors import UserError
 from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
@@ -20,7 +22,8 @@ from vulcan_link.kernel.namespace import (
     open_link_end,
 )
 from vulcan_link.kernel.processes import PipeChannel, become_real_time, children
-from vulcan_link.kernel.transfer import FIRST_PORT, listen, receive, send
+from vulcan_link.kernel.transfer import FIRST_PORT, Writes, listen, receive, send, send_the_other_way
+from vulcan_link.scenario import HEADERS
 
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
@@ -29,6 +32,8 @@ _LEAD = _SECOND // 5
 _DRAIN = 120 * _SECOND
 # Milliseconds after which the noise repeats
 _NOISES = 100_003
+# Bytes of a full packet's data
+PAYLOAD = 1500 - HEADERS
 
 
 def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
@@ -37,17 +42,19 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.
     """
     require_namespaces()
-    for algorithm in set(cell.algorithms):
+    for algorithm in {*cell.algorithms, *([cell.reverse] if cell.reverse else [])}:
         require_algorithm(algorithm)
     duration = round(cell.seconds * _SECOND)
     times = opportunity_times(cell.link, duration + _DRAIN).tolist()
-    bottleneck = Bottleneck(times, cell.buffer, cell.loss, cell.seed)
+    policer = (cell.policer[0] * 1e6 / 8, cell.policer[1]) if cell.policer[0] else None
+    bottleneck = Bottleneck(times, cell.buffer, cell.loss, cell.seed, policer=policer)
+    other_way = Bottleneck(times, cell.buffer, data_alone=True) if cell.reverse else None
     with children() as start:
-        receiver = start("receiver", partial(_receiver, duration))
-        sender = start("sender", partial(_sender, cell.algorithms, duration))
+        receiver = start("receiver", partial(_receiver, cell, duration))
+        sender = start("sender", partial(_sender, cell, duration))
         _, (receiving_end,) = receiver.take()
         _, (sending_end,) = sender.take()
-        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, cell, duration))
+        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, other_way, cell, duration))
         begins = time.monotonic_ns() + _LEAD
         for child in (receiver, link, sender):
             child.channel.give(begins)
@@ -71,36 +78,66 @@ def delay_lines(cell: Cell) -> tuple[DelayLine, DelayLine]:
     random = Random(cell.seed)
     noise = [round(random.random() * cell.jitter_ms * 1e6) for _ in range(_NOISES)] if cell.jitter_ms else (0,)
     delay = round(cell.delay_ms * 1e6)
+    share, ms = cell.reordering
     back = DelayLine(delay, delays=delays, noise=noise, batch=round(cell.ack_batch_ms * 1e6))
-    return DelayLine(delay, delays=delays), back
+    return DelayLine(delay, delays=delays, late=(share, round(ms * 1e6)), seed=cell.seed), back
 
 
-def _receiver(duration: int, channel: PipeChannel) -> None:
+def _receiver(cell: Cell, duration: int, channel: PipeChannel) -> None:
     enter_new_namespace()
     channel.give("ready", open_link_end(RECEIVER_ADDRESS, SENDER_ADDRESS))
     become_real_time(20)
     listener = listen()
     begins, _ = channel.take()
+    if cell.reverse:
+        _beside(send_the_other_way, cell.reverse, begins, begins + duration)
     channel.give(receive(listener, begins + duration))
     channel.take()  # the namespace ends with this process, and others may still be at work in it
 
 
-def _sender(algorithms: tuple[str, ...], duration: int, channel: PipeChannel) -> None:
+def _sender(cell: Cell, duration: int, channel: PipeChannel) -> None:
     enter_new_namespace()
     channel.give("ready", open_link_end(SENDER_ADDRESS, RECEIVER_ADDRESS))
     become_real_time(20)
+    listener = listen(SENDER_ADDRESS) if cell.reverse else None
     begins, _ = channel.take()
-    sent = send(algorithms, begins, begins + duration)
+    if listener is not None:
+        _beside(receive, listener, begins + duration)
+    packets, ms = cell.application
+    own = len(cell.algorithms) if cell.own is None else cell.own
+    writes = Writes(packets * PAYLOAD, round(ms * 1e6), own) if packets else None
+    sent = send(cell.algorithms, begins, begins + duration, writes)
     channel.give((sent, dropped_by_device()))
     channel.take()
 
 
+def _beside(work: Callable[..., object], *arguments: object) -> None:
+    """Do something at the same time in this process, in its namespace, and until it ends."""
+    Thread(target=work, args=arguments, daemon=True).start()
+
+
 def _link(
-    sending_end: int, receiving_end: int, bottleneck: Bottleneck, cell: Cell, duration: int, channel: PipeChannel
+    sending_end: int,
+    receiving_end: int,
+    bottleneck: Bottleneck,
+    other_way: Bottleneck | None,
+    cell: Cell,
+    duration: int,
+    channel: PipeChannel,
 ) -> None:
     become_real_time(50)
     gc.disable()
     begins, _ = channel.take()
     forth, back = delay_lines(cell)
-    punctuality = emulate(sending_end, receiving_end, bottleneck, forth, back, begins, duration, exact=cell.exact_clock)
+    punctuality = emulate(
+        sending_end,
+        receiving_end,
+        bottleneck,
+        forth,
+        back,
+        begins,
+        duration,
+        exact=cell.exact_clock,
+        other_way=other_way,
+    )
     channel.give((bottleneck.log, punctuality))

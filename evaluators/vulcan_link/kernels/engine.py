@@ -20,6 +20,7 @@ from vulcan_link.engine_state import (
     CURRENT,
     DELAYED_ACK,
     IN_SERVICE,
+    LATE_ARRIVES,
     LEFT,
     MAY_SEND,
     NEVER,
@@ -59,7 +60,7 @@ from vulcan_link.kernels.bottleneck import (
 from vulcan_link.kernels.policy_hooks import IS_PACED, ask
 from vulcan_link.kernels.policy_hooks import begin as begin_policy
 from vulcan_link.kernels.random_numbers import noise
-from vulcan_link.kernels.receiver import DELAY, MILLISECOND, acknowledge, receive
+from vulcan_link.kernels.receiver import MILLISECOND, acknowledge, hold, is_known, is_late, take_in
 from vulcan_link.kernels.scoreboard import in_flight
 from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
 from vulcan_link.kernels.timers import estimate
@@ -103,7 +104,22 @@ def sample(series, row, flows, own, link):
 
 @helper
 def serve(
-    link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, reverse, bins, now
+    link,
+    queue,
+    settings,
+    times,
+    rates,
+    own,
+    log,
+    dues,
+    flows,
+    all_received,
+    all_arrivals,
+    all_acks,
+    all_late,
+    reverse,
+    bins,
+    now,
 ):
     """Perform the link's next action: use an opportunity, or end a transmission and begin the next."""
     left = 0
@@ -140,24 +156,28 @@ def serve(
         his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
         his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]
         link[m.LAST_DEPARTURE] = now
+        sequence, sent_at, mark = link[CURRENT + m.Q_SEQUENCE], link[CURRENT + m.Q_SENT_AT], link[CURRENT + m.Q_MARK]
+        if settings[m.LATE_SHARE] > 0 and is_late(settings, his, g):
+            note(link, log, now, m.CARRIED_AGAIN if is_known(his, all_received[g], sequence) else m.CARRIED, g, delay)
+            hold(his, dues[g], all_late[g], sequence, sent_at, mark, now + settings[m.LATE_BY])
+            continue
         known = his[m.RECEIVED]
-        at_once = receive(
+        take_in(
             his,
+            dues[g],
+            flows[g],
             all_received[g],
             all_arrivals[g],
-            link[CURRENT + m.Q_SEQUENCE],
-            link[CURRENT + m.Q_SENT_AT],
-            link[CURRENT + m.Q_MARK],
+            all_acks[g],
+            settings,
+            link,
+            reverse,
+            sequence,
+            sent_at,
+            mark,
+            now,
         )
-        if his[m.RECEIVED] > known:
-            his[m.LAST_NEW] = now
-            note(link, log, now, m.CARRIED, g, delay)
-        else:
-            note(link, log, now, m.CARRIED_AGAIN, g, delay)
-        if at_once:
-            acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, reverse, now)
-        elif dues[g, DELAYED_ACK] == NEVER:
-            dues[g, DELAYED_ACK] = now + DELAY
+        note(link, log, now, m.CARRIED if his[m.RECEIVED] > known else m.CARRIED_AGAIN, g, delay)
     if link[IN_SERVICE] == 0 and link[m.HEAD] == link[m.TAIL]:
         link[SERVICE] = NEVER
     elif settings[m.BY_RATES] == 0:
@@ -187,6 +207,7 @@ _SIGNATURE = types.int64(
     types.Array(types.uint8, 2, "C"),  # received out of order
     _I3,  # ring of packets received and not yet known to the sender
     _I3,  # ring of acknowledgements
+    _I3,  # ring of packets that are late
     types.Array(types.int64, 1, "C", readonly=True),  # how long they wait on their way, ns, by the millisecond
     _I2,  # ring of the queue
     _I1,  # link
@@ -237,6 +258,7 @@ def run(
     all_received,
     all_arrivals,
     all_acks,
+    all_late,
     reverse,
     queue,
     link,
@@ -289,6 +311,7 @@ def run(
                 all_received,
                 all_arrivals,
                 all_acks,
+                all_late,
                 reverse,
                 bins,
                 now,
@@ -296,6 +319,28 @@ def run(
             continue
 
         mine, due, flow = own[f], dues[f], flows[f]
+        if source == LATE_ARRIVES:
+            late = all_late[f]
+            row = late[mine[m.LATE_HEAD] & (late.shape[0] - 1)]
+            mine[m.LATE_HEAD] += 1
+            waits = mine[m.LATE_HEAD] < mine[m.LATE_TAIL]
+            due[LATE_ARRIVES] = late[mine[m.LATE_HEAD] & (late.shape[0] - 1), m.L_TIME] if waits else NEVER
+            take_in(
+                mine,
+                due,
+                flow,
+                all_received[f],
+                all_arrivals[f],
+                all_acks[f],
+                settings,
+                link,
+                reverse,
+                row[m.L_SEQUENCE],
+                row[m.L_SENT_AT],
+                row[m.L_MARK],
+                now,
+            )
+            continue
         if source == DELAYED_ACK:
             acknowledge(mine, due, flow, all_acks[f], settings, link, reverse, now)
             continue

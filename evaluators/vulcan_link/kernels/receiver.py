@@ -1,8 +1,8 @@
 """Receiver of a flow: duplicate detection and delayed acknowledgements.
 
-It acts when a packet leaves the link, for the way from there is a constant delay and its acknowledgement's arrival is
-reckoned with it. As in Linux, every second packet is acknowledged, or after 40 ms; at once the first 16, what is out
-of order or fills a gap, what is a duplicate, and what carries a mark.
+It acts when a packet leaves the link, or later by what the packet is late, for the way from there is a constant delay
+and its acknowledgement's arrival is reckoned with it. As in Linux, every second packet is acknowledged, or after 40 ms;
+at once the first 16, what is out of order or fills a gap, what is a duplicate, and what carries a mark.
 """
 
 from __future__ import annotations
@@ -92,3 +92,41 @@ def receive(mine, received, arrivals, sequence, sent_at, mark):
         mine[QUICK] -= 1
         return True
     return gap or sequence > expected or mark == 1 or mine[WAITING] >= 2 or mine[m.DELAYS_ACKS] == 0
+
+
+@helper
+def take_in(mine, due, flow, received, arrivals, acks, settings, link, reverse, sequence, sent_at, mark, now):
+    """Take a packet in, and acknowledge it now or later."""
+    known = mine[m.RECEIVED]
+    at_once = receive(mine, received, arrivals, sequence, sent_at, mark)
+    if mine[m.RECEIVED] > known:
+        mine[m.LAST_NEW] = now
+    if at_once:
+        acknowledge(mine, due, flow, acks, settings, link, reverse, now)
+    elif due[DELAYED_ACK] == NEVER:
+        due[DELAYED_ACK] = now + DELAY
+
+
+# Packets that are late on their way from the link, so that others overtake them.
+
+
+@helper
+def is_late(settings, mine, number):
+    """Check whether the latest packet out of the link is late, of flow `number`: drawn for each anew."""
+    return noise(settings[m.NOISE] ^ 0x5DEECE66D, (mine[m.GONE] << 8) + number) * 1e6 < settings[m.LATE_SHARE]
+
+
+@helper
+def is_known(mine, received, sequence):
+    """Check whether the receiver has had a packet."""
+    return sequence < mine[EXPECTED] or received[sequence & (received.shape[0] - 1)] == 1
+
+
+@helper
+def hold(mine, due, late, sequence, sent_at, mark, until):
+    """Keep a packet until it arrives; all are late by the same time, so that a ring keeps their order."""
+    row = late[mine[m.LATE_TAIL] & (late.shape[0] - 1)]
+    row[m.L_TIME], row[m.L_SEQUENCE], row[m.L_SENT_AT], row[m.L_MARK] = until, sequence, sent_at, mark
+    if mine[m.LATE_TAIL] == mine[m.LATE_HEAD]:
+        due[m.LATE_ARRIVES] = until
+    mine[m.LATE_TAIL] += 1

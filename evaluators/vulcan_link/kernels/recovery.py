@@ -30,6 +30,9 @@ from vulcan_link.flow_state import (
 )
 from vulcan_link.kernels.scoreboard import in_flight
 
+MAX_STEPS, RECOVERIES_TO_FORGET = 255, 16
+"""Linux's bounds of how long RACK waits, and for how many recoveries it remembers why."""
+
 
 @function
 def change_state(mine, flow, state):
@@ -55,6 +58,8 @@ def begin_reduction(mine, flow):
 @function
 def begin_recovery(mine, flow):
     mine[m.RECOVERIES] += 1
+    mine[m.UNDO_RECOVERY] = 1
+    mine[m.UNDO_RETRANSMITTED] = 0
     flow[CAUSE] = CONGESTION
     if mine[SENDER_STATE] == REDUCING:
         mine[HIGH] = mine[NXT]
@@ -89,8 +94,8 @@ def reduce_proportionally(mine, flow, acked, lost, advanced):
 
 
 @function
-def undo_timeout(mine, flow, packets):
-    """Undo a spurious timeout: nothing is deemed lost, and the window is restored."""
+def undo(mine, flow, packets):
+    """Undo a needless reduction: nothing is deemed lost, and the window is restored (tcp_undo_cwnd_reduction)."""
     mask = packets.shape[0] - 1
     sequence = mine[UNA]
     while sequence < mine[NXT]:
@@ -98,10 +103,67 @@ def undo_timeout(mine, flow, packets):
         sequence += 1
     mine[LOST_OUT] = 0
     mine[LOST_HEAD] = mine[LOST_TAIL]
-    mine[m.UNDO] = mine[m.FRTO] = mine[m.TIMEOUTS_IN_ROW] = 0
     flow[CWND] = dispatch.undone(flow)
     flow[SSTHRESH] = max(flow[SSTHRESH], flow[PRIOR_SSTHRESH])
     change_state(mine, flow, OPEN)
+
+
+@function
+def undo_timeout(mine, flow, packets):
+    """Undo a spurious timeout."""
+    mine[m.UNDO] = mine[m.FRTO] = mine[m.TIMEOUTS_IN_ROW] = 0
+    undo(mine, flow, packets)
+
+
+# Reordering: only where packets may come late. The queue alone keeps their order.
+
+
+@function
+def wait_longer(mine, acked, prior_delivered, needless):
+    """Have RACK wait longer after a needless retransmission, by a quarter of the least round trip.
+
+    `needless` are the duplicates that an acknowledgement reports (RFC 2883), `acked` what it newly acknowledges, and
+    `prior_delivered` that of its rate sample. As in tcp_rack_update_reo_wnd.
+    """
+    if needless > 0:
+        mine[m.NEEDLESS] = 1
+        mine[m.UNDO_RETRANSMITTED] = max(mine[m.UNDO_RETRANSMITTED] - needless, 0)
+    if acked == 0:
+        return
+    if prior_delivered < mine[m.STEPPED_AT]:  # not a round trip since the latest
+        mine[m.NEEDLESS] = 0
+    if mine[m.NEEDLESS] == 1:
+        mine[m.REORDERING_STEPS] = min(mine[m.REORDERING_STEPS] + 1, MAX_STEPS)
+        mine[m.NEEDLESS] = 0
+        mine[m.STEPPED_AT] = mine[m.DELIVERED_COUNT]
+        mine[m.REORDERING_PERSIST] = RECOVERIES_TO_FORGET
+    elif mine[m.REORDERING_PERSIST] == 0:
+        mine[m.REORDERING_STEPS] = 1
+
+
+@function
+def undo_recovery(mine, flow, packets, advanced, echo, needless):
+    """Undo a recovery that was needless (tcp_try_undo_recovery, _partial and _dsack). Returns whether it was.
+
+    It was where all that was sent again was reported as a duplicate, or where what it waited for arrives and was sent
+    before the first retransmission (Eifel).
+    """
+    if mine[m.UNDO_RECOVERY] == 0 or mine[m.MAY_REORDER] == 0:
+        return False
+    over = mine[UNA] >= mine[HIGH]
+    retransmitted = mine[m.FIRST_RETRANSMISSION] > 0
+    original = advanced > 0 and (not retransmitted or 0 < echo < mine[m.FIRST_RETRANSMISSION])
+    if original and not over:
+        mine[m.REORDERINGS] += 1
+    none_needed = mine[m.UNDO_RETRANSMITTED] == 0 and (needless > 0 or (over and retransmitted))
+    if not (none_needed or (original and (over or mine[m.RETRANSMITTED_OUT] == 0))):
+        if over and mine[m.REORDERING_PERSIST] > 0:
+            mine[m.REORDERING_PERSIST] -= 1
+        return False
+    mine[m.UNDO_RECOVERY] = 0
+    mine[m.FIRST_RETRANSMISSION] = 0
+    undo(mine, flow, packets)
+    return True
 
 
 @function

@@ -110,12 +110,15 @@ def deliver(mine, flow, packets, arrivals, count, echo, now):
             if first < 0:
                 first = sent
             last = sent
+            if sequence < mine[m.HIGHEST_DELIVERED]:  # and a later one is there
+                mine[m.REORDERINGS] += 1
             if sequence < mine[HIGH]:
                 original = 1
         # of a retransmission, only where its timestamp comes back: else it may be the original that is acknowledged
         if flags & WAS_RETRANSMITTED == 0 or (now - sent >= mine[m.MIN_RTT] and echo // TIMESTAMP >= sent // TIMESTAMP):
             mine[m.RACK_RTT] = now - sent
             mine[m.RACK] = max(mine[m.RACK], packet[TRANSMISSION])
+        mine[m.HIGHEST_DELIVERED] = max(mine[m.HIGHEST_DELIVERED], sequence + 1)
         if packet[TRANSMISSION] > sampled:
             sampled = packet[TRANSMISSION]
             mine[m.FIRST_SENT] = sent

@@ -73,6 +73,8 @@ from vulcan_link.kernels.recovery import (
     end_reduction,
     process_loss_state,
     reduce_proportionally,
+    undo_recovery,
+    wait_longer,
 )
 from vulcan_link.kernels.scoreboard import deliver, in_flight, mark_lost, to_retransmit
 from vulcan_link.kernels.timers import TICK, arm, arm_retransmission, estimate, timeout_after
@@ -86,13 +88,15 @@ DUPLICATES = 3
 def detect_losses(mine, due, packets, transmissions, lost, now):
     """RACK: of what was sent before the latest delivered transmission, what is overdue is lost (RFC 8985).
 
-    The network keeps the order, so that no reordering is ever seen and, in recovery or from 3 packets selectively
-    acknowledged on, all of it is overdue. Returns whether a timer for the rest was set.
+    Where no reordering was seen, all of it is overdue in recovery, and from 3 packets selectively acknowledged on. Else
+    a packet is given some quarters of the least round trip more. Returns whether a timer for the rest was set.
     """
     mask = packets.shape[0] - 1
     last = transmissions.shape[0] - 1
     wait = 0
-    if mine[SENDER_STATE] < RECOVERY and mine[SACKED_OUT] < DUPLICATES:
+    if mine[m.REORDERINGS] > 0:
+        wait = min((mine[m.MIN_RTT] >> 2) * mine[m.REORDERING_STEPS], mine[m.SRTT] >> 3)
+    elif mine[SENDER_STATE] < RECOVERY and mine[SACKED_OUT] < DUPLICATES:
         wait = min(mine[m.MIN_RTT] >> 2, mine[m.SRTT] >> 6)
     while mine[OLDEST] < mine[TRANSMISSIONS]:
         sequence = transmissions[mine[OLDEST] & last]
@@ -169,7 +173,12 @@ def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals
     dispatch.sampled(flow)
 
     state = mine[SENDER_STATE]
-    if (state == REDUCING and mine[UNA] > mine[HIGH]) or (state == RECOVERY and mine[UNA] >= mine[HIGH]):
+    needless = ack[m.ACK_COVERED] - ack[m.ACK_PACKETS]
+    if mine[m.MAY_REORDER] == 1:
+        wait_longer(mine, acked, int(flow[SAMPLE_PRIOR_DELIVERED]), needless)
+    if state == RECOVERY and undo_recovery(mine, flow, packets, advanced, ack[m.ACK_ECHO], needless):
+        pass
+    elif (state == REDUCING and mine[UNA] > mine[HIGH]) or (state == RECOVERY and mine[UNA] >= mine[HIGH]):
         end_reduction(mine, flow)
         mine[m.FIRST_RETRANSMISSION] = 0
         change_state(mine, flow, OPEN)

@@ -156,6 +156,7 @@ def send(
                 mine[m.RETRANSMITTED_OUT] += 1
             packet[m.FLAGS] |= m.IS_RETRANSMITTED | m.WAS_RETRANSMITTED
             mine[m.RETRANSMITTED] += 1
+            mine[m.UNDO_RETRANSMITTED] += 1
             if mine[m.FIRST_RETRANSMISSION] == 0:
                 mine[m.FIRST_RETRANSMISSION] = now
         else:

@@ -118,17 +118,18 @@ def findings_of(
             6.0,
         )
     )
+    divided = (found.latency, found.alone, found.busy, found.choice, oracle.latency)
     for by, classes, names in (*_of_choice(found, workload), *_of_requests(workload)):
-        shown = [n for n in range(len(names)) if (classes == n).any()]
+        counts = np.bincount(classes, minlength=len(names))
+        shown = np.flatnonzero(counts)
         if len(shown) < 2:
             continue
-        rows: list[tuple[str | float, ...]] = []
-        for n in shown:
-            here = classes == n
-            divided = [found.latency, found.alone, found.busy, found.choice, oracle.latency]
-            means = [round(float(part[here].mean()), 2) for part in divided]
-            share = 100 * float(found.choice[here].sum() / max(found.choice.sum(), 1e-12))
-            rows.append((names[n], round(100 * float(here.mean()), 1), *means, round(share, 1)))
+        sums = np.array([np.bincount(classes, part, len(names)) for part in divided])[:, shown]
+        choices = 100 * sums[3] / max(float(found.choice.sum()), 1e-12)
+        columns_of = [100 * counts[shown] / len(classes), *(sums / counts[shown])]
+        digits = [1, 2, 2, 2, 2, 2, 1]
+        numbers = [np.round(of, n).tolist() for of, n in zip([*columns_of, choices], digits, strict=True)]
+        rows: list[tuple[str | float, ...]] = list(zip([names[n] for n in shown], *numbers, strict=True))
         columns = (by, "requests %", "latency ms", "work", "busy", "choice", "oracle ms", "choice %")
         shares = np.array([[row[1], row[7]] for row in rows], dtype=float)
         weight = 1.0 + 4.0 * float(np.abs(shares[:, 0] - shares[:, 1]).sum()) / 200

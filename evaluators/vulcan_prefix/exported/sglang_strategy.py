@@ -138,6 +138,7 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
             lower, seen = self._seen(child, now), self._seen(upper, now)
             seen.gap, seen.last_hit, seen.turn, seen.kind = lower.gap, lower.last_hit, lower.turn, lower.kind
             seen.ended, seen.children = lower.ended, 1.0
+            upper.creation_time = now + self._start  # a UnifiedRadixCache copies the lower part's
             self._show_node(upper, seen, len(upper.parent.children) - 1)
             self.policy.inserted(seen, now)
             return found

@@ -1,8 +1,8 @@
 """`time id size`, separated by blanks, commas or semicolons: webcachesim (github.com/dasebe/webcachesim), AdaptSize,
 the samples of Tencent's block traces that come with 3L-Cache, and the plainest table there is.
 
-Times are seconds (or what the trace counts in, taken for seconds) or dates of ISO 8601, ids whole numbers, sizes bytes of the
-request.
+Times are seconds (or what the trace counts in, taken for seconds) or dates of ISO 8601, ids whole numbers, sizes bytes
+of the request.
 """
 
 from __future__ import annotations

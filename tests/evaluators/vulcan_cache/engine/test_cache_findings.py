@@ -12,12 +12,25 @@ from plain_queues import PlainQueues
 
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, located
+from vulcan.findings import Series, SmallTable, located
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_cache import simulate
 from vulcan_cache.baselines import BASELINES
-from vulcan_cache.findings.attribution import Attribution, attribute
+from vulcan_cache.findings.attribution import (
+    BASELINE_MISSES,
+    COUNTS,
+    LOST,
+    MISSES,
+    PARENT_LOST,
+    PARENT_MISSES,
+    PARENT_WON,
+    REGRET,
+    REQUESTS,
+    WON,
+    Attribution,
+    attribute,
+)
 from vulcan_cache.findings.workload import share_within
 from vulcan_cache.kernels import attribution as k
 from vulcan_cache.kernels.common import ADMITTED, HIT, OUTCOME_BITS, REFUSED
@@ -64,40 +77,40 @@ def plain_history(policy: Any, mechanism: str, asked: list[tuple[int, int]]) -> 
 
 
 def plain_attribution(
-    asked: list[tuple[int, int]], outcomes: list[int], left: list[int], oracle: Any, baseline: Any, start: int,
-    mean: float,
-) -> dict[str, Any]:  # fmt: skip
-    """The same numbers as the kernel's, each from its definition."""
+    asked: list[tuple[int, int]], outcomes: list[int], left: list[int], others: list[Any], start: int, mean: float
+) -> dict[str, Any]:
+    """The same numbers as the kernel's, each from its definition; `others` are the oracle, baseline and parent."""
     n, held = len(asked), max(1.0, CAPACITY / mean)
+    oracle, baseline, parent = others
     causes = [0] * k.CAUSES
-    classes = np.zeros((k.DIMENSIONS, k.CLASSES, k.COUNTS), np.int64)
-    facts, spaces = [0] * k.FACTS, [0.0] * k.SPACES
+    classes = np.zeros((k.DIMENSIONS, k.CLASSES, COUNTS), np.int64)
+    along = np.zeros((k.STRETCHES, COUNTS), np.int64)
+    facts, used, stays = [0] * k.FACTS, [0.0] * k.OTHERS, []
+    holders = np.zeros((k.CLASSES, k.USES))
     for r, (key, size) in enumerate(asked):
         earlier = [p for p in range(r) if asked[p][0] == key]
         later = [p for p in range(r + 1, n) if asked[p][0] == key]
-        entry = max((p for p in [*earlier, r] if outcomes[p] == ADMITTED), default=None)
-        never_hit = entry is not None and not any(outcomes[p] == HIT for p in [*earlier, r] if p > entry)
+        so_far = sum(len(earlier) > e for e in (0, 1, 2, 4, 8, 16, 32))
+        so_far_now = sum(len(earlier) + 1 > e for e in (0, 1, 2, 4, 8, 16, 32))
+        if later:
+            for who, missed_by in enumerate(others):
+                used[who] += size * (later[0] - r) * (not missed_by[later[0]])
         if left[r]:
-            spaces[k.HELD] += size * (left[r] - r)
-            spaces[k.HELD_IDLE] += size * (left[r] - r)
-            spaces[k.HELD_UNHIT] += size * (left[r] - r) * never_hit
+            never_hit = not hits_since_entry(asked, outcomes, r)
+            holders[so_far_now, k.UNHIT if never_hit else k.AFTER_HITS] += size * (left[r] - r)
             if left[r] >= start:
                 facts[k.EVICTIONS] += 1
                 facts[k.EVICTED_FOR_GOOD] += not later
                 facts[k.EVICTED_EARLY] += bool(later) and not oracle[later[0]]
                 facts[k.NEVER_HIT] += never_hit
         elif outcomes[r] != REFUSED:
-            spaces[k.HELD] += size * ((later[0] if later else n) - r)
+            holders[so_far_now, k.NEXT_HIT if later else k.AT_END] += size * ((later[0] if later else n) - r)
         elif r >= start and later and not oracle[later[0]] and size <= CAPACITY:
             facts[k.REFUSED_WRONGLY] += 1
         if r < start:
             continue
-        missed = outcomes[r] != HIT
-        facts[k.INSERTIONS] += outcomes[r] == ADMITTED
+        missed, saved = outcomes[r] != HIT, not oracle[r]
         facts[k.REFUSALS] += outcomes[r] == REFUSED
-        facts[k.ORACLE_MISSES] += bool(oracle[r])
-        facts[k.BASELINE_MISSES] += bool(baseline[r])
-        regret = missed and bool(earlier) and size <= CAPACITY and not oracle[r]
         if missed and not earlier:
             causes[k.FIRST] += 1
         elif missed and size > CAPACITY:
@@ -106,14 +119,29 @@ def plain_attribution(
             causes[k.ORACLE_TOO] += 1
         elif missed:
             causes[k.LEFT_BEFORE if left[earlier[-1]] else k.REFUSED_BEFORE] += 1
-        over = [sum(size > mean * 2.0**e for e in range(-3, 4)), 0, 0, int((r - start) / max(1.0, (n - start) / 8))]
-        if earlier:
-            over[k.SO_FAR] = 1 + sum(len(earlier) > e for e in (1, 2, 4, 8, 16, 32))
-            over[k.IDLE] = 1 + sum((r - earlier[-1]) / held > e for e in (0.25, 0.5, 1, 2, 4, 8))
-        counts = [1, missed, regret, missed and not baseline[r], not missed and bool(baseline[r])]
-        for dimension, chosen in enumerate(over):
-            classes[dimension, chosen] += counts
-    return {"causes": causes, "classes": classes.tolist(), "facts": facts, "spaces": spaces}
+            if left[earlier[-1]] and hits_since_entry(asked, outcomes, earlier[-1]):
+                stays.append((r - earlier[-1]) / (left[earlier[-1]] - earlier[-1]))
+        counts = [
+            1, missed, missed and saved, missed and not baseline[r], not missed and baseline[r], baseline[r],
+            baseline[r] and saved, missed and baseline[r] and saved, parent[r], parent[r] and saved,
+            missed and not parent[r], not missed and parent[r], oracle[r],
+        ]  # fmt: skip
+        idle = 1 + sum(r - earlier[-1] > held * e for e in (0.25, 0.5, 1, 2, 4, 8)) if earlier else 0
+        classes[k.SIZE, sum(size > mean * 2.0**e for e in range(-3, 4))] += np.array(counts, np.int64)
+        classes[k.SO_FAR, so_far] += np.array(counts, np.int64)
+        classes[k.IDLE, idle] += np.array(counts, np.int64)
+        along[int((r - start) / ((n - start) / k.STRETCHES))] += np.array(counts, np.int64)
+    return {
+        "causes": causes, "classes": classes.tolist(), "along": along.tolist(), "facts": facts,
+        "holders": holders.tolist(), "used": used, "stays": stays,
+    }  # fmt: skip
+
+
+def hits_since_entry(asked: list[tuple[int, int]], outcomes: list[int], r: int) -> int:
+    """How often the object of a request was hit since it last entered, up to that request."""
+    own = [p for p in range(r + 1) if asked[p][0] == asked[r][0]]
+    entry = max((p for p in own if outcomes[p] == ADMITTED), default=-1)
+    return sum(outcomes[p] == HIT for p in own if p > entry)
 
 
 @pytest.mark.parametrize(("task", "mechanism", "name", "largest", "start"), CASES)
@@ -128,12 +156,11 @@ def test_misses_are_attributed_as_a_slow_count_does(
         [next((p for p in range(r + 1, len(asked)) if asked[p][0] == key), -1) for r, (key, _) in enumerate(asked)]
     )
     count = int(objects.max()) + 1
-    missed = {}
-    for known in ("belady-size-sampled", "sieve"):
-        missed[known] = np.zeros(len(asked), np.uint8)
+    others = []
+    for known in ("belady-size-sampled", "sieve", "fifo"):
+        others.append(np.zeros(len(asked), np.uint8))
         given = (objects, sizes, following, count, CAPACITY, start)
-        assert BASELINES[known].kernel()(*given, missed[known])[0] == missed[known][start:].sum()
-    oracle, baseline = missed.values()
+        assert BASELINES[known].kernel()(*given, others[-1])[0] == others[-1][start:].sum()
     history = np.zeros(len(asked), np.uint32)
     result = simulate(
         policy, objects, sizes, CAPACITY, mechanism=mechanism, sample_size=4, sample_seed=3, measure_from=start,
@@ -143,22 +170,26 @@ def test_misses_are_attributed_as_a_slow_count_does(
     assert (history & ((1 << OUTCOME_BITS) - 1)).tolist() == outcomes
     assert (history >> OUTCOME_BITS).tolist() == left
     mean = float(np.mean(sizes))
-    found = attribute(objects, sizes, following, history, oracle, baseline, CAPACITY, start, count, mean)
-    plain = plain_attribution(asked, outcomes, left, oracle, baseline, start, mean)
-    assert found.causes.tolist() == plain["causes"]
-    assert found.classes.tolist() == plain["classes"]
-    assert found.facts.tolist() == plain["facts"]
-    assert found.spaces.tolist() == plain["spaces"]
+    found = attribute(
+        objects, sizes, history, others[0], others[1], CAPACITY, start, count, mean, parent_missed=others[2]
+    )
+    plain = plain_attribution(asked, outcomes, left, others, start, mean)
+    for field, expected in plain.items():
+        counted = getattr(found, field).tolist()
+        assert counted == (pytest.approx(expected) if field == "stays" else expected), field
     assert_it_adds_up(found, result.misses, result.requests)
+    alone = attribute(objects, sizes, history, others[0], others[1], CAPACITY, start, count, mean)
+    assert alone.whole[PARENT_LOST] == result.misses  # as beside a parent that misses nothing
+    assert alone.whole[:PARENT_MISSES].tolist() == found.whole[:PARENT_MISSES].tolist()
 
 
 def assert_it_adds_up(found: Attribution, misses: int, requests: int) -> None:
     regret = found.causes[[k.REFUSED_BEFORE, k.LEFT_BEFORE]].sum()
     assert found.misses == misses
-    for dimension in range(k.DIMENSIONS):
-        whole = found.classes[dimension].sum(axis=0)
-        assert whole[[k.REQUESTS, k.MISSES, k.REGRET]].tolist() == [requests, misses, regret]
-        assert whole[k.LOST] - whole[k.WON] == misses - found.facts[k.BASELINE_MISSES]
+    for whole in (*found.classes.sum(axis=1), found.whole):
+        assert whole[[REQUESTS, MISSES, REGRET]].tolist() == [requests, misses, regret]
+        assert whole[LOST] - whole[WON] == misses - whole[BASELINE_MISSES]
+        assert whole[PARENT_LOST] - whole[PARENT_WON] == misses - whole[PARENT_MISSES]
 
 
 def test_an_evaluator_says_it_in_words_and_tables() -> None:
@@ -179,15 +210,27 @@ def test_an_evaluator_says_it_in_words_and_tables() -> None:
     assert f"The best baseline, {best}, has " in texts[1]
     for table in (one for one in found if isinstance(one, SmallTable)):
         columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
-        if table.title.startswith("Who holds"):
-            assert sum(columns["of the cache %"]) == pytest.approx(100, abs=0.2)
+        if table.title.startswith("Who holds the cache (bytes"):
+            assert sum(sum(row[1:]) for row in table.rows) == pytest.approx(100, abs=1)
+        if "misses" not in columns:
             continue
         assert sum(columns["misses"]) == misses[0]
         assert sum(columns["requests %"]) == pytest.approx(100, abs=0.5)
     between = evaluator.compare(*policies, instance)
     assert between[0].text.startswith(f"The first misses {misses[0]:,} of 3,000 requests and the second {misses[1]:,}.")
-    for table in between[1:]:
+    for table in between[2:]:
         assert sum(row[-1] for row in table.rows) == misses[1] - misses[0]
+    beside = evaluator.findings_beside(*policies, instance)
+    assert [one for one in beside if one in found] == found  # what is said without a parent, and more
+    said = next(one.text for one in beside if "Its parent" in getattr(one, "text", ""))
+    gained = next(one for one in beside if "change from the parent" in getattr(one, "title", ""))
+    won, lost = (sum(row[column] for row in gained.rows) for column in (1, 2))
+    assert f"has {misses[1]:,} misses: {won:,} of them are hits now, and {lost:,} of its hits" in said
+    assert won - lost == misses[1] - misses[0] == sum(row[-1] for row in gained.rows)
+    lines = {one.y: one.points for one in found if isinstance(one, Series)}
+    assert set(lines) == {"policy", best, "belady (oracle)"}
+    assert all(len(points) == k.STRETCHES for points in lines.values())
+    assert sum(y for _, y in lines["policy"]) / k.STRETCHES == pytest.approx(misses[0] / 3000, abs=1e-3)
     described = evaluator.workload(instance)
     objects = len(np.unique(evaluator._requests(instance).objects))
     assert described[0].text.startswith(f"3,000 requests for {objects:,} objects.")

@@ -145,3 +145,40 @@ def test_random_losses_take_data_alone_and_count_as_no_drops() -> None:
     assert bottleneck.log.lost == pytest.approx(500, rel=0.1)
     assert len(bottleneck.log.arrived) == 4000 - bottleneck.log.lost
     assert bottleneck.log.dropped == []
+
+
+def test_a_late_packet_is_overtaken_and_delays_nobody() -> None:
+    line = DelayLine(10 * MS, late=(0.2, 7 * MS), seed=2)
+    for ms in range(100):
+        line.arrive(ms * MS, tcp(6001, data=200 + ms))
+        line.arrive(ms * MS, tcp(6001))  # without data: never late
+    came: dict[int, list[int]] = {0: [], 10: [], 17: []}
+    for ms in range(130):
+        for packet in line.advance(ms * MS):
+            data = len(packet) - 40
+            came[ms - (data - 200) if data else 0].append(data)
+    assert len(came[0]) == len(came[10]) + len(came[17]) == 100
+    assert len(came[17]) == pytest.approx(20, abs=8)
+
+
+def test_a_policer_passes_its_bucket_and_then_its_rate() -> None:
+    """A bucket of 4,500 bytes and 1,500 bytes a millisecond: 3 packets at once, then one a millisecond."""
+    bottleneck = Bottleneck([], 1000, policer=(1.5e6, 4500))
+    for _ in range(10):
+        bottleneck.arrive(0, tcp(6001, data=1460))
+    assert (bottleneck.waiting, len(bottleneck.log.dropped)) == (3, 7)
+    for ms in range(1, 11):
+        for _ in range(2):
+            bottleneck.arrive(ms * MS, tcp(6001, data=1460))
+    assert (bottleneck.waiting, len(bottleneck.log.dropped)) == (13, 17)
+
+
+def test_where_data_alone_counts_acknowledgements_wait_behind_it_and_take_no_room() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS, 3 * MS], 2, data_alone=True)
+    for _ in range(2):
+        bottleneck.arrive(0, tcp(7001, data=1460))
+        bottleneck.arrive(0, tcp(6001))
+    assert bottleneck.log.dropped == []
+    assert [len(packet) for packet in bottleneck.advance(1 * MS)] == [1500]
+    assert [len(packet) for packet in bottleneck.advance(2 * MS)] == [40, 1500]
+    assert [len(packet) for packet in bottleneck.advance(3 * MS)] == [40]

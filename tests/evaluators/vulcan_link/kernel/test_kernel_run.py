@@ -134,6 +134,20 @@ def test_the_table_has_both_and_a_link_file_is_read(tmp_path: Path) -> None:
     assert "goodput of each flow" in table
 
 
+AROUND = (("reordering", "0.01/10"), ("policer", "8/64"), ("application", "20/100"), ("reverse", "cubic"))
+
+
+@pytest.mark.parametrize(("setting", "value"), few(AROUND, 1))
+def test_what_is_around_a_link_is_as_predicted(setting: str, value: str, tmp_path: Path) -> None:
+    link = ("--link", "constant:rate=12", "--buffer", "60", "--seconds", "4", "--exact-clock", "--jitter-ms", "0.5")
+    document = agreeing(
+        lambda: Console(tmp_path).document("kernel", "run", "cubic", *link, f"--{setting}", value),
+        as_predicted,
+        late_ms,
+    )
+    assert document[setting] is not None
+
+
 @pytest.mark.parametrize("ending", few([signal.SIGINT, signal.SIGKILL], 1))
 def test_nothing_is_left_of_a_run_that_was_cut_short(ending: signal.Signals) -> None:
     command = (COMMAND, "kernel", "run", "reno", "--link", "constant:rate=12", "--seconds", "60")

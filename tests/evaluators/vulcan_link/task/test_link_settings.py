@@ -49,6 +49,17 @@ def test_an_application_is_part_of_an_instance_only_where_it_limits(task):
             instances(task, application=wrong)
 
 
+def test_reordering_is_part_of_an_instance_only_where_there_is_some(task):
+    plain, also = instances(task)[0], instances(task, reordering="none")[0]
+    assert "reordering" not in plain.parameters and plain == also
+    (late, *_) = instances(task, link=["constant:rate=20"], reordering="0.01/10")
+    scenario = LinkEvaluator().scenario(late, "cubic")
+    assert (scenario.late_share, scenario.late_ms) == (0.01, 10.0)
+    for wrong in ("0.01", "1/10", "0/10", "0.01/0", "0.01/10ms", "0.01/1e9", "0.5/20000"):
+        with pytest.raises(UserError, match="reordering"):
+            instances(task, reordering=wrong)
+
+
 def test_a_policer_is_part_of_an_instance_only_where_there_is_one(task):
     endless, also = instances(task)[0], instances(task, policer="none")[0]
     assert "policer" not in endless.parameters and endless == also

@@ -1,0 +1,152 @@
+"""The public leaderboards of "Can't Be Late": scores and missed deadlines of policies, beside the least cost.
+
+    python -m benchmarks.spot_leaderboard
+
+One region: 36 instances (six zones, deadlines of 52 and 70 h, overheads of 0.02, 0.05 and 0.1 h) in 30 windows each, as
+the public evaluator takes them, which makes 1,080 runs; and in ten windows, 360 runs. Several regions: six scenarios,
+34 runs, with one price of spot for all regions. Beside them what took no part in any search: two zones that the
+leaderboard leaves out, and zones and VMs of October 2022, months before the windows of the leaderboard.
+`benchmarks.spot_public` asks the public evaluator itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import spot_windows
+from benchmarks.spot import ARCHIVE, DEADLINES, OVERHEADS, ZONES
+from vulcan.anvil import Policy, check
+from vulcan.registry import find_task
+from vulcan_spot import SpotJob, Windows, simulate
+from vulcan_spot.evaluator import load_regions, public_score
+from vulcan_spot.job import Prices
+from vulcan_spot.runs import JobRuns
+from vulcan_spot.simulate import simulate_regions
+from vulcan_spot.windows import regular
+from vulcan_traces.spot import load_spot
+
+POLICIES = Path(__file__).parent / "policies"
+Case = tuple[SpotJob, Windows]
+
+
+OTHER_ZONES = ("us-west-2a_k80_1", "us-west-2b_v100_8")
+KINDS = ("k80_1", "k80_8", "v100_1", "v100_8")
+EARLIER = (
+    *(tuple(f"us-west-2{zone}_{kind}" for zone in "ab") for kind in KINDS),
+    tuple(f"us-west-2{zone}_{kind}" for kind in ("k80_8", "v100_1") for zone in "ab"),
+    tuple(f"us-west-2{zone}_{kind}" for zone in "ab" for kind in KINDS),
+)
+"""Sets of regions of October 2022: both zones with each kind of VM, then four and all eight of these."""
+
+
+def one_region(windows: int, zones: Sequence[str] = ZONES) -> list[Case]:
+    """Return each zone with each deadline and overhead, in so many windows."""
+    found = []
+    for overhead in OVERHEADS:
+        for zone in zones:
+            folder = f"real/ddl=search+task=48+overhead={overhead:.2f}/real/{zone}/traces/random_start"
+            traces = load_spot(f"{ARCHIVE}:{folder}")
+            chosen = [traces[i] for i in regular(0, len(traces) - 1, windows)]
+            cut = Windows.of(chosen, [(i, 0, trace.ticks) for i, trace in enumerate(chosen)])
+            found += [(SpotJob.of_hours(48, deadline, overhead), cut) for deadline in DEADLINES]
+    return found
+
+
+def several_regions() -> list[Case]:
+    """Return the six scenarios."""
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        spot_windows.write(Path(name))
+        for scenario, (count, _) in spot_windows.SCENARIOS.items():
+            regions = load_regions(spot_windows.setting(Path(name), scenario), None, 1)
+            places = [(i, 0, spot_windows.TICKS) for i in range(count)]
+            found.append((SpotJob.of_hours(48, 52, 0.2), Windows.of_regions(regions, places)))
+    return found
+
+
+def earlier_regions() -> list[Case]:
+    """Return the sets of `EARLIER`, with 30 windows of each."""
+    found = []
+    for zones in EARLIER:
+        files = (str(spot_windows.TRACES / spot_windows.EARLIER / f"{zone}.json") for zone in zones)
+        regions = load_regions("::".join(files), None, 1)
+        ticks = min(traces[0].ticks for traces in regions)
+        needed = -(-60 * 3600 // regions[0][0].gap)
+        places = [(0, begin, ticks) for begin in regular(0, ticks - needed, 30)]
+        found.append((SpotJob.of_hours(48, 52, 0.2), Windows.of_regions(regions, places)))
+    return found
+
+
+def measure(runs_of: Callable[[SpotJob, Windows], JobRuns], cases: Iterable[Case]) -> tuple[float, int]:
+    """Return the leaderboard's score, and how many runs miss their deadline."""
+    scores, missed = [], 0
+    for job, windows in cases:
+        runs = runs_of(job, windows)
+        scores.append(public_score(float(runs.cost.mean()), job, Prices()))
+        missed += int((runs.finished > job.deadline).sum())
+    return float(np.mean(scores)), missed
+
+
+def policies_of(task: str) -> dict[str, Policy | str]:
+    """Return the task's policies, those of this directory for it, and the least cost."""
+    declared = find_task(task)
+    found: dict[str, Policy | str] = {name: check(text, declared) for name, text in declared.seed_policies().items()}
+    own = ("spot_levi", "spot_reserve") if task == "spot_single" else ("spot_looks",)
+    for name in own:
+        found[name] = check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), declared)
+    return {**found, "least_cost": "least_cost"}
+
+
+def table(task: str, sets: dict[str, list[Case]]) -> list[str]:
+    """Return the lines of a Markdown table: score and misses of every policy under the published safety net.
+
+    The least cost is that of the first set.
+    """
+    run = simulate if task == "spot_single" else simulate_regions
+    rows = []
+    for name, who in policies_of(task).items():
+        cells = []
+        for number, cases in enumerate(sets.values()):
+            if who == "least_cost":
+                found = measure(lambda job, windows: run("least_cost", windows, job), cases) if number == 0 else None
+            else:
+                found = measure(lambda job, windows, who=who: run(who, windows, job, net="published"), cases)
+            cells.append(found)
+        rows.append((name, cells))
+    rows.sort(key=lambda row: -row[1][0][0])
+    heads = [f"{name}, score | missed" for name in sets]
+    lines = [f"| policy | {' | '.join(heads)} |", "|---" * (1 + 2 * len(sets)) + "|"]
+    for name, cells in rows:
+        lines.append(f"| {name} | {' | '.join('| ' if c is None else f'{c[0]:.2f} | {c[1]}' for c in cells)} |")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args(
+        arguments
+    )
+    if ARCHIVE.is_file():
+        print(
+            "\n".join(
+                table(
+                    "spot_single",
+                    {
+                        "1,080 runs": one_region(30),
+                        "360 runs": one_region(10),
+                        "other zones": one_region(30, OTHER_ZONES),
+                    },
+                )
+            ),
+            "\n",
+        )
+    if spot_windows.TRACES.is_dir():
+        print("\n".join(table("spot_multi", {"34 runs": several_regions(), "October 2022": earlier_regions()})))
+
+
+if __name__ == "__main__":
+    main()

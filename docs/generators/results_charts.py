@@ -1,0 +1,148 @@
+"""The pictures of docs/results.md, drawn from the tables of docs/results/."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+PAGES = Path(__file__).resolve().parents[1] / "results"
+WIDTH, LEFT, BAR, STEP, TOP = 760, 330, 18, 26, 62
+OURS, OTHERS, BOUND = "#2166ac", "#777777", "#b35806"
+COLOURS = {"found by Vulcan": OURS, "others": OTHERS, "knows the future": BOUND}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars of some rows of a table.
+
+    `section` begins the text in which it is, `column` counts from 1 after the label.
+    """
+
+    picture: str
+    title: str
+    page: str
+    section: str
+    column: int
+    rows: Sequence[tuple[str, str]]
+    """The label of a row in the table without stars, and its group."""
+
+
+CHARTS = (
+    Chart(
+        "results-verdicts",
+        "Tencent's block trace: miss reduction against FIFO, held out",
+        "headline-searches.md",
+        "**tencentBlock.ns3300.**",
+        3,
+        (
+            ("belady (oracle)", "knows the future"),
+            ("winner, seed 3", "found by Vulcan"),
+            ("winner, seed 1", "found by Vulcan"),
+            ("winner, seed 2", "found by Vulcan"),
+            ("gdsf", "others"),
+            ("w-tinylfu", "others"),
+            ("lirs", "others"),
+        ),
+    ),
+    Chart(
+        "results-library",
+        "33 held-out cache instances: mean miss reduction against FIFO",
+        "caches.md",
+        "## A policy library",
+        1,
+        (
+            ("Belady's MIN", "knows the future"),
+            ("library, perfect choice", "knows the future"),
+            ("best baseline of each instance", "knows the future"),
+            ("library", "found by Vulcan"),
+            ("baseline s3-fifo", "others"),
+            ("baseline arc", "others"),
+            ("baseline w-tinylfu", "others"),
+            ("baseline gdsf", "others"),
+            ("baseline lru", "others"),
+        ),
+    ),
+    Chart(
+        "results-links",
+        "Generated links: power, held out",
+        "congestion-control.md",
+        "### A language model",
+        3,
+        (
+            ("bdp-oracle (knows the link; not a strict bound)", "knows the future"),
+            ("winner, candidate 77", "found by Vulcan"),
+            ("Copa", "others"),
+            ("Vegas", "others"),
+            ("BBR", "others"),
+            ("CUBIC", "others"),
+        ),
+    ),
+    Chart(
+        "results-spot",
+        "Spot VMs in one region: the public leaderboard's score, 1,080 runs",
+        "spot.md",
+        "## The leaderboard of one region",
+        1,
+        (
+            ("least cost (knows availability)", "knows the future"),
+            ("spot_reserve, a form by hand, constants by CMA-ES", "found by Vulcan"),
+            ("LEVI's program, in Anvil (published: 51.72)", "others"),
+            ("winner of the offline generator, 200 candidates, `--state`", "found by Vulcan"),
+            ("uniform_progress", "others"),
+            ("greedy", "others"),
+        ),
+    ),
+)
+
+
+def results_charts() -> dict[str, str]:
+    """Return every picture: its path from `docs/`, and its text."""
+    return {f"images/{chart.picture}.svg": draw(chart) for chart in CHARTS}
+
+
+def draw(chart: Chart) -> str:
+    """Draw a chart as SVG. Raises ValueError where its page has no such row."""
+    text = (PAGES / chart.page).read_text(encoding="utf-8")
+    start = text.find(chart.section)
+    if start < 0:
+        raise ValueError(f"{chart.page}: nothing begins with {chart.section!r}")
+    bars = [(label, group, _figure(text[start:], chart, label)) for label, group in chart.rows]
+    scale = (WIDTH - LEFT - 70) / max(float(figure) for *_, figure in bars)
+    height = TOP + len(bars) * STEP + 12
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        'font-family="sans-serif" font-size="13" role="img">',
+        f"<title>{escape(chart.title)}</title>",
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="16" y="24" font-size="15" font-weight="bold" fill="#222222">{escape(chart.title)}</text>',
+    ]
+    x = 16
+    for name, colour in COLOURS.items():
+        lines.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{colour}"/>')
+        lines.append(f'<text x="{x + 18}" y="47" fill="#222222">{name}</text>')
+        x += 40 + 8 * len(name)
+    for number, (label, group, figure) in enumerate(bars):
+        y = TOP + number * STEP
+        width = max(1.0, float(figure) * scale)
+        lines.append(f'<text x="{LEFT - 10}" y="{y + 14}" text-anchor="end" fill="#222222">{_short(label)}</text>')
+        lines.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{COLOURS[group]}"/>')
+        lines.append(f'<text x="{LEFT + width + 6:.1f}" y="{y + 14}" fill="#222222">{figure}</text>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _figure(text: str, chart: Chart, label: str) -> str:
+    """Return the figure of the first row with that label."""
+    for line in text.splitlines():
+        cells = [cell.strip().replace("**", "") for cell in line.split("|")[1:-1]]
+        if len(cells) > chart.column and cells[0] == label:
+            found = re.search(r"-?[\d.]+", cells[chart.column])
+            if found is not None:
+                return found.group()
+    raise ValueError(f"{chart.page}: no row {label!r} below {chart.section!r}")
+
+
+def _short(label: str) -> str:
+    return escape(re.split(r" \(|, a form", label.replace("`", ""), maxsplit=1)[0])

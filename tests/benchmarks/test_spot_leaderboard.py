@@ -1,0 +1,51 @@
+"""Policies on the public leaderboards of spot VMs score what docs/results/spot.md says, and are never late."""
+
+from __future__ import annotations
+
+import pytest
+from locations import ROOT
+
+from benchmarks import spot, spot_leaderboard, spot_public, spot_windows
+from benchmarks.spot_leaderboard import POLICIES, measure
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_spot import simulate
+from vulcan_spot.simulate import simulate_regions
+
+PAGE = (ROOT / "docs" / "results" / "spot.md").read_text(encoding="utf-8")
+
+
+def policy(name: str, task: str):  # type: ignore[no-untyped-def]
+    return check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), find_task(task))
+
+
+@pytest.mark.parametrize("task", ["spot_single", "spot_multi"])
+def test_the_strategy_for_the_public_evaluator_is_a_program(task: str) -> None:
+    source = next(iter(find_task(task).seed_policies().values()))
+    program = spot_public.strategy_of(source, task)
+    compile(program, "strategy.py", "exec")
+    assert repr(source) in program
+
+
+@pytest.mark.skipif(not spot_windows.TRACES.is_dir(), reason="SkyPilot's traces are not here")
+def test_scores_of_several_regions_are_those_of_the_page() -> None:
+    looks = policy("spot_looks", "spot_multi")
+    score, missed = measure(
+        lambda job, windows: simulate_regions(looks, windows, job, net="published"), spot_leaderboard.several_regions()
+    )
+    assert f"| **{score:.2f}** | **{missed}** |" in PAGE
+    earlier, late = measure(
+        lambda job, windows: simulate_regions(looks, windows, job, net="published"), spot_leaderboard.earlier_regions()
+    )
+    assert late == 0
+    assert f"`spot_looks` has {earlier:.2f}" in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not spot.ARCHIVE.is_file(), reason="the leaderboard's windows are not here")
+def test_scores_of_one_region_are_those_of_the_page() -> None:
+    cases = spot_leaderboard.one_region(30)
+    for name, marks in (("spot_reserve", "**"), ("spot_levi", "")):
+        who = policy(name, "spot_single")
+        score, missed = measure(lambda job, w, who=who: simulate(who, w, job, net="published"), cases)
+        assert f"| {marks}{score:.2f}{marks} | {marks}{missed}{marks} |" in PAGE

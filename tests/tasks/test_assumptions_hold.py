@@ -1,0 +1,47 @@
+"""What a task says always holds does so whenever its simulator calls a policy."""
+
+from __future__ import annotations
+
+import pytest
+from locations import ROOT
+
+from vulcan.anvil import check
+from vulcan.evaluator import load_evaluator
+from vulcan.registry import find_task
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.evidence import find_instances
+
+NAMES = sorted(folder.name for folder in (ROOT / "tasks").iterdir() if (folder / "task.py").is_file())
+SCORED = {
+    "cache_admission": "obj.count / obj.size",
+    "cache_eviction": "obj.count / obj.size",
+    "memory_tiering": "page.accesses",
+    "prefix_cache": "node.last_access",
+}
+
+
+def test_each_task_that_assumes_something_is_tried() -> None:
+    assert sorted(SCORED) == [name for name in NAMES if find_task(name).assumptions]
+
+
+@pytest.mark.parametrize("name", sorted(SCORED))
+def test_it_holds_whenever_a_policy_is_asked(name: str) -> None:
+    """A policy that does the opposite wherever it does not hold measures the same as one that never looks."""
+    task = find_task(name)
+    settings = complete_settings(task, {})
+    config = SearchConfig(task=name, settings=settings, objective=task.objectives[0].name)
+    evaluator = load_evaluator(task)
+    instance = find_instances(task, config, evaluator)[0]
+    evaluator.prepare((instance,))
+
+    def measured(condition: str) -> object:
+        source = ""
+        for declared in task.functions:
+            names = ", ".join(argument.name for argument in declared.arguments)
+            value = SCORED[name] if declared is task.signature else "1"
+            source += f"def {declared.function}({names}):\n    x = {value}\n    return x if {condition} else -1 - x\n"
+        return evaluator.evaluate(check(source, task), instance)
+
+    plain = measured("x == x")
+    assert measured(" and ".join(f"({condition})" for condition in task.assumptions)) == plain
+    assert measured("x != x") != plain
