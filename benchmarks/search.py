@@ -67,7 +67,7 @@ COMPARED = tuple(SEARCHES)[2:]
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "recorded" / "run.db"
 IN_FLIGHT = 32
 SECONDS_PER_REPLY = 0.5
-TASK = find_task("cache_eviction")
+TASK = find_task("cache_eviction").offered({}, state=False)  # as a search without --state has it: no stateful policies
 MAX_RESAMPLES = 10_000
 
 
