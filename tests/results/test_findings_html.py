@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_sweep_is_a_line_for_each_policy_with_a_tick_for_each_step() -> None:
     assert len(lines) == 5
     assert len({line.get("class") for line in svg.iter("polyline")}) == 5
     for line in lines:
-        steps = [after[0] - before[0] for before, after in zip(line, line[1:], strict=False)]
+        steps = [after[0] - before[0] for before, after in pairwise(line)]
         assert steps == pytest.approx([steps[0]] * 5, abs=0.2)
         assert [y for _, y in line] == sorted(y for _, y in line)  # ever less, so ever lower
     texts = [text.text for text in svg.iter("text")]

@@ -98,6 +98,10 @@ def explain(
     return Explanation(task.name, described.located if described else (), (*found, *swept))
 
 
+EXPLAIN_SECONDS = 120.0
+"""Time limit to explain a candidate on all training instances, where nobody gives another."""
+
+
 def can_explain(record: RunRecord) -> bool:
     """Return whether the evaluator of the run's task explains policies."""
     return isinstance(load_evaluator(find_task(record.config["task"])), OffersFindings)

@@ -16,16 +16,18 @@ STYLE = """
 .findings { --ink: #1d2329; --faint: #56616b; --line: #d8dee4; --bar: #2c6fbb; --minus: #c0392b; --paper: #fff;
   --line1: #b3541e; --line2: #2f7d4f; --line3: #7a4fa3; --line4: #8a6d00;
   color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif }
-@media (prefers-color-scheme: dark) { .findings:not(.light) {
+@media (prefers-color-scheme: dark) { .findings {
   --ink: #e3e8ec; --faint: #a3aeb8; --line: #3a444d; --bar: #5b9fe6; --minus: #ef7a6d; --paper: #14181c;
   --line1: #f0a36b; --line2: #6cc493; --line3: #b997e0; --line4: #d6bd4a } }
 main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings p { max-width: 56rem }
 .findings h2:first-child { margin-top: 0 }
+.findings h1, .findings h2 { overflow-wrap: anywhere }
 .findings h2 { font-size: 1.2rem; border-bottom: 1px solid var(--line) }
 .findings h3 { font-size: 1rem }
 .findings figure { margin: 1rem 0 1.6rem; overflow-x: auto }
 .findings figcaption { color: var(--ink); font-weight: 600; font-size: 1em; margin-bottom: .3rem }
+.findings figcaption::first-letter { text-transform: uppercase }
 .findings svg text { fill: var(--ink); font: 12px system-ui, sans-serif }
 .findings svg .faint { fill: var(--faint) }
 .findings svg .axis { stroke: var(--line) }
@@ -39,7 +41,7 @@ main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings svg .curve { fill: none; stroke: currentColor; stroke-width: 2 }
 .findings svg .dot { fill: currentColor }
 """
-"""Rules for what is drawn here, inside of an element of the class `findings`; `light` leaves out the dark mode."""
+"""Rules for what is drawn here, inside of an element of the class `findings`."""
 
 _FRAME = """<!doctype html>
 <html lang="en">
