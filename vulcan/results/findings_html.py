@@ -198,7 +198,9 @@ def _curves(lines: Sequence[Series], steps: Sequence[str] = ()) -> str:
             bottom - (bottom - top) * ((y - y_low) / (y_high - y_low) if y_high > y_low else 0.5),
         )
 
-    x_ticks = list(enumerate(steps)) or [(tick, cell_text(tick)) for tick in _ticks(x_low, x_high)]
+    x_ticks: list[tuple[float, str]] = [*enumerate(steps)]
+    if not steps:
+        x_ticks = [(tick, cell_text(tick)) for tick in _ticks(x_low, x_high)]
     parts = []
     for tick in y_ticks:
         _, y = place(x_low, tick)
