@@ -64,6 +64,12 @@ class SmallTable:
             raise ValueError(f"table {self.title!r}: each row needs {len(self.columns)} cells, one a column")
 
 
+class SweptTable(SmallTable):
+    """A table whose first column has the values of a variable in ascending order: drawn, each other one is a line."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """A finding as a curve: points of two finite numbers each, in the order of `x`.

@@ -13,7 +13,10 @@ from playwright.sync_api import Browser, expect
 
 from vulcan.dashboard.api import AppState, Busy
 from vulcan.dashboard.runs import Runs
+from vulcan.errors import UserError
 from vulcan.results.explanation import explain_candidate
+from vulcan.results.report.data import Report
+from vulcan.results.report.formats import report_text
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +49,21 @@ def test_a_candidate_s_page_leads_to_its_findings(opened: Tab, searched: Path) -
         for text in (one.text for one in explained.of(instance) if hasattr(one, "text")):
             expect(page.locator(".findings")).to_contain_text(text)
     assert page.locator(".findings svg rect.plus").count() == len(explained.instances)
+    assert page.locator(".findings svg polyline").count() == 4 * len(explained.instances)  # a sweep, of four policies
     assert {one.split for one in explained.findings} == {"train"}
+
+
+def test_a_report_explains_the_winner_where_that_is_asked_for(searched: Path) -> None:
+    report = Report.of(only_run(searched))
+    assert report.winner is not None
+    swept = report_text(report, "html", 0.0, explain=True)
+    assert '<polyline class="curve' in swept
+    assert '<polyline class="curve' not in report_text(report, "html", 0.0)
+    for text in (one.text for one in explain_candidate(report.record, report.winner.candidate, 60.0).of("light")
+                 if hasattr(one, "text")):  # fmt: skip
+        assert text in swept
+    with pytest.raises(UserError, match="HTML"):
+        report_text(report, "md", 0.0, explain=True)
 
 
 def test_one_candidate_is_explained_at_a_time(searched: Path) -> None:

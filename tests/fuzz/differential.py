@@ -99,8 +99,15 @@ class Batch:
     in_integers: int = 0
     off: int = 0
     found: list[Difference] = field(default_factory=list)
+    note: Callable[[Difference, int], object] | None = None
+    """Told of each difference as it is found, and its number."""
     doubles: list[CProgram] = field(default_factory=list)
     integers: list[CProgram] = field(default_factory=list)
+
+    def differs(self, source: str, what: str) -> None:
+        self.found.append(Difference(source, what))
+        if self.note is not None:
+            self.note(self.found[-1], len(self.found) - 1)
 
     def attempt(self, source: str, step: Callable[[], object]) -> bool:
         try:
@@ -108,15 +115,17 @@ class Batch:
         except (UserError, Parted):
             raise
         except Exception:  # noqa: BLE001 (whatever a back end raises is what is looked for)
-            self.found.append(Difference(source, traceback.format_exc(limit=-4)))
+            self.differs(source, traceback.format_exc(limit=-4))
             return False
         return True
 
 
-def fuzzed(seconds: float, seed: int, most: int | None = None) -> Batch:
+def fuzzed(
+    seconds: float, seed: int, most: int | None = None, note: Callable[[Difference, int], object] | None = None
+) -> Batch:
     """Try policies for that long, or so many; the same seed tries the same ones."""
     random = Random(f"{seed} policies")
-    until, batch = time.monotonic() + seconds, Batch()
+    until, batch = time.monotonic() + seconds, Batch(note=note)
     while time.monotonic() < until and len(batch.found) < 20 and (most is None or batch.count < most):
         task, layout = TASKS[batch.count % len(TASKS)]
         tame = random.random() < 0.5
@@ -126,7 +135,7 @@ def fuzzed(seconds: float, seed: int, most: int | None = None) -> Batch:
             policy = check(source, task)
         except Rejected as rejected:
             if any(violation.rule not in TOO_LARGE for violation in rejected.violations):
-                batch.found.append(Difference(source, f"refused: {rejected}"))
+                batch.differs(source, f"refused: {rejected}")
             continue
         if batch.attempt(source, lambda policy=policy: written_back(policy, random)):  # type: ignore[misc]
             run_it = learnt if task.events else lived
@@ -141,7 +150,7 @@ def fuzzed(seconds: float, seed: int, most: int | None = None) -> Batch:
             compiled(batch)
     compiled(batch)
     if batch.off > MOST_OFF * max(batch.in_integers, 1000):
-        batch.found.append(Difference("", f"{batch.off} of {batch.in_integers} results in integers are off"))
+        batch.differs("", f"{batch.off} of {batch.in_integers} results in integers are off")
     return batch
 
 
@@ -289,7 +298,7 @@ def compiled(batch: Batch) -> None:
     for programs in (batch.doubles, batch.integers):
         if programs:
             for program, what in refused(programs):
-                batch.found.append(Difference(program.policy.source, what))
+                batch.differs(program.policy.source, what)
             with tempfile.TemporaryDirectory(prefix="vulcan-fuzz-") as folder:
                 made = Path(folder) / "program"
                 try:
@@ -321,7 +330,7 @@ def run(programs: list[CProgram], made: Path, batch: Batch) -> None:
     for program in programs:
         got = answers(made, program)
         if len(got) < len(program.expected):
-            batch.found.append(Difference(program.policy.source, f"{program.name}: it ended after {len(got)} answers"))
+            batch.differs(program.policy.source, f"{program.name}: it ended after {len(got)} answers")
             continue
         for (function, expected, exact), value in zip(program.expected, got, strict=True):
             if isinstance(program, IntegerProgram):
@@ -332,5 +341,5 @@ def run(programs: list[CProgram], made: Path, batch: Batch) -> None:
                 batch.off += exact and abs(found - wanted) > ERROR * max(1.0, wanted)
             elif value != expected:  # gcc 12 makes `0.0 - x` a `-x`, another zero, where it knows x to be a truth
                 what = f"C, {function}: {value!r}, reference {expected!r}"
-                batch.found.append(Difference(program.policy.source, what))
+                batch.differs(program.policy.source, what)
                 break

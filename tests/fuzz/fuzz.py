@@ -2,8 +2,8 @@
 
 Each target of `fuzz_targets` has so many minutes, in a process of its own with bounded memory, several side by side;
 so have random policies, which every back end has to compute alike (`differential`).
-What is found is written to a file as it was, and listed; then the exit code is 1. One seed gives one sequence of
-inputs.
+What is found is written to a file as it was at once, and listed; then the exit code is 1. One seed gives one sequence
+of inputs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,29 +82,55 @@ def bound_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
 
 
-def fuzzed(name: str, seconds: float, seed: int, most: int | None = None) -> tuple[int, list[Finding]]:
-    """How many inputs a target was given, and what was found, of each exception once."""
+def place_of(at: Path, target: str, number: int | str) -> Path:
+    return at / f"{target.replace(' ', '-')}-{number}"
+
+
+def kept(at: Path, finding: Finding, number: int | str) -> None:
+    """Write the input down as it was."""
+    at.mkdir(parents=True, exist_ok=True)
+    place_of(at, finding.target, number).write_bytes(finding.data)
+
+
+def fuzzed(
+    name: str, seconds: float, seed: int, most: int | None = None, at: Path | None = None
+) -> tuple[int, list[Finding]]:
+    """How many inputs a target was given, and what was found, of each exception once.
+
+    Each finding is written to `at` as it is found; an input that ends the process is there as `last`.
+    """
     rng = random.Random(f"{seed} {name}")
     target = TARGETS[name]
     findings: dict[str, Finding] = {}
     warm_up(name)
     until, count = time.monotonic() + seconds, 0
     while time.monotonic() < until and len(findings) < MAX_FINDINGS and (most is None or count < most):
-        found = tried(name, mutated(target.examples, target.words, rng))
+        data = mutated(target.examples, target.words, rng)
+        if at is not None:
+            kept(at, Finding(name, data, ""), "last")
+        found = tried(name, data)
         count += 1
-        if found is not None:
-            findings.setdefault(found.what.strip().splitlines()[-1][:60], found)
+        if found is not None and (kind := found.what.strip().splitlines()[-1][:60]) not in findings:
+            if at is not None:
+                kept(at, found, len(findings))
+            findings[kind] = found
+    if at is not None:
+        place_of(at, name, "last").unlink(missing_ok=True)
     return count, list(findings.values())
 
 
 POLICIES = "policies in every back end"
 
 
-def policies(seconds: float, seed: int) -> tuple[int, list[Finding]]:
-    """How many policies were tried, and on which of them back ends differ."""
+def policies(seconds: float, seed: int, at: Path) -> tuple[int, list[Finding]]:
+    """How many policies were tried, and on which of them back ends differ; these are written to `at`."""
+    from differential import Difference
     from differential import fuzzed as tried_alike
 
-    batch = tried_alike(seconds, seed)
+    def noted(found: Difference, number: int) -> None:
+        kept(at, Finding(POLICIES, found.source.encode(), found.what), number)
+
+    batch = tried_alike(seconds, seed, note=noted)
     return batch.count, [Finding(POLICIES, found.source.encode(), found.what) for found in batch.found]
 
 
@@ -117,23 +144,27 @@ def main() -> int:
     options = parser.parse_args()
     names = [name for name in TARGETS if options.only is None or options.only in name]
     found: list[Finding] = []
+    died = False
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context, initializer=bound_memory) as processes:
-        running = {name: processes.submit(fuzzed, name, 60 * options.minutes, options.seed) for name in names}
+        seconds, seed, at = 60 * options.minutes, options.seed, options.findings
+        running = {name: processes.submit(fuzzed, name, seconds, seed, None, at) for name in names}
         if options.only is None or options.only in POLICIES:
-            running[POLICIES] = processes.submit(policies, 60 * options.minutes, options.seed)
+            running[POLICIES] = processes.submit(policies, seconds, seed, at)
         print(f"{'target':30} {'inputs':>10} {'found':>6}")
         for name, future in running.items():
-            count, findings = future.result()
+            try:
+                count, findings = future.result()
+            except BrokenProcessPool:
+                print(f"{name:30} its process, or one beside it, has died: see {at}/*-last", flush=True)
+                died = True
+                continue
             found += findings
             print(f"{name:30} {count:10,} {len(findings):6}", flush=True)
-    for number, finding in enumerate(found):
-        options.findings.mkdir(parents=True, exist_ok=True)
-        place = options.findings / f"{finding.target.replace(' ', '-')}-{number}"
-        place.write_bytes(finding.data)
-        print(f"\n{finding.target}: {place}\n{finding.what}", flush=True)
+            for number, finding in enumerate(findings):
+                print(f"\n{finding.target}: {place_of(at, name, number)}\n{finding.what}", flush=True)
     print(f"\n{'nothing was found' if not found else f'{len(found)} findings'}")
-    return 1 if found else 0
+    return 1 if found or died else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from effort import examples
@@ -43,7 +44,7 @@ def test_a_reader_of_text_refuses_any_text(name: str, text: str) -> None:
     assert finding is None, finding
 
 
-def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The search for faults finds one that is put there: a reader that stumbles over a byte of 255."""
     from fuzz_targets import Target
 
@@ -52,8 +53,25 @@ def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
             raise LookupError("stumbled")
 
     monkeypatch.setitem(TARGETS, "faulty", Target(read, (b"some example",)))
-    _, findings = fuzzed("faulty", 60.0, seed=1, most=500)
+    _, findings = fuzzed("faulty", 60.0, seed=1, most=500, at=tmp_path / "new")
     assert [finding.what.splitlines()[-1] for finding in findings] == ["LookupError: stumbled"]
+    assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {"faulty-0": findings[0].data}
+
+
+def test_the_input_that_ends_the_process_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from fuzz_targets import Target
+
+    read: list[bytes] = []
+
+    def die(data: bytes) -> None:
+        read.append(data)
+        if len(read) > 2:
+            raise KeyboardInterrupt  # as a crash would, nothing after it runs
+
+    monkeypatch.setitem(TARGETS, "deadly", Target(die, (b"some example",)))
+    with pytest.raises(KeyboardInterrupt):
+        fuzzed("deadly", 60.0, seed=1, at=tmp_path)
+    assert (tmp_path / "deadly-last").read_bytes() == read[-1]
 
 
 def test_one_seed_gives_one_sequence_of_inputs() -> None:

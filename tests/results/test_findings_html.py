@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
-from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
+from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement, SweptTable
 from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import drawn
 
@@ -63,6 +64,27 @@ def test_series_of_one_title_are_lines_of_one_picture() -> None:
     assert len({line.get("class") for line in svg.iter("polyline")}) == 3
     assert {"policy", "best", "oracle"} <= {text.text for text in svg.iter("text")}
     assert drawn([Series("a", "x", "y", ((0, 1),)), Series("b", "x", "y", ((0, 1),))]).count("<svg") == 2
+
+
+def test_a_sweep_is_a_line_for_each_policy_with_a_tick_for_each_step() -> None:
+    names = ("policy", "first baseline", "second baseline", "third baseline", "clairvoyant (oracle)")
+    rows = tuple((f"{10**n:,} ({n} x)", *(0.9 - 0.1 * n - 0.02 * k for k in range(5))) for n in range(6))
+    table = SweptTable("miss ratio by cache size", ("cache size, bytes", *names), rows)
+    assert InstanceFinding("a", "train", table).to_json()["kind"] == "table"
+    svg = svg_of(table)
+    lines = [[tuple(map(float, p.split(","))) for p in (line.get("points") or "").split()]
+             for line in svg.iter("polyline")]  # fmt: skip
+    assert len(lines) == 5
+    assert len({line.get("class") for line in svg.iter("polyline")}) == 5
+    for line in lines:
+        steps = [after[0] - before[0] for before, after in pairwise(line)]
+        assert steps == pytest.approx([steps[0]] * 5, abs=0.2)
+        assert [y for _, y in line] == sorted(y for _, y in line)  # ever less, so ever lower
+    texts = [text.text for text in svg.iter("text")]
+    assert {"cache size, bytes", "100,000", "(5 x)", *names} <= set(texts)
+    width = float(svg.get("width") or 0)
+    assert all(float(text.get("x") or 0) < width for text in svg.iter("text"))
+    assert "policy, cache size, bytes 1 (0 x): 0.9" in [title.text for title in svg.iter("title")]
 
 
 @pytest.mark.parametrize("points", [((1.0, 5.0),), ((1.0, 0.0), (2.0, 0.0)), ((0.0, -1e-9), (1e12, 1e9))])

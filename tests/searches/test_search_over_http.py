@@ -273,6 +273,14 @@ def test_nothing_but_truncated_replies_is_no_success(children: Executor) -> None
     assert not of_kind(store, WinnerChosen)
 
 
+@pytest.mark.parametrize("said", ["", "I would rather not."])
+def test_nothing_but_replies_without_a_program_is_no_success(children: Executor, said: str) -> None:
+    store = MemoryStore()
+    with pytest.raises(UserError, match=r"none of 4 replies had a program in it: .* another --model"):
+        search(store, children, [answer(said)], samples=2)
+    assert not of_kind(store, WinnerChosen)
+
+
 def test_what_is_waited_for_is_told(children: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vulcan.searches.study.NOTICE_SECONDS", 0.2)
     told: list[str] = []

@@ -250,15 +250,16 @@ class Run:
 
     # Actions
 
-    def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0) -> Path:
+    def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0, explain: bool = False) -> Path:
         """Write a report of the run to a file: `html`, `md` or `json`, by default inferred from its name.
 
-        Each property of the winner gets `seconds` to be proved. Raises UserError.
+        Each property of the winner gets `seconds` to be proved. With `explain`, a page has the findings about the
+        winner, computed now. Raises UserError.
         """
         from vulcan.results.report.formats import form_of, report_text
 
         output = Path(path)
-        write_text(output, report_text(self._report, form_of(output, format), seconds))
+        write_text(output, report_text(self._report, form_of(output, format), seconds, explain))
         return output
 
     def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **execution: Any) -> Run:

@@ -32,7 +32,7 @@ from vulcan.documents.dashboard import (
     SteeringDocument,
 )
 from vulcan.errors import UserError, did_you_mean
-from vulcan.results.explanation import Explanation, explain_candidate
+from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.steering import hint_refusal, instruction_documents, steer, steering_refusal
 from vulcan.store.events import SearchSteered, SteeringAct
@@ -134,9 +134,6 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> Candidates
 
 LATEST = 30
 """Number of log lines on a newly loaded page."""
-
-EXPLAIN_SECONDS = 120.0
-"""Time limit in seconds to explain a candidate on all training instances."""
 
 Change = Callable[["AppState", LiveRun, dict[str, Any]], Mapping[str, Any]]
 

@@ -9,7 +9,7 @@ from typing import cast
 from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, OffersSweeps, load_evaluator, why_indifferent
-from vulcan.findings import ComparesPolicies, EvaluatorFinding, InstanceFinding, OffersFindings, SmallTable
+from vulcan.findings import ComparesPolicies, EvaluatorFinding, InstanceFinding, OffersFindings, SweptTable
 from vulcan.registry import find_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
@@ -98,6 +98,10 @@ def explain(
     return Explanation(task.name, described.located if described else (), (*found, *swept))
 
 
+EXPLAIN_SECONDS = 120.0
+"""Time limit to explain a candidate on all training instances, where nobody gives another."""
+
+
 def can_explain(record: RunRecord) -> bool:
     """Return whether the evaluator of the run's task explains policies."""
     return isinstance(load_evaluator(find_task(record.config["task"])), OffersFindings)
@@ -163,6 +167,6 @@ def _swept(evaluator: Evaluator, setup: Setup, source: str, limit: float) -> tup
         names = (n if kinds[n] == "baseline" else f"{n} ({kinds[n]})" for n in shown)
         title = f"{sweep.metric.replace('_', ' ')} by {sweep.x.split(',')[0]}"
         found.append(
-            InstanceFinding(instance.name, instance.split, SmallTable(title, (sweep.x, "policy", *names), rows, 0.0))
+            InstanceFinding(instance.name, instance.split, SweptTable(title, (sweep.x, "policy", *names), rows, 0.0))
         )
     return tuple(found)

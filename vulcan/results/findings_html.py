@@ -9,23 +9,25 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement, pictured
+from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement, SweptTable, pictured
 from vulcan.searches.feedback import cell_text
 
 STYLE = """
 .findings { --ink: #1d2329; --faint: #56616b; --line: #d8dee4; --bar: #2c6fbb; --minus: #c0392b; --paper: #fff;
-  --line1: #b3541e; --line2: #2f7d4f; --line3: #7a4fa3;
+  --line1: #b3541e; --line2: #2f7d4f; --line3: #7a4fa3; --line4: #8a6d00;
   color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif }
-@media (prefers-color-scheme: dark) { .findings:not(.light) {
+@media (prefers-color-scheme: dark) { .findings {
   --ink: #e3e8ec; --faint: #a3aeb8; --line: #3a444d; --bar: #5b9fe6; --minus: #ef7a6d; --paper: #14181c;
-  --line1: #f0a36b; --line2: #6cc493; --line3: #b997e0 } }
+  --line1: #f0a36b; --line2: #6cc493; --line3: #b997e0; --line4: #d6bd4a } }
 main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings p { max-width: 56rem }
 .findings h2:first-child { margin-top: 0 }
+.findings h1, .findings h2 { overflow-wrap: anywhere }
 .findings h2 { font-size: 1.2rem; border-bottom: 1px solid var(--line) }
 .findings h3 { font-size: 1rem }
 .findings figure { margin: 1rem 0 1.6rem; overflow-x: auto }
 .findings figcaption { color: var(--ink); font-weight: 600; font-size: 1em; margin-bottom: .3rem }
+.findings figcaption::first-letter { text-transform: uppercase }
 .findings svg text { fill: var(--ink); font: 12px system-ui, sans-serif }
 .findings svg .faint { fill: var(--faint) }
 .findings svg .axis { stroke: var(--line) }
@@ -35,10 +37,11 @@ main.findings { padding: .1rem 1.2rem 1rem; max-width: 76rem; margin: 0 auto }
 .findings svg .line1 { color: var(--line1) }
 .findings svg .line2 { color: var(--line2) }
 .findings svg .line3 { color: var(--line3) }
+.findings svg .line4 { color: var(--line4) }
 .findings svg .curve { fill: none; stroke: currentColor; stroke-width: 2 }
 .findings svg .dot { fill: currentColor }
 """
-"""Rules for what is drawn here, inside of an element of the class `findings`; `light` leaves out the dark mode."""
+"""Rules for what is drawn here, inside of an element of the class `findings`."""
 
 _FRAME = """<!doctype html>
 <html lang="en">
@@ -88,6 +91,8 @@ def _one(finding: Statement | SmallTable | list[Series]) -> str:
     match finding:
         case Statement(text):
             return f"<p>{escape(text)}</p>"
+        case SweptTable(title):
+            return _figure(title, _swept(finding))
         case SmallTable(title):
             return _figure(title, _bars(finding))
         case lines:
@@ -159,51 +164,91 @@ def _panel(left: float, values: Sequence[float], cells: Sequence[str | float], s
 
 # Series are lines with an axis to the left and one below; a legend tells several apart.
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW = 720, 240, 74, 24, 44
-_DASHES = ("none", "7 4", "2 3", "10 3 2 3")
+_WIDTH, _PLOT, _LEFT, _TOP = 720, 172, 74, 24
+_RIGHT_OF_STEPS = 60
+"""Room for half of the last step's text."""
+
+_DASHES = ("none", "7 4", "2 3", "10 3 2 3", "14 4")
 """Strokes of the lines, for those who cannot tell their colours."""
 
 
-def _curves(lines: Sequence[Series]) -> str:
+def _swept(table: SweptTable) -> str:
+    """Return a line for each column of numbers; the steps of the first column are at equal distances."""
+    labels, *columns = zip(*table.rows, strict=True)
+    lines = [
+        Series(table.title, table.columns[0], name, tuple(enumerate(map(float, cells))))
+        for name, cells in zip(table.columns[1:], columns, strict=True)
+    ]
+    return _curves(lines, tuple(map(cell_text, labels)))
+
+
+def _curves(lines: Sequence[Series], steps: Sequence[str] = ()) -> str:
+    """Return lines in one picture; `steps` are the texts of x = 0, 1, 2, ..., where x is no number by itself."""
     points = [point for series in lines for point in series.points]
     across, up = zip(*points, strict=True)
-    right, bottom = _WIDTH - 24, _HEIGHT - _BELOW
-    x_ticks, y_ticks = _ticks(min(across), max(across)), _ticks(min(0.0, *up), max(0.0, *up))
+    legend, top = _legend(lines)
+    right, bottom = _WIDTH - (_RIGHT_OF_STEPS if steps else 24), top + _PLOT
     x_low, x_high = min(across), max(across)
+    y_ticks = _ticks(min(0.0, *up), max(0.0, *up))
     y_low, y_high = y_ticks[0], y_ticks[-1]
 
     def place(x: float, y: float) -> tuple[float, float]:
         return (
             _LEFT + (right - _LEFT) * ((x - x_low) / (x_high - x_low) if x_high > x_low else 0.5),
-            bottom - (bottom - _TOP) * ((y - y_low) / (y_high - y_low) if y_high > y_low else 0.5),
+            bottom - (bottom - top) * ((y - y_low) / (y_high - y_low) if y_high > y_low else 0.5),
         )
 
-    parts = [_text((_LEFT + right) / 2, _HEIGHT - 6, lines[0].x, "faint", "middle")]
+    x_ticks: list[tuple[float, str]] = [*enumerate(steps)]
+    if not steps:
+        x_ticks = [(tick, cell_text(tick)) for tick in _ticks(x_low, x_high)]
+    parts = []
     for tick in y_ticks:
         _, y = place(x_low, tick)
         parts.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(_text(_LEFT - 8, y + 4, cell_text(tick), "faint", "end"))
-    for tick in x_ticks:
+    below = bottom + 18
+    for tick, said in x_ticks:
         if x_low <= tick <= x_high:
-            parts.append(_text(place(tick, 0.0)[0], bottom + 18, cell_text(tick), "faint", "middle"))
-    start = float(_LEFT)
+            for row, words in enumerate(said.split(" ", 1) if steps else (said,)):
+                parts.append(_text(place(tick, 0.0)[0], bottom + 18 + row * 15, words, "faint", "middle"))
+                below = max(below, bottom + 18 + row * 15)
+    parts.append(_text((_LEFT + right) / 2, below + 20, lines[0].x, "faint", "middle"))
+    parts += legend
     for number, series in enumerate(lines):
-        kind, dash = f"line{number % len(_DASHES)}", _DASHES[number % len(_DASHES)]
-        if len(lines) > 1:
-            ends = f'x1="{start:.1f}" x2="{start + 26:.1f}" y1="8" y2="8"'
-            parts.append(f'<line class="curve {kind}" stroke-dasharray="{dash}" {ends}/>')
-            start += 32
-        parts.append(_text(start, 12, series.y, "faint"))
-        start += len(series.y) * _CHARACTER + 24
+        kind, dash = _stroke(number)
         spots = [place(x, y) for x, y in series.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
         parts.append(f'<polyline class="curve {kind}" stroke-dasharray="{dash}" points="{path}"/>')
         for (x, y), (a, b) in zip(spots, series.points, strict=True):
-            label = escape(f"{series.y}, {series.x} {cell_text(a)}: {cell_text(b)}")
+            at = steps[int(a)] if steps else cell_text(a)
+            label = escape(f"{series.y}, {series.x} {at}: {cell_text(b)}")
             parts.append(
                 f'<circle class="dot {kind}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{label}</title></circle>'
             )
-    return _svg(_WIDTH, _HEIGHT, parts, lines[0].title)
+    return _svg(_WIDTH, below + 26, parts, lines[0].title)
+
+
+def _stroke(number: int) -> tuple[str, str]:
+    return f"line{number % len(_DASHES)}", _DASHES[number % len(_DASHES)]
+
+
+def _legend(lines: Sequence[Series]) -> tuple[list[str], int]:
+    """Return the lines' names, in as many rows as they need, and where the plot below them begins."""
+    parts: list[str] = []
+    start, row = float(_LEFT), 0
+    for number, series in enumerate(lines):
+        sample = 32 if len(lines) > 1 else 0
+        length = sample + len(series.y) * _CHARACTER + 24
+        if start > _LEFT and start + length > _WIDTH:
+            start, row = float(_LEFT), row + 1
+        y = 8 + 18 * row
+        if sample:
+            kind, dash = _stroke(number)
+            ends = f'x1="{start:.1f}" x2="{start + 26:.1f}" y1="{y}" y2="{y}"'
+            parts.append(f'<line class="curve {kind}" stroke-dasharray="{dash}" {ends}/>')
+        parts.append(_text(start + sample, y + 4, series.y, "faint"))
+        start += length
+    return parts, _TOP + 18 * row
 
 
 def _ticks(low: float, high: float) -> list[float]:

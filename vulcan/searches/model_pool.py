@@ -253,3 +253,8 @@ def check_replies(record: RunRecord, config: SearchConfig, costs: Costs, unanswe
             f"all {truncated} replies were cut off at the limit of tokens per reply ({shown}), before a program was "
             "complete: search again with a larger --max-tokens"
         )
+    if made and all(c.verdict == "no-reply" or "no-code-block" in c.rules for c in made):
+        raise UserError(
+            f"none of {len(made)} replies had a program in it: `vulcan show RUN {made[-1].candidate}` prints one; "
+            "search again with another --model"
+        )

@@ -111,6 +111,19 @@ def shipped() -> Iterator[tuple[str, str, str]]:
                 yield task, mechanism, path.stem
 
 
+@pytest.mark.parametrize("written", ["\\0", "\\x1b[2J", "\\u2028", "\\ud800 alone", "\\r", "\\x0c"])
+def test_a_handler_s_docstring_may_hold_what_cannot_be_printed(written: str) -> None:
+    head = "def on_refuse(now, obj, cache, ghost):\n"
+    source = SKETCH.replace(head, f'{head}    """Before {written} after\n    the end."""\n')
+    task = find_task("cache_admission")
+    policy = check(source, task)
+    (text,) = find_exporter("python").export(policy, provenance()).values()
+    text.encode()
+    assert all(character == "\n" or character.isprintable() for character in text)
+    compile(text, "policy.py", "exec")
+    assert check(policy_source(text), task).fingerprint == policy.fingerprint
+
+
 # Decisions and state
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from vulcan.evaluator import SplitName
 from vulcan.results.candidate import findings_about
+from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference
 from vulcan.results.report.figures import figures, plotly_script
@@ -49,8 +50,12 @@ MEANINGS = {
 """Readable meaning of each verdict."""
 
 
-def html_page(report: Report, document: Mapping[str, Any]) -> str:
-    """Render the page, with figures, data and scripts inlined; text written by a model is escaped."""
+def html_page(report: Report, document: Mapping[str, Any], explanation: Explanation | None = None) -> str:
+    """Render the page, with figures, data and scripts inlined; text written by a model is escaped.
+
+    The `explanation` of the winner, if there is one, is shown in place of the findings that the run recorded.
+    """
+    findings = _findings(report) if explanation is None else Markup(explanation.sections())
     drawn = figures(report, document)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
@@ -60,7 +65,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
     return environment.get_template("report.html.j2").render(
         doc=document,
         title=f"{document['task']}: a search for a policy",
-        sections=[(id, name) for id, name in _SECTIONS.items() if id != "why" or report.record.workload],
+        sections=[(id, name) for id, name in _SECTIONS.items() if id != "why" or findings],
         splits=splits,
         standings=standings(report, document, splits),
         winner_rows=_winner_rows(report, splits),
@@ -68,7 +73,8 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
         verdict_meanings=MEANINGS,
         columns=_COLUMNS,
         chart=lambda name, caption: _chart(name, caption, drawn),
-        findings=_findings(report),
+        findings=findings,
+        computed=explanation is not None,
         style=Markup(page_text("report.css") + STYLE),
         script=Markup(page_text("figures.js") + page_text("report.js")),
         plotly=Markup(plotly_script()),

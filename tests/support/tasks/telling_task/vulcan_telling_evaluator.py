@@ -2,6 +2,7 @@
 
 from vulcan_mood_evaluator import MoodEvaluator
 
+from vulcan.evaluator import Instance, Sweep
 from vulcan.findings import SmallTable, Statement
 
 
@@ -19,6 +20,11 @@ class TellingEvaluator(MoodEvaluator):
         if instance.split != "train":
             raise AssertionError(f"{instance.name} is held out")
         return [Statement(f"There are {len(instance.parameters)} parameters.")]
+
+    def sweep(self, instance):
+        steps = [(f"{weight:g} (weight)", Instance(f"{instance.name} at {weight:g}", "train",
+                  {**instance.parameters, "weight": weight})) for weight in (1.0, 2.0, 4.0)]  # fmt: skip
+        return Sweep("weight", "sum", tuple(steps))
 
     def compare(self, first, second, instance):
         taken = [self.evaluate(policy, instance)["sum"] for policy in (first, second)]
