@@ -299,8 +299,8 @@ def describe(inputs: Inputs, machine: Machine, first: int, last: int) -> list[Ev
 
 
 def _row(name: str, *values: float) -> tuple[str | float, ...]:
-    """Return the row of a table, with numbers of eight significant digits."""
-    return (name, *(float(f"{value:.8g}") for value in values))
+    """Return the row of a table, with numbers of eight significant digits, without rounding errors."""
+    return (name, *(float(f"{round(value, 12) + 0.0:.8g}") for value in values))
 
 
 def _share(part: float, whole: float) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from vulcan.doctor.attacks import local_ray
 from vulcan.doctor.attacks.local_ray import Listener, host_addresses, listeners, ray_results
+from vulcan.scoring import ray_runtime as runtime_module
 from vulcan.scoring.ray_runtime import RayRuntime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -47,8 +48,8 @@ def test_the_token_is_long_and_for_rays_processes_alone(
     first = ray.get(ray.remote(lambda: os.environ["RAY_AUTH_TOKEN"]).remote())
     assert len(first) == 64
     assert not {"RAY_AUTH_TOKEN", "RAY_AUTH_MODE"} & set(os.environ)
-    monkeypatch.setattr(ray_runtime, "_reload_authentication", lambda: None)  # the running Ray keeps its own
-    with ray_runtime._private_ray():
+    monkeypatch.setattr(runtime_module, "_reload_authentication", lambda: None)  # the running Ray keeps its own
+    with runtime_module._private_ray():
         assert len({os.environ["RAY_AUTH_TOKEN"], first}) == 2
 
 

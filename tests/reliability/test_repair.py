@@ -203,7 +203,7 @@ def test_the_command_says_what_was_saved_and_how_to_go_on(runs: Runs, vulcan: Co
     assert said[0].startswith("runs/mine/run.db was damaged: ")
     assert said[1] == f"  replies: {len(runs.calls)} in the run now; 0 lines of the journal cannot be read"
     assert said[2] == "  the damaged file is kept as runs/mine/run.db.damaged-1"
-    assert said[3:] == ["Go on with `vulcan resume runs/mine`."]
+    assert said[3:] == ["Continue with `vulcan resume runs/mine`."]
     assert vulcan.good("repair", "mine").stdout == "nothing is wrong with runs/mine\n"
     assert vulcan.document("repair", "mine") == {"run": "runs/mine", "repaired": []}
     assert json.loads(vulcan.good("show", "mine", "--json").stdout)["state"] == "open"

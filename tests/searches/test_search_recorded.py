@@ -91,6 +91,14 @@ def test_the_recorded_search_for_prefix_caches_is_repeated_event_for_event(
     assert len({call.reply for call in recording.calls()}) == 64
 
 
+@pytest.mark.slow
+def test_the_recorded_search_for_prefix_caches_of_generated_workloads_is_repeated(tmp_path: Path) -> None:
+    recording = read(RECORDED.with_name("recorded_prefix_generated"), tmp_path)
+    assert SearchConfig.from_json(RunRecord.of(recording.events()).config).state
+    assert contents(repeated(recording)) == contents(recording)
+    assert len({call.reply for call in recording.calls()}) == 61  # 60 proposals, one of which was repaired
+
+
 FEEDBACK = RECORDED.with_name("recorded_feedback")
 TRACES = {
     "cp": "libcachesim/cloudPhysicsIO.vscsi",

@@ -14,9 +14,8 @@ from vulcan.models.retry import TransientError, requested_wait
 
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
+_CLIENTS = frozenset({"httpx", "httpx2"})  # whose errors are named alike: openai 3 moved to the latter, litellm did not
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
-"""By name: the `openai` package raises those of `httpx`, and newer versions of it those of `httpx2`."""
-
 _MAX_MESSAGE = 300
 # litellm puts its own class names before the server's words
 _PREFIX = re.compile(r"\A(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?")
@@ -85,7 +84,8 @@ def never_connected(error: BaseException) -> bool:
     """Check whether no connection to the server was made."""
     link: BaseException | None = error
     while link is not None:
-        if any(kind.__name__ in _NEVER_CONNECTED for kind in type(link).__mro__):
+        kind = type(link)
+        if kind.__name__ in _NEVER_CONNECTED and kind.__module__.partition(".")[0] in _CLIENTS:
             return True
         link = link.__cause__ or link.__context__
     return False

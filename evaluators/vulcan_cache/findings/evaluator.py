@@ -111,7 +111,7 @@ class CacheFindings(ABC):
     def _recorded(self, policy: Policy, instance: Instance) -> NDArray[np.uint32]:
         history = new_history(len(self._requests(instance).objects))
         self.run(policy, instance, history)
-        self._missed[self._run_of(policy, instance)] = np.packbits((history & np.uint32(OUTCOME)) != 0)
+        self._missed[self._run_of(policy, instance)] = np.packbits(history.astype(np.uint8) & np.uint8(OUTCOME))
         if len(self._missed) > _REMEMBERED:
             self._missed.popitem(last=False)
         return history

@@ -9,7 +9,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_kernel, helper, types
 from vulcan_cache.kernels.common import ADMITTED, COLUMN_U32, HALF_WORDS, HIT, OUTCOME_BITS, REFUSED, U
-from vulcan_cache.kernels.intrinsics import prefetch
+from vulcan_cache.kernels.intrinsics import bits_of, prefetch
 
 FIRST, TOO_LARGE, ORACLE_TOO, REFUSED_BEFORE, LEFT_BEFORE, CAUSES = range(6)
 """Causes of a miss: the object's first request; it is larger than the cache; the oracle misses too; the oracle hits,
@@ -39,7 +39,7 @@ ORACLE_USE, BASELINE_USE, PARENT_USE, OTHERS = range(4)
 """Bytes times requests that others hold until a hit."""
 
 LAST, SEEN, HITS, FIELDS = 0, 1, 2, 4
-_AHEAD = U(16)
+_AHEAD, _NEAR = U(24), U(8)
 _MANY = 33
 _U8 = types.Array(types.uint8, 1, "C")
 _I64_1, _I64_2, _I64_3 = (types.Array(types.int64, n, "C") for n in (1, 2, 3))
@@ -49,16 +49,13 @@ _SO_FAR = np.array([0, 1, 2, 3, 3] + [4] * 4 + [5] * 8 + [6] * 16 + [7], np.int6
 
 
 @helper
-def _doublings(ratio, low):
-    """Return how many of `low` and its first five doublings are exceeded: without a branch, which would be guessed."""
-    return (
-        np.int64(ratio > low)
-        + np.int64(ratio > 2.0 * low)
-        + np.int64(ratio > 4.0 * low)
-        + np.int64(ratio > 8.0 * low)
-        + np.int64(ratio > 16.0 * low)
-        + np.int64(ratio > 32.0 * low)
-    )
+def _doublings(value, low):
+    """Return how many of `low` and its first five doublings are exceeded, without a branch, which would be guessed.
+
+    The bits of positive floats are in their order, and a doubling adds 1 to the exponent, above the 52 bits.
+    """
+    above = np.int64(bits_of(value)) - np.int64(bits_of(low))
+    return min(max((above - 1) >> 52, -1), 5) + 1
 
 
 @allocating_kernel(
@@ -110,10 +107,13 @@ def attribute(
     end = objects.shape[0]
     per_stretch = max(1.0, (end - measure_from) / CLASSES) / (STRETCHES // CLASSES)
     smallest, shortest = mean_size / 8.0, held_objects / 4.0
+    spaces = np.zeros((CLASSES, CODES))  # bytes times requests since the object's last request
     count = stretch = 0
     for r in range(end):
         if U(r) + _AHEAD < U(end):
             prefetch(records, U(objects[U(r) + _AHEAD]) * U(FIELDS))
+        if U(r) + _NEAR < U(end):
+            prefetch(history, U(records[U(objects[U(r) + _NEAR]) * U(FIELDS) + U(LAST)]))
         at = U(objects[r]) * U(FIELDS)
         size = float(sizes[r])
         outcome = history[r] & np.uint32((1 << OUTCOME_BITS) - 1)
@@ -122,44 +122,37 @@ def attribute(
         hits = records[at + U(HITS)]
         beside = others[r]
         missed, saved, is_first = outcome != HIT, (beside & FROM_ORACLE) == 0, seen == 0
+        code = U(
+            np.int64(missed) * MISSED
+            + np.int64(saved) * SAVED
+            + np.int64((beside & FROM_BASELINE) != 0) * BASELINE
+            + np.int64((beside & FROM_PARENT) != 0) * PARENT
+        )
         so_far = U(_SO_FAR[U(min(seen, _MANY))])
-        cause = FIRST
-        if not is_first:
-            space = size * (r - last)
-            used[ORACLE_USE] += space * np.int64(saved)
-            used[BASELINE_USE] += space * np.int64((beside & FROM_BASELINE) == 0)
-            used[PARENT_USE] += space * np.int64((beside & FROM_PARENT) == 0)
-            if not missed:
-                holders[so_far, U(NEXT_HIT)] += space
-            else:
+        spaces[so_far, code] += size * (r - last)
+        if missed:
+            cause = FIRST
+            if not is_first:
                 cause = TOO_LARGE if size > capacity else LEFT_BEFORE if saved else ORACLE_TOO
                 left = np.int64(history[U(last)] >> np.uint32(OUTCOME_BITS))
                 if left > 0:
                     holders[so_far, U(UNHIT if hits == 0 else AFTER_HITS)] += size * (left - last)
-                    if left >= measure_from:
-                        facts[EVICTIONS] += 1
-                        facts[EVICTED_EARLY] += saved
-                        facts[NEVER_HIT] += hits == 0
-                    if cause == LEFT_BEFORE and hits and r >= measure_from:
-                        stays[count] = (r - last) / (left - last)
-                        count += 1
+                    is_measured = left >= measure_from
+                    facts[EVICTIONS] += is_measured
+                    facts[EVICTED_EARLY] += is_measured & saved
+                    facts[NEVER_HIT] += is_measured & (hits == 0)
+                    stays[count] = (r - last) / (left - last)
+                    count += (cause == LEFT_BEFORE) & (hits > 0) & (r >= measure_from)
                 elif cause == LEFT_BEFORE:
                     cause = REFUSED_BEFORE
                     facts[REFUSED_WRONGLY] += last >= measure_from
-        if missed:
-            hits = np.uint32(0) if outcome == ADMITTED else hits
             if r >= measure_from:
                 causes[cause] += 1
                 facts[REFUSALS] += outcome == REFUSED
+            hits = np.uint32(0) if outcome == ADMITTED else hits
         else:
             hits += np.uint32(1)
         if r >= measure_from:
-            code = U(
-                np.int64(missed) * MISSED
-                + np.int64(saved) * SAVED
-                + np.int64((beside & FROM_BASELINE) != 0) * BASELINE
-                + np.int64((beside & FROM_PARENT) != 0) * PARENT
-            )
             while r - measure_from >= (stretch + 1) * per_stretch:
                 stretch += 1
             classes[SIZE, U(_doublings(size, smallest) + np.int64(size > 64.0 * smallest)), code] += 1
@@ -170,6 +163,13 @@ def attribute(
         records[at + U(LAST)] = np.uint32(r)
         records[at + U(SEEN)] = np.uint32(seen + 1)
         records[at + U(HITS)] = hits
+    for so_far in range(1, CLASSES):  # class 0 are first requests
+        for code in range(CODES):
+            space = spaces[so_far, code]
+            holders[so_far, NEXT_HIT] += 0.0 if code & MISSED else space
+            used[ORACLE_USE] += space if code & SAVED else 0.0
+            used[BASELINE_USE] += 0.0 if code & BASELINE else space
+            used[PARENT_USE] += 0.0 if code & PARENT else space
     for at in range(0, records.shape[0], FIELDS):
         seen, last, hits = np.int64(records[at + SEEN]), np.int64(records[at + LAST]), records[at + HITS]
         if seen == 0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_kernel, types
 from vulcan_load.kernels.engine import drop_first, first_free, push
-from vulcan_load.kernels.sharer import done_at, spell_at
+from vulcan_load.kernels.sharer import done_from, later_spell
 
 NONE, SLOWER, HIDDEN, UNREPORTED, IGNORED, HERDING, STALE = range(7)
 CAUSES = 7
@@ -52,18 +52,20 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
     """Fill in `numbers` and `causes`."""
     requests, probes = probed.shape
     servers = changes.shape[0]
-    free = np.zeros((servers, cores))
+    free, soonest = np.zeros((servers, cores)), np.zeros(servers)  # when cores are free, and the first of each server
     in_flight = np.zeros(servers, np.int64)
     leaving, number, leaves = np.zeros(requests), np.zeros(requests, np.int64), 0
     counted = np.zeros((count, servers), np.int64)
     reported, sent_then = np.zeros((count, servers), np.int64) - 1, np.zeros((count, servers), np.int64)
     said = np.zeros((requests, probes, 2), np.int64)
+    spells = np.zeros(servers, np.int64)
     arrived = 0
-    flying = 0
+    flying, idle = 0, servers * cores
     for i in range(requests):
         now, b, chosen_one = arrivals[i], balancers[i], chosen[i]
         while leaves > 0 and leaving[0] <= now:
             in_flight[chosen[number[0]]] -= 1
+            idle += in_flight[chosen[number[0]]] < cores
             flying -= 1
             drop_first(leaving, number, leaves)
             leaves -= 1
@@ -76,20 +78,20 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
                 s = probed[arrived, k]
                 reported[to, s], sent_then[to, s] = said[arrived, k, 0], said[arrived, k, 1]
             arrived += 1
-        best, first, alone, fastest, idle = 0, np.inf, np.inf, 0.0, 0
+        best, first, alone, fastest = 0, np.inf, np.inf, 0.0
         end = 0.0
         for s in range(servers):
-            begin = max(now, free[s, first_free(free, s)])
-            done = done_at(changes, speeds, s, begin, work[i])
+            spell = spells[s] = later_spell(changes, s, spells[s], now)
+            begin = max(now, soonest[s])
+            done = done_from(changes, speeds, s, later_spell(changes, s, spell, begin), begin, work[i])
             if done < first:
                 best, first = s, done
             if s == chosen_one:
                 end = done
                 numbers[WAITED, i] = begin - now
-            alone = min(alone, done_at(changes, speeds, s, now, work[i]))
-            fastest = max(fastest, speeds[s, spell_at(changes, s, now)])
-            idle += max(cores - in_flight[s], 0)
-        speed = speeds[chosen_one, spell_at(changes, chosen_one, now)]
+            alone = min(alone, done if begin == now else done_from(changes, speeds, s, spell, now, work[i]))
+            fastest = max(fastest, speeds[s, spell])
+        speed = speeds[chosen_one, spells[chosen_one]]
         numbers[ALONE, i], numbers[BEST, i] = alone - now, first - now
         numbers[SPEED, i], numbers[IN_FLIGHT, i], numbers[IDLE_CORES, i] = speed / fastest, flying, idle
         if end > first:
@@ -97,7 +99,7 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
             known_here = here + counted[b, chosen_one] - sent_then[b, chosen_one]
             known_there = there + counted[b, best] - sent_then[b, best]
             if in_flight[chosen_one] <= in_flight[best]:
-                slower = speed < speeds[best, spell_at(changes, best, now)]
+                slower = speed < speeds[best, spells[best]]
                 causes[i] = SLOWER if slower else HIDDEN
             elif here < 0 or there < 0:
                 causes[i] = UNREPORTED
@@ -108,8 +110,10 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
             else:
                 causes[i] = STALE
         free[chosen_one, first_free(free, chosen_one)] = end
+        soonest[chosen_one] = free[chosen_one, first_free(free, chosen_one)]
         push(leaving, number, leaves, end, i)
         leaves += 1
         flying += 1
+        idle -= in_flight[chosen_one] < cores
         in_flight[chosen_one] += 1
         counted[b, chosen_one] += 1

@@ -299,6 +299,8 @@ def run(
                 if on_tick != 0:
                     call_event(on_tick, globals_, records, U(at), statistics, row, float(region))
                 asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
+                if asked == LOOK and regions == 1:  # there is nothing to look at
+                    asked = ON_DEMAND
             elif who == PLANNED:
                 asked = np.int64(plan[window, tick - begins[window]])
                 if asked >= MOVE:
@@ -322,7 +324,7 @@ def run(
             if who == PLANNED:
                 moving = MOVE <= plan[window, tick - begins[window]] < LOOK_AT
             zone = region
-            if moving or (looking and regions > 1):
+            if moving or looking:
                 to = (region + 1) % regions
                 if who == PLANNED:
                     to = np.int64(plan[window, tick - begins[window]]) - (LOOK_AT if looking else MOVE)

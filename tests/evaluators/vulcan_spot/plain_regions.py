@@ -79,7 +79,10 @@ def run(
         before = r.has_spot
         r.seen[r.region] = (r.tick, int(r.has_spot), r.spell)
         r.ticks_seen[r.region] = r.ticks_seen.get(r.region, 0) + 1
-        asked = request = decide(r)
+        asked = decide(r)
+        if asked == LOOK and len(available) == 1:
+            asked = ON_DEMAND
+        request = asked
         if math.ceil((r.left + job.overhead) / gap) >= math.floor((job.deadline - r.elapsed) / gap):
             keeps = r.last if net == "published" else r.current
             request = SPOT if keeps == SPOT and r.overhead_left == 0 else ON_DEMAND
