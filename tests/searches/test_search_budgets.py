@@ -12,6 +12,7 @@ from chat_server import ChatServer, Exchange, Received, answer, fail
 from rich_parts import rich
 from search_parts import SEEDS, TASK, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
+from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Reply, Request
 from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
@@ -107,7 +108,9 @@ def test_an_unpaid_proposal_before_an_answered_one_keeps_its_number(children: Ex
 def test_without_budget_for_a_repair_a_program_stays_rejected(children: Executor) -> None:
     for parallel in (1, 4):
         store = MemoryStore()
-        within(store, config(rounds=1, samples=4, repairs=3), children, lambda _: "no", parallel=parallel, dollars=1.0)
+        chosen = config(rounds=1, samples=4, repairs=3)
+        with pytest.raises(UserError, match="none of 4 replies had a program in it"):
+            within(store, chosen, children, lambda _: "no", parallel=parallel, dollars=1.0)
         assert {v.verdict for v in judged(store)} == {"rejected"}
         assert len(judged(store)) == len(list(store.calls())) == 4
 

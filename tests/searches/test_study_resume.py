@@ -187,10 +187,12 @@ def test_now_and_then_no_answer_costs_a_row_and_nothing_else(children: Executor)
 
 def test_an_answer_that_fails_to_come_for_a_repair_leaves_the_rejected_one(children: Executor) -> None:
     store = MemoryStore()
-    proposer = Scripted(lambda r: "no program" if r.turn == 0 else None)
-    opened(store, config(rounds=1, samples=2), children).run(lineup(proposer))
+    last = SEEDS + 3  # with a program, else the search would be no success
+    proposer = Scripted(lambda r: as_reply(share(1.0)) if r.proposal == last else "no program" if r.turn == 0 else None)
+    opened(store, config(rounds=1, samples=3), children).run(lineup(proposer))
     found = [(e.proposal - SEEDS, e.turn, e.verdict) for e in store.events() if isinstance(e, CandidateJudged)][SEEDS:]
-    assert found == [(1, 0, "rejected"), (1, 1, "no-reply"), (2, 0, "rejected"), (2, 1, "no-reply")]
+    rejected = [(1, 0, "rejected"), (1, 1, "no-reply"), (2, 0, "rejected"), (2, 1, "no-reply")]
+    assert found == [*rejected, (3, 0, "scored")]
 
 
 class Losing:

@@ -240,7 +240,7 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
         if recording is not None:
             control.repeat(recording.proposals, recording.last_turns)
         with closing(_model_pool(study.task, config, store, recording)) as models:
-            control.run(models)
+            control.run(models, must_find=False)
         control.close("finished")
         return _control_finished(control)
     finally:

@@ -268,10 +268,11 @@ class Study:
     def _redraft(self, number: int) -> Proposal | None:
         return self._take_repair(self._pending[number]) if number in self._pending else self._draft_next()
 
-    def run(self, models: ModelPool, parallel: int | None = None) -> None:
+    def run(self, models: ModelPool, parallel: int | None = None, must_find: bool = True) -> None:
         """Search until the plan or a budget is exhausted, then choose and test the winner.
 
-        Raises ModelRefused, or UserError where the model no longer answers; the run can then be resumed.
+        Raises ModelRefused, or UserError where the model no longer answers; the run can then be resumed. With
+        `must_find` also UserError where no reply had a program in it; a control may find nothing.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
         replies: dict[Future[CallRecord], Proposal] = {}
@@ -308,7 +309,7 @@ class Study:
             raise
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
-        if self._max_proposals is None and not self.config.offline:
+        if must_find and self._max_proposals is None and not self.config.offline:
             check_replies(self.record, self.config, self.costs, self._buffered)
         self.finish()
 
