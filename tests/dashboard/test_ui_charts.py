@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,6 +16,9 @@ import pytest
 from browsing import Tab, tab
 from live import RECORDED, Server, unfinished
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from vulcan.store.events import RunStopped
+from vulcan.store.runs import open_store
 
 PHONE = {"width": 390, "height": 844}
 
@@ -240,3 +244,33 @@ def test_a_server_that_died_is_said_within_two_seconds(
         if server.process.poll() is None:
             server.process.kill()
         server.process.communicate()
+
+
+def test_a_server_that_hangs_is_said_within_two_seconds_and_listened_to_once_it_goes_on(
+    tmp_path: Path, browser: Browser, serve: Callable[..., Server]
+) -> None:
+    """As one that is stopped: it takes requests, and answers none."""
+    (tmp_path / "runs").mkdir()
+    run = unfinished(tmp_path / "runs" / "stopped")
+    server = serve(tmp_path, run.name)
+    with tab(browser, server.home, server.address) as one:
+        page = one.page
+        page.clock.install()
+        page.reload()
+        expect(page.locator("#live")).to_have_text("live")
+        page.clock.pause_at(page.evaluate("Date.now() + 100"))
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            page.clock.run_for(2000)
+            expect(page.locator("#state")).to_have_text("unreachable")
+            expect(page.locator("#live")).to_have_text("not connected")
+            expect(page.locator("#trouble")).to_contain_text("is `vulcan ui` still running?")
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        page.clock.resume()
+        expect(page.locator("#live")).to_have_text("live")
+        expect(page.locator("#state")).to_have_text("waits for replies")
+        expect(page.locator("#trouble")).to_be_hidden()
+        with closing(open_store(run)) as store:
+            store.append(RunStopped("interrupted"))
+        expect(page.locator("#feed li").first).to_contain_text("stopped: interrupted")

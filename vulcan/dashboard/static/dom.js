@@ -50,24 +50,30 @@ async function answer(response) {
   return document;
 }
 
-async function asked(address, options) {
-  let response;
+const SILENT = "the page's server does not answer: is `vulcan ui` still running?";
+
+// `patience`: milliseconds until a server that takes a request and does not answer it is given up; 0: never.
+async function asked(address, { patience, signal, ...options }) {
+  const late = new AbortController(), timer = patience && setTimeout(() => late.abort(), patience);
   try {
-    response = await fetch(address, options);
+    const either = AbortSignal.any([late.signal, ...(signal ? [signal] : [])]);
+    return await answer(await fetch(address, { ...options, signal: either }));
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Error("the page's server does not answer: is `vulcan ui` still running?");
+    if (late.signal.aborted || error instanceof TypeError) throw new Error(SILENT); // fetch throws a TypeError
+    throw error;
+  } finally {
+    clearTimeout(timer);
   }
-  return answer(response);
 }
 
-export const get = (address, options) => asked(address, options);
+export const get = (address, patience = 10_000) => asked(address, { patience });
 
 export const post = (address, given, options) =>
   asked(address, {
     method: "POST",
     headers: { "content-type": "application/json", "x-vulcan-token": changes },
     body: JSON.stringify(given),
+    patience: 60_000,
     ...options,
   });
 
@@ -91,9 +97,10 @@ export async function act(work) {
   trouble("");
 }
 
-// Asks every second until the server answers again.
+// Says that the server does not answer, and asks every second until it does.
 let watching = 0;
 export function watchConnection(work) {
+  trouble(SILENT);
   if (watching) return;
   const again = async () => { watching = (await work()) ? 0 : setTimeout(again, 1000); };
   watching = 1;

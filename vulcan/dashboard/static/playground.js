@@ -50,7 +50,7 @@ function shown(verdict) {
 async function check() {
   checking?.abort();
   const mine = (checking = new AbortController());
-  const verdict = await attempt(() => post(`${api}/check`, { source: editor.value }, { signal: mine.signal }));
+  const verdict = await attempt(() => post(`${api}/check`, { source: editor.value }, { signal: mine.signal, patience: 10_000 }));
   if (verdict && mine === checking) shown(verdict);
 }
 
@@ -60,7 +60,7 @@ async function score() {
   const source = editor.value, instance = $("instance").value;
   $("score").disabled = true;
   $("result").textContent = "scoring";
-  const result = await attempt(() => post(`${api}/score`, { source, instance }));
+  const result = await attempt(() => post(`${api}/score`, { source, instance }, { patience: 0 }));
   scoring = false;
   $("score").disabled = false;
   if (!result) {

@@ -156,8 +156,7 @@ async function refresh() {
   if (leaving) return null;
   const run = await attempt(() => get(api));
   if (!run) {
-    shownState($("state"), { state: "unreachable" });
-    text("pace", "");
+    unreachable();
     return null;
   }
   glance(run);
@@ -176,17 +175,48 @@ async function refresh() {
 const soon = settled(refresh, 250, 1000);
 const send = steering(api, soon);
 
-// After a lost connection the browser asks again by itself, from the last row that it was told of.
+const SILENCE = 1600; // milliseconds: the server sends something every 0.4 s
+let heard = 0;
+
+function live(on) {
+  $("live").className = on ? "live on" : "live";
+  text("live", on ? "live" : "not connected");
+}
+
+function unreachable() {
+  shownState($("state"), { state: "unreachable" });
+  text("pace", "");
+}
+
 function listen(after) {
   source = new EventSource(`${api}/events?after=${after}`);
-  const live = (on) => { $("live").className = on ? "live on" : "live"; text("live", on ? "live" : "not connected"); };
-  source.addEventListener("open", () => live(true));
-  source.addEventListener("error", () => { live(false); watchConnection(refresh); });
-  source.addEventListener("rows", (event) => { happened(JSON.parse(event.data).rows); soon(); });
-  source.addEventListener("status", soon);
-  source.addEventListener("failed", (event) => { attempt(() => { throw new Error(JSON.parse(event.data).error); }); source.close(); live(false); });
-  window.addEventListener("pagehide", () => source.close());
+  heard = performance.now();
+  const on = (kind, work) => source.addEventListener(kind, (event) => { heard = performance.now(); work(event); });
+  on("open", () => live(true));
+  on("beat", () => {});
+  on("rows", (event) => { happened(JSON.parse(event.data).rows); soon(); });
+  on("status", soon);
+  on("failed", (event) => { attempt(() => { throw new Error(JSON.parse(event.data).error); }); source.close(); live(false); });
+  source.addEventListener("error", lost);
 }
+
+// The server ended, or hangs. Once it answers again, it sends everything after the last row of the list.
+function lost() {
+  if (leaving) return;
+  source.close();
+  live(false);
+  unreachable();
+  watchConnection(async () => {
+    const run = await refresh();
+    if (run) listen(feed.newest || run.row);
+    return run;
+  });
+}
+
+window.addEventListener("pagehide", () => source?.close());
+setInterval(() => {
+  if (source && source.readyState !== EventSource.CLOSED && performance.now() - heard > SILENCE) lost();
+}, 200);
 
 function disconnect() {
   leaving = true;

@@ -22,7 +22,7 @@ function line(run) {
 }
 
 async function refresh() {
-  const document = await attempt(() => get("/api/runs"));
+  const document = await attempt(() => get("/api/runs", 2000));
   if (!document) return;
   const text = JSON.stringify(document);
   if (text === drawn) return;
