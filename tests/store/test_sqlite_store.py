@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -39,6 +40,17 @@ for n in range(1, 1_000_000):
     store.append(proposed, judged)
     store.record_call(CallRecord(n, 0, (("user", "hello"),), f"reply {n}", "m", "stop", n, n, None, 0.5))
     print(n, flush=True)
+"""
+
+STRANGER = """
+import os, sys
+from pathlib import Path
+from vulcan.store import SQLiteStore
+import vulcan.store.decode
+
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(len(list(SQLiteStore(Path(sys.argv[1])).events())))
 """
 
 
@@ -85,6 +97,29 @@ def test_a_second_store_sees_what_the_first_has_appended(path: Path) -> None:
         for count in range(1, 4):
             writer.append(WinnerChosen(count, "train"))
             assert len(list(reader.events())) == count
+
+
+def test_reading_a_run_changes_nothing_on_disk(path: Path) -> None:
+    """Such as a recorded run under version control."""
+    filled(path)
+    rows(path, "PRAGMA journal_mode = DELETE")
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    with closing(SQLiteStore(path)) as store:
+        assert list(store.events()) == list(EVENTS)
+    assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+def test_a_run_in_a_directory_that_cannot_be_written_is_read(mode: str) -> None:
+    """Such as a colleague's, or one in an archive."""
+    with tempfile.TemporaryDirectory() as directory:  # pytest's own is closed to other users
+        path = Path(directory) / "run.db"
+        filled(path)
+        rows(path, f"PRAGMA journal_mode = {mode}")
+        Path(directory).chmod(0o555)
+        read = subprocess.run([sys.executable, "-c", STRANGER, str(path)], capture_output=True, text=True)
+        assert (read.stdout, read.stderr) == (f"{len(EVENTS)}\n", "")
+        Path(directory).chmod(0o755)
 
 
 @pytest.mark.parametrize("acknowledged", [1, 40])

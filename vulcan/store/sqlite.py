@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,6 +89,16 @@ def make_file(path: Path) -> None:
             new.unlink(missing_ok=True)
 
 
+def _connect(path: Path) -> sqlite3.Connection:
+    """Connect to a file. One in a directory that cannot be written has no writer: it is read without a lock.
+
+    SQLite would otherwise need to create files beside it even to read it.
+    """
+    lockless = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    address = f"{path.absolute().as_uri()}?immutable=1" if lockless else str(path)
+    return sqlite3.connect(address, uri=lockless, check_same_thread=False, isolation_level=None)
+
+
 # SQLITE_ERROR means a missing table, because the queries are valid. Without a code: a text is not UTF-8
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
@@ -125,11 +136,10 @@ class SQLiteStore:
         with ExitStack() as on_failure, self._faults(begun=not create):
             if create:
                 make_file(path)
-            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._db = _connect(path)
             on_failure.callback(self._db.close)
             self._db.execute("PRAGMA busy_timeout = 10000")
-            self._check_format()  # before writing to a file that may not be a run's
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._check_format()
             on_failure.pop_all()
 
     def _check_format(self) -> None:
@@ -163,6 +173,7 @@ class SQLiteStore:
         with self._lock, self._faults():
             try:
                 self._roll_back()
+                self._db.execute("PRAGMA journal_mode = WAL")  # the file keeps it; not on opening, as readers change nothing
                 self._db.execute("BEGIN IMMEDIATE")
                 changes()
                 self._db.execute("COMMIT")
