@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 
 import pytest
@@ -53,17 +54,28 @@ def test_the_token_is_long_and_for_rays_processes_alone(
         assert len({os.environ["RAY_AUTH_TOKEN"], first}) == 2
 
 
+TOKENS = """
+import os
+from vulcan.scoring.ray_runtime import RayRuntime
+
+os.environ["RAY_AUTH_TOKEN"] = "of the user's own cluster"
+for _ in range(2):
+    with RayRuntime(workers=1) as runtime:
+        ray = runtime.wait()
+        token = ray.get(ray.remote(lambda: os.environ["RAY_AUTH_TOKEN"]).remote())
+        print("TOKEN", token, os.environ["RAY_AUTH_TOKEN"], os.environ.get("RAY_AUTH_MODE"), sep="|")
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.ray
-def test_the_token_is_in_no_variable_of_the_search_and_differs_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "of the user's own cluster")
-    seen = set()
-    for _ in range(2):
-        with RayRuntime(workers=1) as runtime:
-            ray = runtime.wait()
-            seen.add(ray.get(ray.remote(lambda: os.environ["RAY_AUTH_TOKEN"]).remote()))
-            assert os.environ["RAY_AUTH_TOKEN"] == "of the user's own cluster"
-            assert "RAY_AUTH_MODE" not in os.environ
+def test_the_token_is_in_no_variable_of_the_search_and_differs_each_time() -> None:
+    """In a process of its own: one that is connected to a Ray, as that of other tests is, starts no second one."""
+    told = subprocess.run([sys.executable, "-c", TOKENS], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    lines = [line.split("|")[1:] for line in told.stdout.splitlines() if line.startswith("TOKEN|")]
+    assert [after for _, *after in lines] == [["of the user's own cluster", "None"]] * 2
+    seen = {token for token, *_ in lines}
     assert len(seen) == 2
     assert all(len(token) == 64 for token in seen)
 
