@@ -57,7 +57,10 @@ MODEL_SECONDS, CALLS_AT_ONCE = 5.0, 64
 
 @dataclass(frozen=True)
 class Measured:
-    """Some jobs on some nodes: wall clock, the driver's processor time, calls, and seconds within the workers."""
+    """Some jobs on some nodes: wall clock, the driver's processor time, calls, and seconds within the workers.
+
+    `beside` is what a call takes besides its jobs, in seconds, the median over calls.
+    """
 
     nodes: int
     work: float
@@ -67,13 +70,13 @@ class Measured:
     seconds: float
     driver: float
     within: float
-    overhead: float
+    beside: float
     sleeps: bool = True
 
     @property
     def overhead(self) -> float:
-        """The share of a call's time that is not its jobs': `overhead` is the median over calls, in seconds."""
-        return self.calls * self.overhead / (self.calls * self.overhead + self.within)
+        """The share of a call's time that is not its jobs'."""
+        return self.calls * self.beside / (self.calls * self.beside + self.within)
 
     @property
     def idle(self) -> float:
@@ -286,7 +289,7 @@ def _fitted(found: Sequence[Measured], stages: Stages) -> Costs:
     least = [m for m in found if m.nodes == min(NODES) and m.alone and m.sleeps]
     within = statistics.median(m.within / m.jobs - m.work for m in least)
     call, job = max(float(call), 0.0), max(float(job), 0.0)
-    way = max(0.0, statistics.median(m.overhead for m in least) - call - job)
+    way = max(0.0, statistics.median(m.beside for m in least) - call - job)
     return Costs(call=call, job=job, job_at_worker=max(0.0, within), way=way)
 
 

@@ -251,7 +251,7 @@ def isolation_seconds(
     jailed = JailedEvaluator(Setup(reference, (instance,)))
     try:
         jailed.start()
-        seconds = partial(_processors, jailed.pid) if _processor_seconds(jailed.pid) else time.perf_counter
+        seconds = partial(_processors, jailed.pid) if _seconds_of(jailed.pid) else time.perf_counter
         for _ in range(turns):
             began = seconds()
             decisions_of(evaluator, check(source, task))
@@ -268,10 +268,10 @@ def isolation_seconds(
 
 def _processors(pid: int | None) -> float:
     """Processor seconds of this process and of another."""
-    return time.process_time() + _processor_seconds(pid)
+    return time.process_time() + _seconds_of(pid)
 
 
-def _processor_seconds(pid: int | None) -> float:
+def _seconds_of(pid: int | None) -> float:
     """Processor seconds of a process's main thread; 0 where they cannot be read."""
     place = Path(f"/proc/{pid}/schedstat")
     return int(place.read_text().split()[0]) / 1e9 if place.is_file() else 0.0

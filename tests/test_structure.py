@@ -230,3 +230,24 @@ def test_no_module_is_named_like_one_of_the_standard_library() -> None:
     assert [
         str(path) for path in sorted(named) if path.stem in sys.stdlib_module_names and path.stem != "__init__"
     ] == []
+
+
+@pytest.mark.parametrize("place", ["benchmarks", "docs/generators", "evaluators", "tasks", "traces", "vulcan"])
+def test_no_name_is_defined_twice_in_one_body(place: str) -> None:
+    """The second definition of a function, or a property named like a field, would silently replace the first."""
+    twice = []
+    for path in sorted((ROOT / place).rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for body in [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
+            names = [name for node in body for name in _defined(node)]
+            twice += [f"{path.relative_to(ROOT)}: {name}" for name in set(names) if names.count(name) > 1]
+    assert twice == []
+
+
+def _defined(node: ast.stmt) -> Iterator[str]:
+    """What a statement defines: a function (but not an overload or a property's setter), a class, or a field."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if not any("overload" in ast.dump(d) or "setter" in ast.dump(d) for d in node.decorator_list):
+            yield node.name
