@@ -120,8 +120,13 @@ def test_a_run_is_told_as_the_store_has_it(page_server: Server) -> None:
     known = {line["policy"]: line["scores"] for line in told["policies"]}
     for (policy, split), measured in record.baselines.items():
         assert known[policy][split] == measured.score
-    trains = [line["scores"]["train"] for line in told["policies"]]
-    assert trains == sorted(trains, reverse=True)
+    tests = [line["scores"].get("test") for line in told["policies"]]
+    measured_ones = [score for score in tests if score is not None]  # starts of runs this old are not measured there
+    assert tests == [*sorted(measured_ones, reverse=True), *[None] * (len(tests) - len(measured_ones))]
+    starts = {line["candidate"]: line for line in told["policies"] if line["kind"] == "start"}
+    assert {line["policy"] for line in starts.values()} == {"start: fifo", "start: gdsf", "start: lfu", "start: lru"}
+    for number, line in starts.items():
+        assert line["scores"]["train"] == record.candidates[number].score
 
 
 def test_a_candidates_page_has_all_of_it(page_server: Server) -> None:

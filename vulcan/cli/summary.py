@@ -12,7 +12,6 @@ from vulcan.results.run import (
     cautions_of,
     compare_instances,
     comparison_of,
-    gap,
     headline,
     interval_of,
     mean_metrics,
@@ -125,17 +124,16 @@ def _print_scores(
 
 
 def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: list[SplitName]) -> None:
-    """Print the winner's mean, confidence interval and generalization gap on each split."""
+    """Print the winner's mean and confidence interval on each split."""
     rows = []
     for split in shown:
         interval = interval_of(record, scorer, winner, split)
         spelled = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
-        lost = gap(record, winner, split) if split != "train" else None
         count = sum(i.split == split for i in record.instances)
-        rows.append((split, str(count), number(score_of(record, winner, split)), spelled, number(lost)))
+        rows.append((split, str(count), number(score_of(record, winner, split)), spelled))
     assert record.chosen is not None
-    say(f"Candidate {winner} won on the split {record.chosen.split}. Mean score per split, and the drop from train:")
-    print_table(("split", "instances", "mean", "95% interval", "gap to train"), rows)
+    say(f"Candidate {winner} won on the split {record.chosen.split}. Mean score per split:")
+    print_table(("split", "instances", "mean", "95% interval"), rows)
     if all(row[3] == "-" for row in rows):
         say(f"An interval of the mean needs {MIN} instances or more that differ.")
 

@@ -43,9 +43,10 @@ page that receives nothing for four intervals says that its server does not answ
 
 
 async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
-    """Stream `rows` messages, each with the id of its last row, `status` when the run starts or stops, and `beat`; endless.
+    """Stream `rows` messages, each with the id of its last row, `status` when the run starts or stops, and `beat`.
 
-    A browser that reconnects sends the id of the last message that it got, and receives everything since.
+    The stream is endless. A browser that reconnects sends the id of the last message that it got, and receives
+    everything since.
     """
     status: StatusDocument | None = None
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from bisect import bisect_right
 from collections import Counter
@@ -19,10 +20,11 @@ from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyL
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
-from vulcan.results.run import proposals, run_verdict, score_of
+from vulcan.results.run import comparison_of, proposals, score_of, scorer_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.verdict import Comparison, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import (
     VERDICTS,
@@ -98,6 +100,11 @@ def _judged(judged: CandidateJudged, candidate: int) -> str:
 
 def _scored(score: float | None) -> str:
     return "failed" if score is None else f"scores {aligned(score)}"
+
+
+def _rank(score: float | None) -> float:
+    """Return a key that sorts scores with the highest first, and missing ones last."""
+    return math.inf if score is None else -score
 
 
 _RECENT = 60
@@ -230,7 +237,8 @@ class LiveRun:
     def _made_summary(self, status: RunStatus) -> LiveRunDocument:
         record, config = self.record, self.record.config
         best, baseline = self.best(), record.best_baseline("train")
-        verdicts = self._verdicts
+        verdicts, compared = self._verdicts, self._compared()
+        verdict = None if compared is None else verdict_of(compared)
         return {
             "run": self.name,
             "path": str(self.path),
@@ -243,12 +251,12 @@ class LiveRun:
             "last": self.last,
             "row": self.row,
             "status": status.document(),
-            "verdict": self._verdict(),
+            "verdict": None if verdict is None else verdict.sentence,
             "best": None
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
             "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-            "policies": self._policies(best),
+            "policies": self._policies(best, compared),
             "splits": [split for split in SPLITS if any(i.split == split for i in record.instances)],
             "candidates": len(record.candidates),
             "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdict in verdicts},
@@ -263,15 +271,14 @@ class LiveRun:
             **self._limits(),
         }
 
-    def _verdict(self) -> str | None:
-        """Return the verdict on a finished run in a sentence."""
+    def _compared(self) -> Comparison | None:
+        """Return the comparison that a finished run ended in."""
         if self.record.stopped is None or self.record.stopped.reason != "finished":
             return None
         try:
-            found = run_verdict(self.path, self.record)
+            return comparison_of(self.path, self.record, scorer_of(self.record))
         except UserError:  # its task is gone
             return None
-        return None if found is None else found.sentence
 
     def _limits(self) -> SearchLimits:
         """Return the budgets, and the number of completed and planned proposals."""
@@ -284,8 +291,11 @@ class LiveRun:
         over = self.record.chosen is not None or bool(self.record.confirmed)
         return {"budgets": limits, "proposals": done, "planned": done if over else total}
 
-    def _policies(self, best: CandidateJudged | None) -> list[PolicyLine]:
-        """Return the known policies and the best candidate, by score on train, highest first."""
+    def _policies(self, best: CandidateJudged | None, compared: Comparison | None) -> list[PolicyLine]:
+        """Return the known policies, those that the search began with, and the best candidate.
+
+        They are sorted by score on the last split that the best one is measured on, highest first.
+        """
         record = self.record
         known: dict[str, PolicyLine] = {}
         for (policy, split), measured in record.baselines.items():
@@ -293,8 +303,14 @@ class LiveRun:
             line = known.setdefault(policy, new)
             line["scores"][split] = measured.score
         lines = list(known.values())
+        if compared is not None:
+            for candidate, name in compared.starts.items():
+                of_start: dict[str, float | None] = {split: compared.mean(candidate, split) for split in SPLITS}
+                lines.append({"policy": f"start: {name}", "kind": "start", "candidate": candidate, "scores": of_start})
+        last = "train"
         if best is not None:
             scores: dict[str, float | None] = {split: score_of(record, best.candidate, split) for split in SPLITS}
+            last = [split for split in SPLITS if scores[split] is not None][-1]
             lines.append(
                 {
                     "policy": f"candidate {best.candidate}",
@@ -303,7 +319,7 @@ class LiveRun:
                     "scores": scores,
                 }
             )
-        return sorted(lines, key=lambda line: -(line["scores"].get("train") or 0.0))
+        return sorted(lines, key=lambda line: _rank(line["scores"].get(last)))
 
     def _pace(self) -> float | None:
         """Return candidates per minute, over the latest ones; None for too few."""

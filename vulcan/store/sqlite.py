@@ -173,7 +173,7 @@ class SQLiteStore:
         with self._lock, self._faults():
             try:
                 self._roll_back()
-                self._db.execute("PRAGMA journal_mode = WAL")  # the file keeps it; not on opening, as readers change nothing
+                self._db.execute("PRAGMA journal_mode = WAL")  # not on opening: who only reads changes nothing
                 self._db.execute("BEGIN IMMEDIATE")
                 changes()
                 self._db.execute("COMMIT")

@@ -17,6 +17,8 @@ function text(id, value) {
   $(id).textContent = value;
 }
 
+const isOurs = (line) => ["winner", "best so far"].includes(line.kind);
+
 function glance(run) {
   shownState($("state"), run.status);
   text("title", run.notes.title || run.run);
@@ -31,7 +33,7 @@ function glance(run) {
   $("message").hidden = !message;
   text("message", message);
   const best = run.best;
-  const ours = run.policies.find((line) => line.candidate !== null)?.scores || {};
+  const ours = run.policies.find(isOurs)?.scores || {};
   const held = ["test", "validation"].find((split) => Number.isFinite(ours[split]));
   text("best-title", held ? `Score on ${held}, held out` : "Best score on train");
   text("best", held ? scoreText(ours[held]) : best ? scoreText(best.score) : "-");
@@ -61,7 +63,7 @@ function policies(run) {
   for (const name of ["policy", "kind", ...run.splits]) head.append(element("th", name, run.splits.includes(name) ? "n" : ""));
   table.tHead.replaceChildren(head);
   const lines = run.policies.map((line) => {
-    const row = element("tr", undefined, line.candidate === null ? "" : "ours");
+    const row = element("tr", undefined, isOurs(line) ? "ours" : "");
     cells(row, [line.candidate === null ? line.policy : link(line.policy, `${address}/candidates/${line.candidate}`), line.kind]);
     for (const split of run.splits) row.append(element("td", scoreText(line.scores[split]), "n"));
     return row;
@@ -150,7 +152,7 @@ $("other").addEventListener("change", (event) => {
 });
 attempt(offer);
 
-let drawnRow = -1, source = null, leaving = false;
+let drawnRow = -1, source = null, leaving = false, finished = false;
 
 async function refresh() {
   if (leaving) return null;
@@ -160,6 +162,8 @@ async function refresh() {
     return null;
   }
   glance(run);
+  finished = run.status.state === "finished";
+  if (source?.readyState === EventSource.OPEN) live(true);
   allow(run);
   drawSteering(run, address, send);
   if (!feed.newest) happened(run.log); // later rows come as events, without a gap
@@ -180,7 +184,7 @@ let heard = 0;
 
 function live(on) {
   $("live").className = on ? "live on" : "live";
-  text("live", on ? "live" : "not connected");
+  text("live", !on ? "not connected" : finished ? "complete" : "live");
 }
 
 function unreachable() {

@@ -46,14 +46,13 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
             yield f"**Warning:** {markdown_cell(caution)}."
             yield ""
         yield from markdown_table(
-            ("split", "instances", "mean", "95% interval", "gap to train"),
+            ("split", "instances", "mean", "95% interval"),
             [
                 (
                     split,
                     len(document[split]["instances"]),
                     _number(document[split]["score"]),
                     _interval(document[split]["interval"]),
-                    "-" if split == "train" else _number(document["gap"][split]),
                 )
                 for split in splits
             ],
