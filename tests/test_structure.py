@@ -248,6 +248,7 @@ def _defined(node: ast.stmt) -> Iterator[str]:
     """What a statement defines: a function (but not an overload or a property's setter), a class, or a field."""
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         yield node.target.id
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        if not any("overload" in ast.dump(d) or "setter" in ast.dump(d) for d in node.decorator_list):
-            yield node.name
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not any(
+        word in ast.dump(decorator) for decorator in node.decorator_list for word in ("overload", "setter")
+    ):
+        yield node.name
