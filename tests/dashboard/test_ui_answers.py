@@ -24,6 +24,7 @@ from vulcan.dashboard.charts import MAX_POINTS
 from vulcan.dashboard.live_run import LiveRun, stamp_of
 from vulcan.errors import UserError
 from vulcan.results.report.data import difference, failures
+from vulcan.searches.evidence import SPLITS
 from vulcan.store.events import CandidateProposed, RunStopped
 from vulcan.store.runs import open_store
 
@@ -98,6 +99,10 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     assert known["recorded"]["status"]["state"] == "finished"
     assert (known["recorded"]["best"], known["recorded"]["train"]) == (winner, recorded.candidates[winner].score)
     assert known["recorded"]["test"] == recorded.confirmed[winner, "test"].score
+    for split in SPLITS:
+        baseline = recorded.best_baseline(split)
+        assert baseline is not None
+        assert known["recorded"]["baselines"][split] == {"policy": baseline.policy, "score": baseline.score}
     assert known["damaged"]["status"]["state"] == "damaged"
     assert "vulcan repair" in known["damaged"]["status"]["message"]
     assert known["large"]["candidates"] == MANY

@@ -15,6 +15,7 @@ from vulcan.dashboard.manage import delete_run, read_notes
 from vulcan.documents.dashboard import RunLine, StatusDocument
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.run import score_of
+from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
 from vulcan.store.runs import run_directories
 
@@ -120,7 +121,7 @@ def _unread(state: str, message: str = "") -> StatusDocument:
 def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> RunLine:
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
-    baseline = record.best_baseline("train")
+    known = {split: record.best_baseline(split) for split in SPLITS}
     return {
         "run": name,
         "title": "",
@@ -131,6 +132,6 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
         "best": None if best is None else best.candidate,
         "train": None if best is None else best.score,
         "test": None if best is None else score_of(record, best.candidate, "test"),
-        "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
+        "baselines": {split: {"policy": b.policy, "score": b.score} for split, b in known.items() if b is not None},
         "status": status,
     }

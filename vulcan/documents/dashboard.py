@@ -135,7 +135,7 @@ class RunLine(TypedDict):
     best: int | None
     train: float | None
     test: float | None
-    baseline: PolicyScore | None
+    baselines: dict[str, PolicyScore]
     status: StatusDocument | None
 
 

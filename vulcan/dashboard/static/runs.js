@@ -9,13 +9,16 @@ function line(run) {
   const state = element("span");
   shownState(state, run.status);
   if (run.status.message) state.title = run.status.message;
-  const number = (value) => element("span", scoreText(value), "n");
-  const baseline = run.baseline ? `${scoreText(run.baseline.score)} ${run.baseline.policy}` : "-";
+  const beside = (score, baseline) => {
+    const both = element("span", scoreText(score));
+    if (Number.isFinite(score) && baseline) both.append(element("br"), element("span", `${baseline.policy} ${scoreText(baseline.score)}`, "none"));
+    return both;
+  };
   const row = cells(element("tr"), [
     link(run.run, "/runs/" + encodeURIComponent(run.run)), state, run.task?.split("/").pop(), run.model.join(", "),
-    run.candidates, number(run.train), baseline, number(run.test), moment(run.begun),
+    run.candidates, beside(run.train, run.baselines.train), beside(run.test, run.baselines.test), moment(run.begun),
   ]);
-  for (const at of [5, 6, 7]) row.cells[at].className = "n";
+  for (const at of [5, 6]) row.cells[at].className = "n";
   if (run.title) row.cells[0].prepend(element("strong", run.title), element("br"));
   if (run.status.state === "damaged") row.cells[2].textContent = run.status.message;
   return row;
@@ -29,7 +32,7 @@ async function refresh() {
   drawn = text;
   const made = document.runs.map(line);
   if (!made.length) made.push(cells(element("tr"), ["There are no runs yet: `vulcan search --task cache_eviction` makes one."]));
-  if (!document.runs.length) made[0].cells[0].colSpan = 9;
+  if (!document.runs.length) made[0].cells[0].colSpan = 8;
   redrawRows(body, made);
 }
 
