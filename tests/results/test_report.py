@@ -198,6 +198,19 @@ def test_markdown_holds_the_tables_and_the_program(run: Path) -> None:
         )
 
 
+def test_it_says_what_came_out_in_a_sentence_and_promises_no_curve_that_it_lacks(run: Path) -> None:
+    report = Report.of(run)
+    document = report_document(report, seconds=0.0)
+    said = document["headline"]
+    assert said and "held-out data" in said
+    for text in (markdown(report, document), html_page(report, document)):
+        assert said.split(";")[0] in text.replace("\\", "")
+    page = html_page(report, document)
+    assert document["control"] is None
+    assert document["cost"]["dollars"] == 0
+    assert "Best score on train over candidates, beside the best baseline<" in page
+
+
 def test_an_unfinished_run_has_a_report(run: Path) -> None:
     with closing(sqlite3.connect(run / "run.db")) as db:
         (first,) = db.execute("SELECT min(id) FROM events WHERE kind = 'Proposed'").fetchone()

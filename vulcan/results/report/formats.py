@@ -32,6 +32,9 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     if document["recommendation"] is not None:
         yield f"**{markdown_cell(document['recommendation']['sentence'])}**"
         yield ""
+    if document["headline"]:
+        yield markdown_cell(document["headline"])
+        yield ""
     yield from markdown_table(
         ("policy", "kind", *splits),
         [
