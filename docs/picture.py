@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -26,7 +27,8 @@ def main() -> None:
     shown = [os.path.basename(word) if os.path.exists(word) else word for word in command]
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text("$ " + shlex.join(shown), style="bold green"))
-    for line in done.stdout.rstrip().splitlines():
+    result = re.split(r"^Candidate \d+ won ", done.stdout, maxsplit=1, flags=re.MULTILINE)[0]  # tables of details follow
+    for line in result.rstrip().splitlines():
         console.print(Text(line.rstrip(), style="bold yellow" if line.lstrip().startswith("candidate ") else ""))
     console.save_svg(target, title="vulcan")
 
