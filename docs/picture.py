@@ -27,7 +27,7 @@ def main() -> None:
     shown = [os.path.basename(word) if os.path.exists(word) else word for word in command]
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text("$ " + shlex.join(shown), style="bold green"))
-    result = re.split(r"^Candidate \d+ won ", done.stdout, maxsplit=1, flags=re.MULTILINE)[0]  # tables of details follow
+    result = re.split(r"^Candidate \d+ won ", done.stdout, maxsplit=1, flags=re.MULTILINE)[0]  # details follow
     for line in result.rstrip().splitlines():
         console.print(Text(line.rstrip(), style="bold yellow" if line.lstrip().startswith("candidate ") else ""))
     console.save_svg(target, title="vulcan")
