@@ -20,7 +20,14 @@ from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import join
 from vulcan_traces.readers import FORMATS
 
+DIGITS = "9" * 5000  # more than `int` reads by default: each reader must say so in a line
+
 BAD_LINES = [
+    ("arc", f"1 1 0 0\n{DIGITS} 1 0 1\n", 2, "64 bits"),
+    ("arc", f"1 1 0 0\n1 {DIGITS} 0 1\n", 2, "count"),
+    ("lirs", f"1\n{DIGITS}\n", 2, "64 bits"),
+    ("time-id-size", f"1 2 3\n2 2 {DIGITS}\n", 2, "over 4294967295 bytes"),
+    ("mooncake", f'{{"timestamp": 0, "hash_ids": [1]}}\n{{"timestamp": {DIGITS}, "hash_ids": [1]}}\n', 2, ""),
     ("txt", "1\n2\nabc\n4\n", 3, "'abc'"),
     ("txt", "1\n2\n18446744073709551616\n", 3, "64 bits"),
     ("lirs", "1\n*\nx\n", 3, "not a whole number"),
@@ -105,9 +112,9 @@ def test_junk_is_refused_under_any_name(write, name, length):
 
 def test_junk_named_vscsi_is_not_a_vscsi_trace(write):
     path = write("junk.vscsi", random.Random(1).randbytes(1000))
-    with pytest.raises(UserError, match="not a vscsi trace"):
+    with pytest.raises(UserError, match="not in the format vscsi"):
         open_trace(path)
-    with pytest.raises(UserError, match="not a vscsi trace"):
+    with pytest.raises(UserError, match="not in the format vscsi"):
         open_trace(path, format="vscsi")
 
 

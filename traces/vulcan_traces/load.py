@@ -138,7 +138,9 @@ def _detected(source: Source) -> Format:
         if known.recognises is not None and known.suffixes and file_name.endswith(known.suffixes):
             if known.recognises(source):
                 return known
-            raise UserError(f"{source.path}: not a {known.name} trace, as its name says; give its format if it is one")
+            raise UserError(
+                f"{source.path}: not in the format {known.name}, as its name says; give its format if it is in it"
+            )
     found = [known for known in FORMATS.values() if known.recognises is not None and known.recognises(source)]
     if len(found) == 1:
         return found[0]

@@ -23,6 +23,8 @@ from vulcan.closing import Closing
 from vulcan.scoring.foreign_code import ForeignCall, one_line
 from vulcan.scoring.sandbox.processes import descendants, is_alive
 
+log = logging.getLogger(__name__)
+
 # Jobs and outcomes are small: Ray's default, 30 % of the host's memory, would be wasted
 _OBJECT_STORE_BYTES = 100 << 20
 
@@ -195,6 +197,8 @@ class RayRuntime(Closing):
         while not self._leave.wait(HEAD_CHECK_SECONDS):
             if head is not None and not head.answers():
                 self.lost.set()  # Ray ends this process a minute after its head is gone, unless disconnected
+                if self._address is None:
+                    log.warning("Ray's head is gone; scoring continues in processes of this host, with equal outcomes")
                 self._leave.wait(2 * HEAD_CHECK_SECONDS)  # until no thread is in a call of Ray
                 break
         if mine:
