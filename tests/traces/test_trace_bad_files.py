@@ -114,7 +114,7 @@ def test_junk_named_vscsi_is_not_a_vscsi_trace(write):
     path = write("junk.vscsi", random.Random(1).randbytes(1000))
     with pytest.raises(UserError, match="not in the format vscsi"):
         open_trace(path)
-    with pytest.raises(UserError, match="not in the format vscsi"):
+    with pytest.raises(UserError, match="not a vscsi trace"):
         open_trace(path, format="vscsi")
 
 
