@@ -14,6 +14,7 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
 from vulcan.task import Json, Metrics, Split
+from vulcan_link import shifts
 from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.findings.sender import BY_GOODPUT, LinkFindings
 from vulcan_link.scenario import Flow, Queue, Scenario
@@ -31,7 +32,7 @@ from vulcan_link.workloads import (
     parse_reordering,
     parse_writes,
 )
-from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
+from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated, scaled_link
 from vulcan_traces.links.generator_spec import is_link_spec
 
 log = logging.getLogger(__name__)
@@ -118,6 +119,10 @@ class LinkEvaluator(LinkFindings):
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: shorter runs."""
         return make_rungs(instances)
+
+    def shifted(self, instance: Instance) -> Sequence[Instance]:
+        """See `vulcan.robustness.OffersShifts`: beside CUBIC, and slow and noisy."""
+        return shifts.shifted(instance)
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the windows that the policy chooses."""
@@ -237,7 +242,7 @@ class LinkEvaluator(LinkFindings):
             if whole.digest != p["digest"]:
                 raise UserError(f"{p['link']}: the trace has changed since the instances were made")
             self._parts[key] = cut_link(whole, p["from_ns"], p["to_ns"])
-        return self._parts[key]
+        return scaled_link(self._parts[key], p.get("rate_share", 1.0))
 
 
 def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: float = 0.0) -> Scenario:
