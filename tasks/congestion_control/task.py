@@ -101,6 +101,11 @@ def _rate(name: str, meaning: str) -> Feature:
     return Feature(name, "float", "bits/s", 0.0, FASTEST, meaning)
 
 
+def _over_time(name: str, unit: str, high: float, meaning: str) -> Feature:
+    kind, unit = ("int", "us") if unit == "us" else ("float", "bits/s")
+    return Feature(name, kind, unit, 0.0, high, f"{meaning}; 0 where there was none", only=EXTENDED)
+
+
 STATE = Global(
     name="state",
     meaning="the sender as it is now",
@@ -171,6 +176,14 @@ STATE = Global(
             "cubic_cwnd_packets", "float", "packets", 1.0, MAX_WINDOW,
             "the window that CUBIC (RFC 9438) would have had, given the same acknowledgements, losses and marks",
             only=EXTENDED,
+        ),
+        *(
+            _over_time(f"{name}_{seconds}s_{unit}", unit, high, f"{meaning} of the latest {long}, or a tenth more")
+            for name, unit, high, meaning in (
+                ("min_rtt", "us", MAX_RTT, "the smallest sample of the round-trip time"),
+                ("max_rate", "bps", FASTEST, "the largest sample of the rate of delivery"),
+            )
+            for seconds, long in ((1, "second"), (10, "ten seconds"))
         ),
     ),
 )  # fmt: skip
@@ -365,7 +378,8 @@ TASK = Task(
         Setting(
             "signals",
             "text",
-            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets and cubic_cwnd_packets",
+            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, cubic_cwnd_packets, and the "
+            "least round trip and the largest rate of the latest second and ten seconds",
             "basic",
             choices=("basic", "extended"),
         ),
