@@ -55,6 +55,12 @@ SETTINGS = (
     Setting("a policer, 8 Mbit/s and 64 kB", EVERY, {"jitter_ms": 0.5, "policer": (8.0, 64_000)}),
     Setting("20 packets written every 100 ms", EVERY, {"jitter_ms": 0.5, "application": (20, 100.0)}),
     Setting("CUBIC the other way", EVERY, {"jitter_ms": 0.5, "reverse": "cubic"}),
+    Setting(
+        "CUBIC the other way, 10 ms later", EVERY, {"jitter_ms": 0.5, "reverse": "cubic", "reverse_after_ms": 10.0}
+    ),
+    Setting(
+        "CUBIC the other way, 20 ms later", EVERY, {"jitter_ms": 0.5, "reverse": "cubic", "reverse_after_ms": 20.0}
+    ),
     Setting("with one CUBIC", POLICIES, {"jitter_ms": 0.5}, "cubic", 15.0),
     Setting(
         "RTT 40 ms with 120 ms, same kind",

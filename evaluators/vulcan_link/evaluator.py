@@ -14,6 +14,7 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
 from vulcan.task import Json, Metrics, Split
+from vulcan_link import shifts
 from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.findings.sender import BY_GOODPUT, LinkFindings
 from vulcan_link.scenario import Flow, Queue, Scenario
@@ -21,6 +22,7 @@ from vulcan_link.short_runs import LinkProbe, make_rungs
 from vulcan_link.simulate import capacity, simulate
 from vulcan_link.workloads import (
     ENDLESS,
+    MAX_FLOWS,
     NONE,
     WORKLOADS,
     Competitors,
@@ -29,9 +31,11 @@ from vulcan_link.workloads import (
     parse_competitors,
     parse_policer,
     parse_reordering,
+    parse_transfers,
     parse_writes,
+    transfer_starts,
 )
-from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
+from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated, scaled_link
 from vulcan_traces.links.generator_spec import is_link_spec
 
 log = logging.getLogger(__name__)
@@ -52,7 +56,6 @@ MIN_WINDOW_BITS = 20 * 1500 * 8.0
 """What a window must carry to be one: in an outage every policy measures the same."""
 
 _SECOND = 1e9
-_MAX_FLOWS = 100
 _MAX_DELAY_MS = 10_000.0
 _HOW = ("queue", "loss_seed", "called", "slow_start")
 """The settings that every instance repeats."""
@@ -118,6 +121,10 @@ class LinkEvaluator(LinkFindings):
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: shorter runs."""
         return make_rungs(instances)
+
+    def shifted(self, instance: Instance) -> Sequence[Instance]:
+        """See `vulcan.robustness.OffersShifts`: beside CUBIC, and slow and noisy."""
+        return shifts.shifted(instance)
 
     def decisions(self, policy: Policy) -> str:
         """See `vulcan.evaluator.OffersDecisions`: a digest of the windows that the policy chooses."""
@@ -237,7 +244,7 @@ class LinkEvaluator(LinkFindings):
             if whole.digest != p["digest"]:
                 raise UserError(f"{p['link']}: the trace has changed since the instances were made")
             self._parts[key] = cut_link(whole, p["from_ns"], p["to_ns"])
-        return self._parts[key]
+        return scaled_link(self._parts[key], p.get("rate_share", 1.0))
 
 
 def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: float = 0.0) -> Scenario:
@@ -267,12 +274,18 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         if (c := parse_competitors(spec)) is not None
         for _ in range(c.count)
     ]
+    transfer_packets, _ = parse_transfers(p.get("transfers", NONE))
+    mine = [own]
+    if transfer_packets:
+        starts = transfer_starts(p["transfers"], p["duration_s"])
+        once = replace(own, write_packets=transfer_packets, write_ms=1e9, stop_s=p["duration_s"])
+        mine = [replace(once, start_s=start) for start in starts]
     packets = p["buffer_packets"]
     marks = max(1, packets // 2) if p["ecn"] and p["queue"] == "droptail" else None
     return Scenario(
         link=link,
         queue=Queue(kind=p["queue"], packets=packets, ecn=p["ecn"], mark_packets=marks),
-        flows=(*[own] * p["flows"], *others),
+        flows=(*mine * p["flows"], *others),
         duration_s=p["duration_s"],
         loss=p["loss"],
         seed=p["loss_seed"],
@@ -288,12 +301,13 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
 
 
 def _beyond_noise(settings: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what is set of application, policer, reverse traffic and reordering; earlier runs know of none of them."""
+    """Return what is set of what few links have; runs recorded before these settings existed know of none of them."""
     given = {
         "application": settings.get("application") or ENDLESS,
         "policer": settings.get("policer") or NONE,
         "reverse": settings.get("reverse") or NONE,
         "reordering": settings.get("reordering") or NONE,
+        "transfers": settings.get("transfers") or NONE,
     }
     return {name: value for name, value in given.items() if value not in (ENDLESS, NONE)}
 
@@ -350,12 +364,18 @@ def _check(settings: Mapping[str, Json]) -> None:
     loss = loss or 0.0
     if not 0 < duration <= 100_000:
         raise UserError(f"duration {duration} s: above 0 and at most 100000")
-    if not 1 <= flows <= _MAX_FLOWS:
-        raise UserError(f"flows {flows}: from 1 to {_MAX_FLOWS} flows can be the policy's")
+    if not 1 <= flows <= MAX_FLOWS:
+        raise UserError(f"flows {flows}: from 1 to {MAX_FLOWS} flows can be the policy's")
     if not 0 <= loss < 1:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
     parse_writes(cast("str | None", settings.get("application")) or ENDLESS)
     parse_policer(cast("str | None", settings.get("policer")) or NONE)
+    if (transfers := cast("str | None", settings.get("transfers")) or NONE) != NONE:
+        count = flows * len(transfer_starts(transfers, duration))
+        if count > MAX_FLOWS:
+            raise UserError(f"transfers {transfers}: {count} flows in {duration:g} s; at most {MAX_FLOWS} are possible")
+        if settings.get("application"):
+            raise UserError("transfers and an application: give one of them, for a transfer is what one writes")
     parse_reordering(cast("str | None", settings.get("reordering")) or NONE)
     if (reverse := settings.get("reverse") or NONE) != NONE and parse_competitors(f"{reverse}") != Competitors(
         f"{reverse}", 1

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan_link.engine_state import LOG_SLOTS
-from vulcan_link.scenario import HEADERS
+from vulcan_link.scenario import HEADERS, Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +187,26 @@ def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:
     weights = [flow.delivered for flow in flows]
     total = sum(weights)
     return sum(w * v for w, v in zip(weights, values, strict=True)) / total if total else 0.0
+
+
+def completion_of(scenario: Scenario, result: LinkResult, flows: int) -> dict[str, float]:
+    """Return the metrics of transfers, the first `flows` flows.
+
+    `completion_ms` and `completion_p95_ms` are the times from the start until the receiver had all, of which the
+    handshake is a round trip; a transfer that is not complete counts as if it were at the end. `completed` is the share
+    of those that are, `completion` the mean of the least possible time over that time, 0 for one that is not complete:
+    a round trip, and the time that the link takes for the packets at its mean rate.
+    """
+    took, shares = [], []
+    for flow, found in zip(scenario.flows[:flows], result.flows[:flows], strict=True):
+        opening = flow.round_trip_ms
+        least = opening + 8e3 * flow.write_packets * flow.packet_bytes / max(result.capacity_bps, 1.0)
+        complete = math.isfinite(found.completion_ms) and found.sent - found.retransmitted >= flow.write_packets
+        took.append(opening + (found.completion_ms if complete else 1e3 * (scenario.duration_s - flow.start_s)))
+        shares.append(min(1.0, least / took[-1]) if complete else 0.0)
+    return {
+        "completion_ms": fmean(took),
+        "completion_p95_ms": sorted(took)[math.ceil(0.95 * len(took)) - 1],
+        "completed": sum(share > 0 for share in shares) / len(shares),
+        "completion": fmean(shares),
+    }

@@ -82,7 +82,7 @@ def simulate(
         np.zeros((count, ring, 1), np.int64),
         np.zeros((count, ring, m.ACK_SLOTS), np.int64),
         np.zeros((count, ring if scenario.late_share > 0 else 1, m.LATE_SLOTS), np.int64),
-        _reverse_delays(scenario),
+        _reverse_traffic(scenario),
         np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64),
         link,
         shown,
@@ -154,33 +154,30 @@ def _policy(
     return addresses, handlers, shown
 
 
-_NO_DELAY = np.zeros(1, np.int64)
-_NO_DELAY.flags.writeable = False
+_NOTHING = np.zeros((2, 0), np.int64)
+_NOTHING.flags.writeable = False
 _MAX_KNOWN = 256
-_known_delays: dict[tuple[object, ...], NDArray[np.int64]] = {}
+_known_reverse: dict[tuple[object, ...], NDArray[np.int64]] = {}
 
 
-def _reverse_delays(scenario: Scenario) -> NDArray[np.int64]:
-    """Return how long acknowledgements wait behind what is sent the other way, ns, by the millisecond they leave in."""
+def _reverse_traffic(scenario: Scenario) -> NDArray[np.int64]:
+    """Return when packets come to the queue the other way, and when each has left it, ns, in order: two rows."""
     if scenario.reverse is None:
-        return _NO_DELAY
+        return _NOTHING
     alone = Scenario(
         scenario.link, scenario.queue, (scenario.reverse,), scenario.duration_s, link_offset_s=scenario.link_offset_s
     )
     key = (scenario.link.digest, alone.queue, scenario.reverse, alone.duration_s, alone.link_offset_s)
-    if key not in _known_delays:
+    if key not in _known_reverse:
         log = simulate(alone, log=True).log
-        carried = log[np.isin(log[:, m.E_KIND], (m.CARRIED, m.CARRIED_AGAIN))]
-        came = (carried[:, m.E_TIME] - carried[:, m.E_VALUE]) // MILLISECOND
-        found = np.full(round(alone.duration_s * 1e3) + 1, -1)
-        found[np.minimum(came, len(found) - 1)] = carried[:, m.E_VALUE]
-        latest = np.maximum.accumulate(np.where(found >= 0, np.arange(len(found)), 0))
-        delays = np.maximum(found[latest], 0)
-        delays.flags.writeable = False
-        while len(_known_delays) >= _MAX_KNOWN:
-            _known_delays.pop(next(iter(_known_delays)), None)
-        _known_delays[key] = delays
-    return _known_delays[key]
+        left = log[np.isin(log[:, m.E_KIND], (m.DROPPED_WAITING, m.CARRIED, m.CARRIED_AGAIN)), m.E_TIME]
+        came = log[log[:, m.E_KIND] == m.QUEUED, m.E_TIME][: len(left)]  # first in, first out
+        found = np.ascontiguousarray(np.stack((came, left)))
+        found.flags.writeable = False
+        while len(_known_reverse) >= _MAX_KNOWN:
+            _known_reverse.pop(next(iter(_known_reverse)), None)
+        _known_reverse[key] = found
+    return _known_reverse[key]
 
 
 def _reads_signals(policy: Policy) -> bool:

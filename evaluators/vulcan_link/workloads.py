@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import SplitName
@@ -151,6 +152,35 @@ def parse_writes(spec: str) -> tuple[int, float]:
             f"application {spec!r}: 1 packet or more, every {MIN_WRITE_MS:g} to {MAX_WRITE_MS:,.0f} milliseconds"
         )
     return packets, ms
+
+
+# Transfers: `100/500`, a new flow of 100 packets every 500 ms in place of an endless one.
+
+MAX_FLOWS = 100
+"""Flows that a policy may control."""
+
+
+def parse_transfers(spec: str) -> tuple[int, float]:
+    """Return the packets of a transfer and the ms between their starts; 0 packets for `none`. Raises UserError."""
+    try:
+        return parse_writes(ENDLESS if spec == NONE else spec)
+    except UserError:
+        raise UserError(
+            f"transfers {spec!r}: packets of each and the milliseconds between their starts, such as 100/500, or {NONE}"
+        ) from None
+
+
+def transfer_starts(spec: str, duration_s: float) -> list[float]:
+    """Return when transfers start, in seconds: as many as start in the time, and at least one."""
+    _, every_ms = parse_transfers(spec)
+    return [1e-3 * every_ms * number for number in range(max(1, math.ceil(1e3 * duration_s / every_ms - 1e-9)))]
+
+
+def own_flows(parameters: Mapping[str, Any]) -> int:
+    """Return how many of an instance's flows are the policy's: the first ones."""
+    flows: int = parameters["flows"]
+    spec = parameters.get("transfers", NONE)
+    return flows if spec == NONE else flows * len(transfer_starts(spec, parameters["duration_s"]))
 
 
 # Policers: `8/64`, 8 Mbit/s with a bucket of 64 kB.

@@ -18,8 +18,8 @@ from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
 from vulcan_spot.findings import SpotFindings
 from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
-from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, net_of, prices_of, runs_in
-from vulcan_spot.runs import JobRuns
+from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, late_under_both, net_of, prices_of, runs_in
+from vulcan_spot.runs import JobRuns, late_there_too
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
@@ -189,8 +189,10 @@ class WindowsEvaluator(SpotFindings):
         of = instance.parameters
         job, prices, net = job_of(of), prices_of(of), net_of(of)
         runs = {rules: self.simulate(who, windows, job, prices, rules) for rules in _scored_under(net)}
-        own = self.metrics(runs[net], windows.gap, job)
-        return {**own, **public_metrics(runs["published"], job, prices)}
+        own = runs[net]
+        if late_under_both(of) and who != BOUND:
+            own = late_there_too(own, runs["published"], job, prices)
+        return {**self.metrics(own, windows.gap, job), **public_metrics(runs["published"], job, prices)}
 
     def _load(self, source: Mapping[str, Any]) -> Regions:
         key = (source["trace"], source["meaning"], source["nodes"])

@@ -16,8 +16,8 @@ from vulcan.evaluator import BaselineKind, Instance
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_spot.job import SECONDS, Prices, SpotJob
-from vulcan_spot.plan import job_of, net_of, prices_of
-from vulcan_spot.runs import JobRuns, Tally, room_for_plans
+from vulcan_spot.plan import job_of, late_under_both, net_of, prices_of
+from vulcan_spot.runs import JobRuns, Tally, late_there_too, room_for_plans
 from vulcan_spot.simulate import BOUND, Simulate
 from vulcan_spot.windows import Windows
 
@@ -144,6 +144,8 @@ class SpotFindings(ABC):
         windows, job, prices = self._windows_of(instance), job_of(of), prices_of(of)
         tally = Tally.of(windows)
         runs = self.simulate(who, windows, job, prices, net_of(of), tally)
+        if late_under_both(of) and who != BOUND:
+            runs = late_there_too(runs, self.simulate(who, windows, job, prices, "published"), job, prices)
         return spending_of(runs, tally, windows.gap, job, prices)
 
     def _compared_with(self, instance: Instance) -> _Known:

@@ -14,6 +14,9 @@ Part = tuple[SplitName, float, float]
 
 MAX_RUNS = 10_000
 
+BOTH = "both"
+"""The safety net that is exact, and late also where the published one would be."""
+
 
 def parts_of(split: Split) -> list[Part]:
     """Return the split's parts as shares of the time of a trace."""
@@ -48,7 +51,13 @@ def prices_of(parameters: Mapping[str, Json]) -> Prices:
 
 def net_of(parameters: Mapping[str, Json]) -> SafetyNet:
     """From the settings, or an instance's parameters; those of runs from before there was a choice have none."""
-    return cast(SafetyNet, parameters.get("safety_net") or "published")
+    net = parameters.get("safety_net") or "published"
+    return "exact" if net == BOTH else cast(SafetyNet, net)
+
+
+def late_under_both(parameters: Mapping[str, Json]) -> bool:
+    """Check whether a run is late that would be late under the published net, though the instance has the exact one."""
+    return parameters.get("safety_net") == BOTH
 
 
 def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
@@ -74,7 +83,7 @@ def instance_of(
             "deadline_s": job.deadline,
             "overhead_s": job.overhead,
             **{name: settings[name] for name in ("on_demand_price", "spot_price", "missed_cost")},
-            "safety_net": net_of(settings),
+            "safety_net": settings.get("safety_net") or net_of(settings),
         },
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,12 @@ class JobRuns:
     overruled: Counts
     moves: Counts
     decisions: int | None = None
+
+
+def late_there_too(runs: JobRuns, there: JobRuns, job: SpotJob, prices: Prices) -> JobRuns:
+    """Return the runs, of which those are late too that are late under other rules: by as much, and they pay for it."""
+    late = (there.finished > job.deadline) & (runs.finished <= job.deadline)
+    return replace(runs, cost=runs.cost + prices.missed * late, finished=np.where(late, there.finished, runs.finished))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from vulcan_link.baselines import BASELINES
 from vulcan_link.findings.account import account
 from vulcan_link.findings.congestion import Run, differences, findings_of
 from vulcan_link.findings.workload import describe_path
-from vulcan_link.result import LinkResult, metrics_of
+from vulcan_link.result import LinkResult, completion_of, metrics_of
 from vulcan_link.scenario import Scenario
 from vulcan_link.simulate import simulate
-from vulcan_link.workloads import fair_share, parse_competitors
+from vulcan_link.workloads import NONE, fair_share, own_flows, parse_competitors, parse_transfers
 
 BY_GOODPUT = "goodput"
 """Marks instances whose objectives count goodput and drops; those recorded before have no such parameter."""
@@ -73,7 +73,7 @@ class LinkFindings(ABC):
         """Run senders on the instance with a log, and return the numbers behind `findings`."""
         scenario = self.scenario(instance, algorithm, parameter)
         result = simulate(scenario, policy, log=True)
-        flows = cast(int, instance.parameters["flows"])
+        flows = own_flows(instance.parameters)
         return Run(name, _metrics(instance, scenario, result), account(scenario, result, flows), _competing(instance))
 
     def _best_on(self, instance: Instance) -> Run:
@@ -105,13 +105,12 @@ def _metrics(instance: Instance, scenario: Scenario, result: LinkResult) -> Metr
     own = scenario.flows[0]
     if scenario.policer_mbps > 0 and result.capacity_bps > 0:  # all of them share what the policer lets through
         share *= min(1.0, 1e6 * scenario.policer_mbps / result.capacity_bps)
+    flows = own_flows(p)
+    transfers = parse_transfers(p.get("transfers", NONE))[0] > 0
     if own.write_packets > 0 and result.capacity_bps > 0:  # no more is theirs than what their applications write
-        written = p["flows"] * own.write_packets * own.packet_bytes * 8e3 / own.write_ms
+        every_ms = 1e3 * scenario.duration_s if transfers else own.write_ms
+        written = flows * own.write_packets * own.packet_bytes * 8e3 / every_ms
         share = min(share, written / result.capacity_bps)
-    return metrics_of(
-        result,
-        p["flows"],
-        own.round_trip_ms,
-        share,
-        by_goodput=p.get("measured_by") == BY_GOODPUT,
-    )
+    by_goodput = p.get("measured_by") == BY_GOODPUT
+    metrics = metrics_of(result, flows, own.round_trip_ms, share, by_goodput=by_goodput)
+    return {**metrics, **(completion_of(scenario, result, flows) if transfers else {})}

@@ -33,6 +33,7 @@ class Cell:
         application, policer, reordering: packets and ms between the writes of the flows that are not competitors,
             Mbit/s and bytes of the bucket, and the share of packets that come late and by how many ms.
         reverse: the kernel's name of the congestion control of a flow that sends the other way; None for no such flow.
+        reverse_after_ms: how much later than the others that flow begins.
         exact_clock: whether the emulator acts at the exact time, or on Mahimahi's clock of milliseconds.
     """
 
@@ -52,6 +53,7 @@ class Cell:
     policer: tuple[float, int] = (0.0, 0)
     reordering: tuple[float, float] = (0.0, 0.0)
     reverse: str | None = None
+    reverse_after_ms: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.delay_ms <= 10_000:
@@ -177,6 +179,8 @@ def predict(
             Flow(
                 algorithm=name,
                 delay_ms=delay,
+                # A connection opens within a round trip: the farther flow sends data that much later than the nearer
+                start_s=2e-3 * (delay - min(cell.delays_ms)),
                 called=called,
                 slow_start=slow_start,
                 write_packets=cell.application[0] if number < own else 0,
@@ -195,6 +199,8 @@ def predict(
         policer_bytes=cell.policer[1],
         late_share=cell.reordering[0],
         late_ms=cell.reordering[1],
-        reverse=Flow(cell.reverse, delay_ms=cell.delay_ms) if cell.reverse else None,
+        reverse=Flow(cell.reverse, delay_ms=cell.delay_ms, start_s=1e-3 * cell.reverse_after_ms)
+        if cell.reverse
+        else None,
     )
     return simulate(scenario, policy)

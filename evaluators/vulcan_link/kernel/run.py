@@ -90,7 +90,8 @@ def _receiver(cell: Cell, duration: int, channel: PipeChannel) -> None:
     listener = listen()
     begins, _ = channel.take()
     if cell.reverse:
-        _beside(send_the_other_way, cell.reverse, begins, begins + duration)
+        after = round(cell.reverse_after_ms * 1e6)
+        _beside(send_the_other_way, cell.reverse, begins + after, begins + duration)
     channel.give(receive(listener, begins + duration))
     channel.take()  # the namespace ends with this process, and others may still be at work in it
 

@@ -208,7 +208,7 @@ _SIGNATURE = types.int64(
     _I3,  # ring of packets received and not yet known to the sender
     _I3,  # ring of acknowledgements
     _I3,  # ring of packets that are late
-    types.Array(types.int64, 1, "C", readonly=True),  # how long they wait on their way, ns, by the millisecond
+    types.Array(types.int64, 2, "C", readonly=True),  # traffic the other way: packets come, and have left
     _I2,  # ring of the queue
     _I1,  # link
     _F2,  # features of policies

@@ -7,6 +7,8 @@ at once the first 16, what is out of order or fills a gap, what is a duplicate, 
 
 from __future__ import annotations
 
+import numpy as np
+
 from vulcan.kernel_support import helper
 from vulcan_link import engine_state as m
 from vulcan_link.engine_state import (
@@ -31,12 +33,21 @@ QUICK_PACKETS = 16
 
 
 @helper
+def wait_behind(reverse, now):
+    """Return how long an acknowledgement waits that leaves now: until the latest packet before it has left."""
+    before = np.searchsorted(reverse[0], now, side="right")
+    return max(reverse[1, before - 1] - now, 0) if before > 0 else 0
+
+
+@helper
 def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
     """Send an acknowledgement of all that waits, which reaches the sender after the propagation both ways.
 
-    `reverse` is how long it waits behind traffic on its way, by the millisecond in which it leaves.
+    `reverse` is the traffic on its way: when its packets come to their queue, and when each has left it.
     """
-    at = now + int(flow[PROPAGATION]) + reverse[min(now // MILLISECOND, reverse.shape[0] - 1)]
+    at = now + int(flow[PROPAGATION])
+    if reverse.shape[1] > 0:
+        at += wait_behind(reverse, now)
     if settings[m.JITTER] > 0:
         at += int(settings[m.JITTER] * noise(settings[m.NOISE], now // max(settings[m.CLOCK], MILLISECOND)))
     if settings[m.ACK_BATCH] > 0:  # held, and delivered with others

@@ -1,4 +1,5 @@
-"""Signals that only some policies read: application limits, one-way delay, ACK aggregation, and CUBIC's own window.
+"""Signals that only some policies read: application limits, one-way delay, ACK aggregation, CUBIC's own window, and
+extremes over time.
 
 They are kept behind a flow's slots, and only for a policy that reads one of them. CUBIC runs on the flow's
 acknowledgements and losses with a window of its own, which nothing follows but a policy that returns it.
@@ -50,7 +51,14 @@ _APP_LIMITED = SLOT["state.app_limited"]
 _ONE_WAY = SLOT["state.one_way_delay_us"]
 _EXTRA = SLOT["state.extra_acked_packets"]
 _CUBIC = SLOT["state.cubic_cwnd_packets"]
+_MIN_RTT_1S, _MIN_RTT_10S = SLOT["state.min_rtt_1s_us"], SLOT["state.min_rtt_10s_us"]
+_MAX_RATE_1S, _MAX_RATE_10S = SLOT["state.max_rate_1s_bps"], SLOT["state.max_rate_10s_bps"]
+_RATE = SLOT["state.delivery_rate_bps"]
 _ROUND_TRIPS = SLOT["state.round_trips"]
+
+TENTH_OF_A_SECOND, SECOND = 100_000_000, 1_000_000_000
+PARTS = 11
+"""Tenths of the time that are kept: the one at hand and ten whole ones, so that all of the time is in them."""
 
 # Behind CUBIC's row.
 _LEAST_ONE_WAY = SIGNALS + SLOTS  # ns
@@ -59,6 +67,8 @@ _EPOCH_ACKED = _LEAST_ONE_WAY + 2  # packets
 _PERIOD_BEGAN = _LEAST_ONE_WAY + 3  # round trips when the newer maxima began
 _RATES = _LEAST_ONE_WAY + 4  # two maxima of the rate of delivery, bits/s on the wire
 _EXTRAS = _LEAST_ONE_WAY + 6  # two of what was acknowledged beyond it, packets
+_OVER_1S = _LEAST_ONE_WAY + 8  # the latest part's number, and of each part the least round trip and the largest rate
+_OVER_10S = _OVER_1S + 1 + 2 * PARTS
 
 
 @function
@@ -83,6 +93,11 @@ def show_signals(mine, flow, shown, over):
             flow[_LEAST_ONE_WAY] = flow[ONE_WAY]
         shown[_ONE_WAY] = (flow[ONE_WAY] - flow[_LEAST_ONE_WAY]) // 1e3
     _aggregation(flow, shown, over)
+    rate = shown[_RATE] if flow[CAUSE] != TIMEOUT and flow[SAMPLE_INTERVAL] > 0.0 else 0.0
+    least, most = _over_time(flow, _OVER_1S, TENTH_OF_A_SECOND, rate)
+    shown[_MIN_RTT_1S], shown[_MAX_RATE_1S] = least // 1e3, most
+    least, most = _over_time(flow, _OVER_10S, SECOND, rate)
+    shown[_MIN_RTT_10S], shown[_MAX_RATE_10S] = least // 1e3, most
     _cubic(mine, flow)
     shown[_CUBIC] = min(max(flow[SIGNALS + CWND], 1.0), 65_535.0)
 
@@ -107,6 +122,27 @@ def _aggregation(flow, shown, over):
     flow[_EPOCH_ACKED] += flow[ACKED]
     flow[_EXTRAS] = max(flow[_EXTRAS], min(flow[_EPOCH_ACKED] - expected, flow[CWND]))
     shown[_EXTRA] = max(flow[_EXTRAS], flow[_EXTRAS + 1]) // 1.0
+
+
+@function
+def _over_time(flow, at, part, rate):
+    """Return the least round trip and the largest rate of the latest ten parts, in ns; 0 where there is none."""
+    number = float(flow[NOW] // part) + 1.0
+    least, most = at + 1, at + 1 + PARTS
+    for passed in range(int(min(number - flow[at], PARTS))):  # parts that have begun since, the one at hand included
+        place = int(number - passed) % PARTS
+        flow[least + place] = flow[most + place] = 0.0
+    flow[at] = number
+    place = int(number) % PARTS
+    if flow[CAUSE] != TIMEOUT and flow[RTT] >= 0.0 and (flow[least + place] == 0.0 or flow[RTT] < flow[least + place]):
+        flow[least + place] = flow[RTT]
+    flow[most + place] = max(flow[most + place], rate)
+    shortest = largest = 0.0
+    for one in range(PARTS):
+        if flow[least + one] > 0.0 and (shortest == 0.0 or flow[least + one] < shortest):
+            shortest = flow[least + one]
+        largest = max(largest, flow[most + one])
+    return shortest, largest
 
 
 @function

@@ -20,6 +20,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import find_exporter
 from vulcan.registry import find_task
+from vulcan_link.policy_state import SIGNALS
 
 BTF = Path("/sys/kernel/btf/vmlinux")
 MAIN = "congestion_control.bpf.c"
@@ -73,7 +74,7 @@ def compiled(place: Path, types: Path) -> Path:
     return target
 
 
-NOT_OFFERED = {"state.one_way_delay_us", "state.extra_acked_packets", "state.cubic_cwnd_packets"}
+NOT_OFFERED = set(SIGNALS) - {"state.app_limited"}
 """Features that no policy exported to the kernel may read."""
 
 

@@ -1,4 +1,4 @@
-"""Signals that some policies read: application limits, one-way delay, ACK aggregation, and CUBIC's own window."""
+"""Signals that some policies read: application limits, one-way delay, aggregation, CUBIC's window, times."""
 
 from __future__ import annotations
 
@@ -47,6 +47,21 @@ def test_the_one_way_delay_is_the_queue_ahead_and_not_the_way_back() -> None:
     assert last_window(noisy) > 40, "the way back says nothing of the queue"
     by_rtt = "60 - (state.rtt_us - state.min_rtt_us) / 2000"
     assert run(by_rtt, sender(), jitter_us=30_000.0).flows[0].window_avg < noisy.flows[0].window_avg - 2.0
+
+
+@pytest.mark.parametrize(
+    ("feature", "before", "after", "most"),
+    [
+        ("min_rtt_1s_us / 1000", 40, 80, 80.0),
+        ("min_rtt_10s_us / 1000", 40, 80, 40.0),
+        ("max_rate_1s_bps / 1e6", 60, 20, 6.5),
+        ("max_rate_10s_bps / 1e6", 60, 20, 11.6),
+    ],
+)
+def test_extremes_over_time_forget_what_is_older(feature: str, before: int, after: int, most: float) -> None:
+    """Of a window of `before` packets up to 5 s and `after` from then on, at 10 s: a packet a millisecond, 40 ms."""
+    told = f"{after} + 5 * (abs(state.{feature} / {most} - 1) < 0.2) * (state.now_us > 9.5e6)"
+    assert last_window(run(f"{before} if state.now_us < 5e6 else {told}", sender())) == after + 5
 
 
 @pytest.mark.parametrize(("batch", "least", "most"), [(0.0, 0, 3), (20.0, 15, 30), (40.0, 30, 50)])

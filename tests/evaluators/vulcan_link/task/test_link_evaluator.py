@@ -9,6 +9,7 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.evaluator import OffersDecisions, OffersRungs, rungs_of
+from vulcan.robustness import shifted_copies
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_link.evaluator import LinkEvaluator
@@ -159,6 +160,21 @@ def test_rungs_are_shorter_runs_of_the_same_instances(task):
     policy = check(task.seed_policies()["reno"], task)
     assert all(evaluator.evaluate(policy, i)["delivered_packets"] > 100 for i in rung.instances)
     assert rungs_of(evaluator, prepared(task, split=task.split, duration_s=2.0)[1][:7]) == ()
+
+
+def test_perturbed_copies_are_of_training_links_with_a_competitor_or_slower(task):
+    evaluator, instances = prepared(task, split=task.split, duration_s=2.0)
+    training = [i for i in instances if i.split == "train"]
+    copies = shifted_copies(evaluator, training)
+    assert len({i.name for i in (*instances, *copies)}) == len(instances) + 2 * len(training)
+    assert {i.split for i in copies} == {"train"}
+    wired, beside, slow = training[0], *copies[:2]
+    assert beside.parameters["competing"] == ["cubic"] and wired.parameters["competing"] == []
+    measured = {i.name: evaluator.evaluate_baseline("reno", i) for i in (wired, beside, slow)}
+    assert slow.name == f"{wired.name}, slow and noisy"
+    assert measured[slow.name]["capacity_mbps"] == pytest.approx(0.4 * measured[wired.name]["capacity_mbps"])
+    assert measured[slow.name]["base_rtt_ms"] == 60.0
+    assert measured[beside.name]["throughput_mbps"] < 0.9 * measured[wired.name]["throughput_mbps"]
 
 
 def test_decisions_tell_policies_apart(task):

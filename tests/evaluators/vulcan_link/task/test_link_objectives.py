@@ -66,7 +66,7 @@ def test_a_flood_is_worth_nothing_by_any_objective_and_old_records_are_scored_as
     calm = metrics_of(result({}), 1, 40.0, 1.0)
     worst = metrics_of(result(flood), 1, 40.0, 1.0)
     for objective in task.objectives:
-        scores = [objective.score(metrics, {"cubic": calm}) for metrics in (worst, calm)]
+        scores = [objective.score({**metrics, "completion": 0.8}, {"cubic": calm}) for metrics in (worst, calm)]
         assert scores[0] < scores[1] - 0.5
     assert worst["power"] == 0.0
     recorded = metrics_of(result({}), 1, 40.0, 1.0, by_goodput=False)
@@ -82,7 +82,7 @@ def test_a_flow_that_delivered_nothing_has_finite_metrics(task):
     metrics = metrics_of(result(nothing), flows=1, base_rtt_ms=40.0, share=1.0)
     for objective in task.objectives:
         references = {"cubic": metrics_of(result({}), 1, 40.0, 1.0)}
-        assert math.isfinite(objective.score(metrics, references))
+        assert math.isfinite(objective.score({**metrics, "completion": 0.0}, references))
 
 
 def test_the_objectives(task):
@@ -90,10 +90,11 @@ def test_the_objectives(task):
         result({"queueing_delay_avg_ms": 0.0, "queueing_delay_p95_ms": 0.0, "dropped": 0, "lost": 0}), 1, 40.0, 1.0
     )
     cubic = metrics_of(result({}), 1, 40.0, 1.0)
-    power, balanced, policysmith = task.objectives
+    power, balanced, policysmith, completion = task.objectives
     assert power.score(good, {}) == 1.0
     assert balanced.score(good, {}) == pytest.approx(1.0)
     assert balanced.score(cubic, {}) == pytest.approx((0.4 + 0.3 * 40 / 60 + 0.1 * 0.9 + 0.2) * 0.94)
     assert policysmith.score(cubic, {"cubic": cubic}) == 0.0
     half = {**cubic, "goodput_over_delay": cubic["goodput_over_delay"] / 2}
     assert policysmith.score(half, {"cubic": cubic}) == pytest.approx(-1.0)
+    assert completion.score({**cubic, "completion": 0.5}, {}) == pytest.approx(0.5 * 0.94)

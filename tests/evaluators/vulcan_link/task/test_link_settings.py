@@ -49,6 +49,31 @@ def test_an_application_is_part_of_an_instance_only_where_it_limits(task):
             instances(task, application=wrong)
 
 
+def test_transfers_are_flows_of_their_own_that_end(task):
+    endless, also = instances(task)[0], instances(task, transfers="none")[0]
+    assert "transfers" not in endless.parameters and endless == also
+    (found, *_) = instances(task, link=["constant:rate=12"], transfers="30/500", duration_s=5.0, competing=["cubic"])
+    scenario = LinkEvaluator().scenario(found, "policy")
+    assert [(f.algorithm, f.start_s, f.write_packets) for f in scenario.flows] == [
+        *(("policy", 0.5 * n, 30) for n in range(10)), ("cubic", 0.0, 0),
+    ]  # fmt: skip
+    alone = instances(task, link=["constant:rate=12"], transfers="30/500", duration_s=5.0)[0]
+    quick, crowded = (LinkEvaluator().evaluate_baseline("reno", i) for i in (alone, found))
+    # an opening, 10 and then 20 packets of a millisecond: three round trips of 40 ms, and 20 ms of the last burst
+    assert quick["completed"] == 1.0 and quick["completion_ms"] == pytest.approx(110, abs=20)
+    assert quick["completion"] == pytest.approx((40 + 30) / quick["completion_ms"], rel=0.02)
+    assert crowded["completion_ms"] > quick["completion_ms"] and crowded["completion"] < quick["completion"]
+    completion = task.objective("completion")
+    assert completion.score(quick, {}) == quick["completion"] * quick["drop_discount"]
+    with pytest.raises(UserError, match="--transfers"):
+        completion.score({"power": 1.0}, {})
+    slow = instances(task, link=["constant:rate=1"], transfers="400/5000", duration_s=3.0)[0]
+    assert LinkEvaluator().evaluate_baseline("reno", slow)["completed"] == 0.0, "4.8 s of the link in 3 s"
+    for wrong in ({"transfers": "30"}, {"transfers": "30/10"}, {"transfers": "9/500", "application": "9/50"}):
+        with pytest.raises(UserError, match="transfers"):
+            instances(task, **wrong)
+
+
 def test_reordering_is_part_of_an_instance_only_where_there_is_some(task):
     plain, also = instances(task)[0], instances(task, reordering="none")[0]
     assert "reordering" not in plain.parameters and plain == also
