@@ -212,17 +212,19 @@ class WindowsEvaluator(SpotFindings):
         """Return the metrics of the runs of an instance."""
         return metrics_of(runs, gap, job)
 
+    def public_metrics(
+        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
+    ) -> dict[str, float]:
+        """Return the metrics of the public leaderboard, of runs under its rules."""
+        return public_metrics(runs, job, prices)
+
     def _measure(self, who: Policy | str, instance: Instance) -> Metrics:
         windows = self._windows_of(instance)
         of = instance.parameters
         job, prices, net = job_of(of), prices_of(of), net_of(of)
         runs = {rules: self.simulate(who, windows, job, prices, rules) for rules in _scored_under(net)}
         own = self.metrics(runs[net], windows.gap, job)
-        found = {**own, **public_metrics(runs["published"], job, prices)}
-        if windows.prices is not None:
-            bill = least_bill(windows, job, prices) if who == BOUND else public_bill(runs["published"], windows, prices)
-            found["public_bill_score"] = public_score(float(bill.mean()), job, prices)
-        return found
+        return {**own, **self.public_metrics(who, runs["published"], windows, job, prices)}
 
     def _load(self, source: Mapping[str, Any]) -> Regions:
         key = (source["trace"], source["meaning"], source["nodes"])
@@ -358,6 +360,16 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""
         return {**super().metrics(runs, gap, job), "moves": float(runs.moves.mean())}
+
+    def public_metrics(
+        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
+    ) -> dict[str, float]:
+        """Besides, `public_bill_score`: by the bill of the public evaluator. With one price it is `public_score`."""
+        found = public_metrics(runs, job, prices)
+        if windows.prices is None:
+            return {**found, "public_bill_score": found["public_score"]}
+        bill = least_bill(windows, job, prices) if who == BOUND else public_bill(runs, windows, prices)
+        return {**found, "public_bill_score": public_score(float(bill.mean()), job, prices)}
 
 
 def _folder_name(spec: str) -> str:

@@ -121,9 +121,7 @@ PUBLIC_BILL = Objective(
     meaning="the score of the public leaderboard as its evaluator bills, under its safety net: all the hours on spot "
     "of a run count at one price, that which the region where the job is when it is done had at the run's begin; "
     "less 100 times the share of runs that miss their deadline",
-    score=lambda metrics, references: (
-        metrics.get("public_bill_score", metrics["public_score"]) - 100.0 * metrics["public_missed"]
-    ),
+    score=lambda metrics, references: metrics["public_bill_score"] - 100.0 * metrics["public_missed"],
     lowest=-100.0,
     highest=100.0,
     beside=("public_missed", "public_score"),

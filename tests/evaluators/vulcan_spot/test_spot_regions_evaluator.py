@@ -145,7 +145,8 @@ def test_with_prices_by_region_each_hour_costs_what_it_does_there_and_the_public
     before, after = evaluator.evaluate(policy, one), evaluator.evaluate(policy, several)
     assert before["spot_h"] == after["spot_h"]
     assert before["mean_cost"] != after["mean_cost"]
-    assert after.keys() - before.keys() == {"public_bill_score"}
+    assert after.keys() == before.keys()
+    assert before["public_bill_score"] == before["public_score"]
     windows = evaluator._windows_of(several)
     runs = simulate_regions(policy, windows, SpotJob.of_hours(48, 52, 0.2), net="published")
     ended_at = np.where(runs.ended_in == 0, 1.5, 0.9)
