@@ -131,7 +131,7 @@ def policies_of(task: str) -> dict[str, Policy | str]:
     """Return the task's policies, those of this directory for it, and the least cost."""
     declared = find_task(task)
     found: dict[str, Policy | str] = {name: check(text, declared) for name, text in declared.seed_policies().items()}
-    own = ("spot_levi", "spot_reserve") if task == "spot_single" else ("spot_looks",)
+    own = ("spot_levi", "spot_reserve", "spot_surplus") if task == "spot_single" else ("spot_looks", "spot_prices")
     for name in own:
         found[name] = check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), declared)
     return {**found, "least_cost": "least_cost"}

@@ -82,8 +82,8 @@ def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.flo
         one = windows.single(window)
         assert one.prices is not None
         lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
-        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, replace(prices, missed=0.0), "published")
-        least.append(runs.cost[0])
+        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, prices, "published")
+        least.append(runs.cost[0] - prices.missed * (runs.finished[0] > job.deadline))
     return np.array(least)
 
 

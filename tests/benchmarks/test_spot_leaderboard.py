@@ -45,7 +45,7 @@ def test_scores_of_several_regions_are_those_of_the_page() -> None:
 @pytest.mark.skipif(not spot.ARCHIVE.is_file(), reason="the leaderboard's windows are not here")
 def test_scores_of_one_region_are_those_of_the_page() -> None:
     cases = spot_leaderboard.one_region(30)
-    for name, marks in (("spot_reserve", "**"), ("spot_levi", "")):
+    for name, marks in (("spot_surplus", "**"), ("spot_reserve", ""), ("spot_levi", "")):
         who = policy(name, "spot_single")
         score, missed = measure(lambda job, w, who=who: simulate(who, w, job, net="published"), cases)
         assert f"| {marks}{score:.2f}{marks} | {marks}{missed}{marks} |" in PAGE

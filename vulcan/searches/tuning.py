@@ -150,10 +150,10 @@ def tune(
     """Return the best setting found of the policy's numbers; None if none is better, or it has no numbers.
 
     Tuned are the module's parameters, the magnitudes in its body (which become parameters if they change) and the alpha
-    and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. Where nothing of a whole generation
-    has a score, as the task refuses other magnitudes (of `return 2`, say, where 2 is the most), the body stays as it is.
-    The evaluated program is the one returned: every number that changes has at most three significant digits. Comments are lost, docstrings
-    preserved.
+    and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. Where nothing of the first
+    generation has a score, as the task refuses other magnitudes (of `return 2`, say, where 2 is the most), the body
+    stays as it is. The evaluated program is the one returned: every number that changes has at most three significant
+    digits. Comments are lost, docstrings preserved.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
     `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
