@@ -6,39 +6,42 @@ short the outages were so far, and how long the last spell of spot was. tests/da
 
 import math
 
-A0 = -0.269
-A1 = 1.8
-A2 = 0.501
-A3 = 4.45
-A4 = 0.364
-A5 = 1.3
-A6 = -0.025
-W0 = -1.57
-W1 = 35.4
-W2 = -0.61
-W3 = -0.443
-W4 = -0.849
-W5 = -0.35
-W6 = 0.0165
-W7 = 0.124
-W8 = 4.06
-SH = 50
-K0 = 11.5
-K1 = -2.35
-PRIOR_N = 7.42
-PRIOR_T = 82.3
-G0 = 0.942
-G1 = 1.08
-U0 = 0.629
-U1 = 0.811
-A7 = 0.369
-CL = 2.85
-W14 = -0.583
-W16 = 0.939
-FN = 5.79
-FS = 0.324
-FL = 2.29
-W17 = 0.244
+A0 = -0.224
+A1 = 1.28
+A2 = 0.563
+A3 = 3.49
+A4 = 0.273
+A5 = 1.04
+A6 = -0.0223
+W0 = -1.41
+W1 = 35.2
+W2 = -0.499
+W3 = -0.431
+W4 = -0.788
+W5 = -0.329
+W6 = 0.0203
+W7 = 0.137
+W8 = 3.29
+SH = 42.7
+K0 = 12.9
+K1 = -1.5
+PRIOR_N = 6.75
+PRIOR_T = 87.6
+G0 = 1.11
+G1 = 1.48
+U0 = 0.416
+U1 = 0.833
+A7 = 0.457
+CL = 2.88
+W14 = -0.668
+W16 = 0.919
+FN = 5.7
+FS = 0.211
+FL = 1.79
+W17 = 0.213
+W13 = 0.018
+W19 = 7
+SM = 0.516
 
 
 class policy:
@@ -50,15 +53,12 @@ class policy:
     done = 0
     now = 0
     cu = 0
-    lastgap = 3
     lastup = 3
 
 
 def on_tick(job, spot, vm):
     if spot.available:
         policy.cu = policy.cu + 1 if policy.was > 0.5 else 1
-        if policy.now > 0:
-            policy.lastgap = policy.now
     elif policy.was > 0.5:
         policy.lastup = policy.cu
     if not spot.available:
@@ -105,7 +105,8 @@ def decide(job, spot, vm):
         return 1 if v > 0 else 2
     v = W0 + W1 * spare + W2 * press * h + W3 * math.log1p(run) + W4 * h + W5 * math.log1p(mu) - W6 * math.log1p(md)
     v = v - W7 / max(0.05, spare) + W8 * max(0, sur)
-    v += W17 * (math.log1p(policy.lastup) - 1.5)
+    v += W19 * max(0, spare) * (share - SM)
+    v = v + W17 * (math.log1p(policy.lastup) - 1.5) + W13 * h * math.log1p(run)
     v += W14 * (share - 0.47)
     if run < FL:
         v += W16 * ((policy.short + FN * FS) / (policy.done + FN) - FS)

@@ -152,7 +152,7 @@ SPOT = RECORDED.with_name("recorded_spot")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "replies"), [("one-region", 67), ("several-regions", 56)])
+@pytest.mark.parametrize(("name", "replies"), [("one-region", 72), ("several-regions", 56)])
 def test_the_recorded_searches_for_spot_vms_are_repeated(
     name: str, replies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
