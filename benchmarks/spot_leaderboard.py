@@ -1,11 +1,13 @@
 """The public leaderboards of "Can't Be Late": scores and missed deadlines of policies, beside the least cost.
 
-    python -m benchmarks.spot_leaderboard
+    python -m benchmarks.spot_leaderboard --leaderboard ADRS-Leaderboard
 
 One region: 36 instances (six zones, deadlines of 52 and 70 h, overheads of 0.02, 0.05 and 0.1 h) in 30 windows each, as
 the public evaluator takes them, which makes 1,080 runs; and in ten windows, 360 runs. Several regions: six scenarios,
 34 runs, with one price of spot for all regions. Beside them what took no part in any search: two zones that the
-leaderboard leaves out, and zones and VMs of October 2022, months before the windows of the leaderboard.
+leaderboard leaves out, and zones and VMs of October 2022, months before the windows of the leaderboard. With a checkout
+of the leaderboard, several regions are billed by the prices of its files too: each hour at its own region's price, and
+as the public evaluator bills; also at times and in sets of zones that took no part.
 `benchmarks.spot_public` asks the public evaluator itself.
 """
 
@@ -23,10 +25,10 @@ from benchmarks.spot import ARCHIVE, DEADLINES, OVERHEADS, ZONES
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot import SpotJob, Windows, simulate
-from vulcan_spot.evaluator import load_regions, public_score
+from vulcan_spot.evaluator import least_bill, load_regions, public_bill, public_score
 from vulcan_spot.job import Prices
 from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import simulate_regions
+from vulcan_spot.simulate import BOUND, simulate_regions
 from vulcan_spot.windows import regular
 from vulcan_traces.spot import load_spot
 
@@ -57,15 +59,25 @@ def one_region(windows: int, zones: Sequence[str] = ZONES) -> list[Case]:
     return found
 
 
-def several_regions() -> list[Case]:
-    """Return the six scenarios."""
+def several_regions(leaderboard: Path | None = None) -> list[Case]:
+    """Return the six scenarios, with the prices of each region where there is a checkout of the leaderboard."""
     found = []
     with tempfile.TemporaryDirectory() as name:
-        spot_windows.write(Path(name))
+        spot_windows.write(Path(name), leaderboard)
         for scenario, (count, _) in spot_windows.SCENARIOS.items():
             regions = load_regions(spot_windows.setting(Path(name), scenario), None, 1)
             places = [(i, 0, spot_windows.TICKS) for i in range(count)]
-            found.append((SpotJob.of_hours(48, 52, 0.2), Windows.of_regions(regions, places)))
+            windows = Windows.of_regions(regions, places, priced=leaderboard is not None)
+            found.append((SpotJob.of_hours(48, 52, 0.2), windows))
+    return found
+
+
+def other_regions(leaderboard: Path) -> list[Case]:
+    """Return sets of zones and times, with prices, that are none of the leaderboard's."""
+    found = []
+    for regions in spot_windows.other_regions(leaderboard):
+        places = [(i, 0, spot_windows.TICKS) for i in range(len(spot_windows.OTHER_WINDOWS))]
+        found.append((SpotJob.of_hours(48, 52, 0.2), Windows.of_regions(regions, places, priced=True)))
     return found
 
 
@@ -92,11 +104,34 @@ def measure(runs_of: Callable[[SpotJob, Windows], JobRuns], cases: Iterable[Case
     return float(np.mean(scores)), missed
 
 
+def bills(who: Policy | str, cases: Iterable[Case]) -> tuple[float, float, int]:
+    """Return the scores by each hour's own price and by the public evaluator's bill, and how many runs are late."""
+    own, public, missed = [], [], 0
+    for job, windows in cases:
+        runs = simulate_regions(who, windows, job, net="published")
+        bill = least_bill(windows, job, Prices()) if who == BOUND else public_bill(runs, windows, Prices())
+        own.append(public_score(float(runs.cost.mean()), job, Prices()))
+        public.append(public_score(float(bill.mean()), job, Prices()))
+        missed += int((runs.finished > job.deadline).sum())
+    return float(np.mean(own)), float(np.mean(public)), missed
+
+
+def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
+    """Return the lines of a Markdown table of `bills`, best under the public bill of the first set first."""
+    rows = [(name, [bills(who, cases) for cases in sets.values()]) for name, who in policies_of("spot_multi").items()]
+    rows.sort(key=lambda row: -row[1][0][1])
+    heads = [f"{name}: own prices | public bill | missed" for name in sets]
+    lines = [f"| policy | {' | '.join(heads)} |", "|---" * (1 + 3 * len(sets)) + "|"]
+    for name, cells in rows:
+        lines.append(f"| {name} | {' | '.join(f'{own:.2f} | {bill:.2f} | {late}' for own, bill, late in cells)} |")
+    return lines
+
+
 def policies_of(task: str) -> dict[str, Policy | str]:
     """Return the task's policies, those of this directory for it, and the least cost."""
     declared = find_task(task)
     found: dict[str, Policy | str] = {name: check(text, declared) for name, text in declared.seed_policies().items()}
-    own = ("spot_levi", "spot_reserve") if task == "spot_single" else ("spot_looks",)
+    own = ("spot_levi", "spot_reserve", "spot_surplus") if task == "spot_single" else ("spot_looks", "spot_prices")
     for name in own:
         found[name] = check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), declared)
     return {**found, "least_cost": "least_cost"}
@@ -127,9 +162,9 @@ def table(task: str, sets: dict[str, list[Case]]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args(
-        arguments
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--leaderboard", type=Path, help="a checkout of github.com/UCB-ADRS/ADRS-Leaderboard")
+    leaderboard = parser.parse_args(arguments).leaderboard
     if ARCHIVE.is_file():
         print(
             "\n".join(
@@ -145,7 +180,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "\n",
         )
     if spot_windows.TRACES.is_dir():
-        print("\n".join(table("spot_multi", {"34 runs": several_regions(), "October 2022": earlier_regions()})))
+        print("\n".join(table("spot_multi", {"34 runs": several_regions(), "October 2022": earlier_regions()})), "\n")
+        if leaderboard is not None:
+            sets = {"34 runs": several_regions(leaderboard), "other zones and times": other_regions(leaderboard)}
+            print("\n".join(table_of_bills(sets)))
 
 
 if __name__ == "__main__":

@@ -74,6 +74,10 @@ class AsksVulcan(Base):
         }}
         region = self.env.get_current_region() if SEVERAL else 0
         if SEVERAL:
+            traces = [one.trace for one in self.env.envs]
+            self.ratios = [(trace.get_price(self.tick) or 0.9731) / 3.06 for trace in traces]
+            features["spot.price_ratio"] = self.ratios[region]
+        if SEVERAL:
             self.seen[region] = (self.tick, int(has_spot), self.spell)
             self.ticks_seen[region] = self.ticks_seen.get(region, 0) + 1
         known = self.known(features, region)
@@ -103,6 +107,7 @@ class AsksVulcan(Base):
             "region.id": region, "region.available": available, "region.age_s": (self.tick - tick) * gap,
             "region.ticks_seen": self.ticks_seen.get(region, 0), "region.spell_s": spell,
             "region.visits": self.visits.get(region, 0),
+            "region.price_ratio": self.ratios[region], "regions.lowest_price_ratio": min(self.ratios),
         }}
 
     @classmethod

@@ -88,7 +88,8 @@ CHARTS = (
         1,
         (
             ("least cost (knows availability)", "knows the future"),
-            ("spot_reserve, a form by hand, constants by CMA-ES", "found by Vulcan"),
+            ("spot_surplus, of a recorded search with a language model", "found by Vulcan"),
+            ("spot_reserve, a form by hand, constants by CMA-ES (its start)", "found by Vulcan"),
             ("LEVI's program, in Anvil (published: 51.72)", "others"),
             ("winner of the offline generator, 200 candidates, `--state`", "found by Vulcan"),
             ("uniform_progress", "others"),
@@ -145,4 +146,4 @@ def _figure(text: str, chart: Chart, label: str) -> str:
 
 
 def _short(label: str) -> str:
-    return escape(re.split(r" \(|, a form", label.replace("`", ""), maxsplit=1)[0])
+    return escape(re.split(r" \(|, a form|, of a", label.replace("`", ""), maxsplit=1)[0])

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
@@ -18,11 +19,21 @@ from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
 from vulcan_spot.findings import SpotFindings
 from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
-from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, late_under_both, net_of, prices_of, runs_in
+from vulcan_spot.plan import (
+    are_regional,
+    environments_of,
+    instance_of,
+    job_of,
+    jobs_of,
+    late_under_both,
+    net_of,
+    prices_of,
+    runs_in,
+)
 from vulcan_spot.runs import JobRuns, late_there_too
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
-from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
+from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
 
 # Metrics of an instance: many runs of one job in one environment.
 
@@ -63,6 +74,29 @@ def public_metrics(runs: JobRuns, job: SpotJob, prices: Prices) -> dict[str, flo
     return {"public_score": public_score(cost, job, prices), "public_missed": float(missed.mean())}
 
 
+def public_bill(runs: JobRuns, windows: Windows, prices: Prices) -> NDArray[np.float64]:
+    """Dollars of each run as the public evaluator for several regions bills: all its hours on spot at one price.
+
+    That is the price, at the window's begin, of the region where the job is when it is done.
+    """
+    assert windows.prices is not None
+    assert runs.ended_in is not None
+    spot = windows.prices[runs.ended_in, windows.begins]
+    return np.asarray((runs.spot_ticks * spot + runs.on_demand_ticks * prices.on_demand) * windows.gap / SECONDS)
+
+
+def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.float64]:
+    """Dollars of each run that no policy can get below as `public_bill` counts: all of it at the lowest price."""
+    least = []
+    for window in range(len(windows.begins)):
+        one = windows.single(window)
+        assert one.prices is not None
+        lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
+        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, prices, "published")
+        least.append(runs.cost[0] - prices.missed * (runs.finished[0] > job.deadline))
+    return np.array(least)
+
+
 def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
     """From 0 to 100; 0 where on-demand and spot cost the same."""
     on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
@@ -83,9 +117,6 @@ class WindowsEvaluator(SpotFindings):
     has those that lie in its part. Windows are independent runs: nothing is carried from one to the next.
     """
 
-    embedded: ClassVar[Mapping[str, Sequence[str]]]
-    """Default environments, by split."""
-
     baseline_names: ClassVar[Iterable[str]]
     """Names of the baselines, excluding the bound."""
 
@@ -95,12 +126,16 @@ class WindowsEvaluator(SpotFindings):
     def __init__(self) -> None:
         super().__init__()
         self._loaded: dict[tuple[str, str | None, int], Regions] = {}
-        self._windows: dict[tuple[str, str], Windows] = {}
+        self._windows: dict[tuple[str, str, str | None], Windows] = {}
         self._probes: tuple[tuple[Windows, SpotJob, Prices, SafetyNet], ...] | None = None
 
     @abstractmethod
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
         """Return the traces of an environment. Raises UserError."""
+
+    @abstractmethod
+    def embedded_with(self, priced: bool) -> Mapping[str, Sequence[str]]:
+        """Return the default environments, by split."""
 
     @abstractmethod
     def label(self, spec: str, regions: Regions) -> str:
@@ -111,17 +146,18 @@ class WindowsEvaluator(SpotFindings):
         """Return the parameters of an environment that are specific to this evaluator."""
 
     @abstractmethod
-    def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
-        """Return the windows of an environment at these places."""
+    def windows(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
+        """Return the windows of an environment at these places, with the prices of the traces if these count."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
         given = cast(list[str], settings["trace"] or [])
         jobs = jobs_of(settings)
-        prices_of(settings)
+        prices = prices_of(settings)
+        priced = are_regional(settings)
         longest = max(job.deadline for job in jobs)
         found: list[Instance] = []
-        for spec, part in environments_of(given, self.embedded, split):
+        for spec, part in environments_of(given, self.embedded_with(priced), split):
             source: dict[str, Json] = {"trace": spec, "meaning": settings["meaning"], "nodes": settings["nodes"]}
             regions = self._load(source)
             count = runs_in(settings, part, bool(given))
@@ -132,6 +168,8 @@ class WindowsEvaluator(SpotFindings):
                 "digest": _digest(regions),
                 "windows": [list(place) for place in places],
             }
+            if priced:
+                parameters["prices"] = _digest_of_prices(regions, prices, spec)
             found += [instance_of(self.label(spec, regions), part, job, settings, parameters) for job in jobs]
         _check_names(found)
         return tuple(found)
@@ -184,6 +222,12 @@ class WindowsEvaluator(SpotFindings):
         """Return the metrics of the runs of an instance."""
         return metrics_of(runs, gap, job)
 
+    def public_metrics(
+        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
+    ) -> dict[str, float]:
+        """Return the metrics of the public leaderboard, of runs under its rules."""
+        return public_metrics(runs, job, prices)
+
     def _measure(self, who: Policy | str, instance: Instance) -> Metrics:
         windows = self._windows_of(instance)
         of = instance.parameters
@@ -192,7 +236,8 @@ class WindowsEvaluator(SpotFindings):
         own = runs[net]
         if late_under_both(of) and who != BOUND:
             own = late_there_too(own, runs["published"], job, prices)
-        return {**self.metrics(own, windows.gap, job), **public_metrics(runs["published"], job, prices)}
+        measured = self.metrics(own, windows.gap, job)
+        return {**measured, **self.public_metrics(who, runs["published"], windows, job, prices)}
 
     def _load(self, source: Mapping[str, Any]) -> Regions:
         key = (source["trace"], source["meaning"], source["nodes"])
@@ -202,10 +247,10 @@ class WindowsEvaluator(SpotFindings):
 
     def _windows_of(self, instance: Instance) -> Windows:
         p = cast(dict[str, Any], instance.parameters)
-        key = (p["digest"], str(p["windows"]))
+        key = (p["digest"], str(p["windows"]), p.get("prices"))
         if key not in self._windows:
             places = [cast(Place, tuple(place)) for place in p["windows"]]
-            self._windows[key] = self.windows(self._load(p), places)
+            self._windows[key] = self.windows(self._load(p), places, "prices" in p)
         return self._windows[key]
 
 
@@ -231,6 +276,21 @@ def _check_names(instances: Sequence[Instance]) -> None:
         seen.add((instance.split, instance.name))
 
 
+def _digest_of_prices(regions: Regions, prices: Prices, spec: str) -> str:
+    """Return a hash of the traces' prices. Raises UserError where one has none, or spot costs more than on-demand."""
+    content = hashlib.sha256()
+    for trace in (trace for traces in regions for trace in traces):
+        if trace.prices is None:
+            raise UserError(f"{spec}: {trace.name} has no prices; use traces that have them, or --prices one")
+        if trace.prices.max() > prices.on_demand:
+            raise UserError(
+                f"{spec}: spot costs {trace.prices.max():g} dollars an hour in {trace.name}, more than on-demand "
+                f"with {prices.on_demand:g}; raise --on-demand-price, or use --prices one"
+            )
+        content.update(trace.prices.tobytes())
+    return content.hexdigest()
+
+
 def _digest(regions: Regions) -> str:
     """Return a hash of the content of all traces, in their order."""
     return hashlib.sha256("".join(trace.digest for traces in regions for trace in traces).encode()).hexdigest()
@@ -243,7 +303,6 @@ class SpotEvaluator(WindowsEvaluator):
     """An environment is one region."""
 
     simulate = staticmethod(simulate)
-    embedded = EMBEDDED_SPOT
     baseline_names = BASELINES
     cache_name = "spot"
 
@@ -260,7 +319,10 @@ class SpotEvaluator(WindowsEvaluator):
     def details(self, regions: Regions) -> Mapping[str, Json]:
         return {}
 
-    def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
+    def embedded_with(self, priced: bool) -> Mapping[str, Sequence[str]]:
+        return EMBEDDED_SPOT
+
+    def windows(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
         return Windows.of(regions[0], places)
 
 
@@ -272,15 +334,18 @@ BETWEEN_REGIONS = "::"
 _NAMED = 3
 """Regions whose names stand in an instance's name."""
 
-_EMBEDDED = {part: [BETWEEN_REGIONS.join(specs) for specs in sets] for part, sets in EMBEDDED_REGIONS.items()}
+
+def _joined(sets_by_part: Mapping[str, Sequence[Sequence[str]]]) -> Mapping[str, Sequence[str]]:
+    return {part: [BETWEEN_REGIONS.join(specs) for specs in sets] for part, sets in sets_by_part.items()}
+
+
+_EMBEDDED, _PRICED = _joined(EMBEDDED_REGIONS), _joined(PRICED_REGIONS)
 
 
 class MultiRegionEvaluator(WindowsEvaluator):
     """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
 
     simulate = staticmethod(simulate_regions)
-    simulate = staticmethod(simulate_regions)
-    embedded = _EMBEDDED
     baseline_names = REGION_BASELINES
     cache_name = "spot regions"
 
@@ -299,12 +364,25 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def details(self, regions: Regions) -> Mapping[str, Json]:
         return {"regions": len(regions)}
 
-    def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
-        return Windows.of_regions(regions, places)
+    def windows(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
+        return Windows.of_regions(regions, places, priced)
+
+    def embedded_with(self, priced: bool) -> Mapping[str, Sequence[str]]:
+        return _PRICED if priced else _EMBEDDED
 
     def metrics(self, runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""
         return {**super().metrics(runs, gap, job), "moves": float(runs.moves.mean())}
+
+    def public_metrics(
+        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
+    ) -> dict[str, float]:
+        """Besides, `public_bill_score`: by the bill of the public evaluator. With one price it is `public_score`."""
+        found = public_metrics(runs, job, prices)
+        if windows.prices is None:
+            return {**found, "public_bill_score": found["public_score"]}
+        bill = least_bill(windows, job, prices) if who == BOUND else public_bill(runs, windows, prices)
+        return {**found, "public_bill_score": public_score(float(bill.mean()), job, prices)}
 
 
 def _folder_name(spec: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from vulcan_spot.plan import job_of, late_under_both, net_of, prices_of
 from vulcan_spot.runs import JobRuns, Tally, late_there_too, room_for_plans
 from vulcan_spot.simulate import BOUND, Simulate
 from vulcan_spot.windows import Windows
+from vulcan_spot.workload import AVAILABLE, classes_of, describe, money, row
 
 Dollars = NDArray[np.float64]
 
@@ -35,13 +35,10 @@ CAUSES = (
     "restart after a move",
     "paid after the job was done",
     "missed deadline",
+    "spot, for its price in the region above the task's (below: negative)",
 )
 """Where dollars go. Work on demand counts with the difference of the prices, all else with what is paid."""
 
-AVAILABLE = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-"""Limits of the classes of runs by the share of the time until the deadline in which spot is available."""
-
-_LONG = (1.0, 4.0, 12.0)
 _MAX_ZONES = 15
 _CENT = 0.01
 """Runs whose costs differ by less cost the same."""
@@ -83,9 +80,13 @@ def spending_of(runs: JobRuns, tally: Tally, gap: int, job: SpotJob, prices: Pri
         )
     causes[:, 9] = used[:, k.REST_SPOT] * prices.spot + used[:, k.REST_ON_DEMAND] * prices.on_demand
     causes[:, 10] = prices.missed * (runs.finished > job.deadline)
-    per_tick = np.array([0.0, prices.spot, prices.on_demand, 0.0]) * gap / SECONDS
-    means = causes.mean(axis=0), used.mean(axis=0)
-    return Spending(runs, tally, causes, tally.phases @ per_tick, tally.zones @ per_tick, *means)
+    per_tick = np.array([0.0, prices.spot if tally.shares is None else 0.0, prices.on_demand, 0.0]) * gap / SECONDS
+    phases, zones = tally.phases @ per_tick, tally.zones @ per_tick
+    if tally.shares is not None:
+        causes[:, 11] = runs.cost - causes.sum(axis=1)
+        on_spot = tally.shares * prices.on_demand * gap / SECONDS
+        phases, zones = phases + on_spot[: k.PHASES], zones + on_spot[k.PHASES :]
+    return Spending(runs, tally, causes, phases, zones, causes.mean(axis=0), used.mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,21 +164,21 @@ def _findings(own: Spending, known: _Known, gap: int, job: SpotJob) -> list[Eval
     plan, runs = known.plan, len(own.runs.cost)
     against = plan or known.best
     reference = f"the best baseline {known.baseline}" if plan is None else "the least-cost plan"
-    words = f"The best baseline, {known.baseline}, pays {_money(known.best.cost)}"
+    words = f"The best baseline, {known.baseline}, pays {money(known.best.cost)}"
     if plan is not None:
-        words += f", the least-cost plan, which knows availability in advance, {_money(plan.cost)}"
+        words += f", the least-cost plan, which knows availability in advance, {money(plan.cost)}"
     made: list[EvaluatorFinding] = [
         Statement(
-            f"A run costs {_money(own.cost)} on average over {runs:,} runs. {words}; the work alone, all on spot, "
-            f"would be {_money(float(own.causes[0, 0]))}. The regret, against {reference}, is "
-            f"{_money(own.cost - against.cost)} a run.",
+            f"A run costs {money(own.cost)} on average over {runs:,} runs. {words}; the work alone, all on spot, "
+            f"would be {money(float(own.causes[0, 0]))}. The regret, against {reference}, is "
+            f"{money(own.cost - against.cost)} a run.",
             10.0,
         )
     ]
     by_cause = own.by_cause - against.by_cause
     order = [int(cause) for cause in np.argsort(-by_cause, kind="stable") if abs(by_cause[cause]) >= _CENT]
-    more = [f"{_money(float(by_cause[n]))} {CAUSES[n]}" for n in order[:3] if by_cause[n] > 0]
-    less = [f"{_money(-float(by_cause[n]))} {CAUSES[n]}" for n in order[:-4:-1] if by_cause[n] < 0]
+    more = [f"{money(float(by_cause[n]))} {CAUSES[n]}" for n in order[:3] if by_cause[n] > 0]
+    less = [f"{money(-float(by_cause[n]))} {CAUSES[n]}" for n in order[:-4:-1] if by_cause[n] < 0]
     if more or less:
         parts = [f"{word}: {'; '.join(causes)}" for word, causes in (("more for", more), ("less for", less)) if causes]
         made.append(Statement(f"Compared with {reference} a run pays {'. It pays '.join(parts)}.", 9.0))
@@ -225,7 +226,7 @@ def _slack(own: Spending, job: SpotJob) -> str:
     return (
         f"Unused slack: {int((unused > 0).sum()):,} of {len(unused):,} runs worked on demand while spot was out, "
         "before the deadline forced it, and were done early. Of that work, as much as there was time left at the end "
-        f"could have waited: {float(unused.mean()) / SECONDS:.2f} h a run, {_money(float(unused.mean()) * share)} "
+        f"could have waited: {float(unused.mean()) / SECONDS:.2f} h a run, {money(float(unused.mean()) * share)} "
         "at the difference of the prices."
     )
 
@@ -234,7 +235,7 @@ def _cause_table(own: Spending, known: _Known) -> SmallTable:
     shown = [own, known.best] + ([known.plan] if known.plan else [])
     means = np.array([one.by_cause for one in shown])
     rows = [
-        _row(CAUSES[cause], *means[:, cause], means[0, cause] - means[-1, cause])
+        row(CAUSES[cause], *means[:, cause], means[0, cause] - means[-1, cause])
         for cause in range(len(CAUSES))
         if means[:, cause].any()
     ]
@@ -245,7 +246,7 @@ def _cause_table(own: Spending, known: _Known) -> SmallTable:
 def _availability_table(own: Spending, against: Spending, classes: NDArray[np.int64]) -> SmallTable:
     costs = own.runs.cost, against.runs.cost
     rows = [
-        _row(
+        row(
             f"up to {limit:.0%}",
             int(here.sum()),
             *(cost[here].mean() for cost in costs),
@@ -262,7 +263,7 @@ def _phase_table(own: Spending, known: _Known) -> SmallTable:
     runs, parts = len(own.runs.cost), len(own.phases)
     shown = [own, known.best] + ([known.plan] if known.plan else [])
     rows = [
-        _row(
+        row(
             f"{n + 1}/{parts}",
             *(one.phases[n] / runs for one in shown),
             (own.phases[n] - shown[-1].phases[n]) / runs,
@@ -287,7 +288,7 @@ def _zone_table(own: Spending, against: Spending, gap: int) -> SmallTable:
         present = int(ticks[[k.IDLE, k.ON_SPOT, k.ON_REQUEST]].sum())
         dollars, reference = (float(one.zones[zones].sum()) / runs for one in (own, against))
         rows.append(
-            _row(
+            row(
                 name,
                 100 * float(ticks[k.SEEN_AVAILABLE]) / max(1, present),
                 *(float(ticks[what]) * per_run for what in (k.ON_SPOT, k.ON_REQUEST, k.IDLE)),
@@ -310,7 +311,7 @@ def _differences(first: Spending, second: Spending, classes: NDArray[np.int64]) 
     cheaper, dearer = int((gain > _CENT).sum()), int((gain < -_CENT).sum())
     made: list[EvaluatorFinding] = [
         Statement(
-            f"A run of the first costs {_money(first.cost)}, of the second {_money(second.cost)}. Of {runs:,} runs the "
+            f"A run of the first costs {money(first.cost)}, of the second {money(second.cost)}. Of {runs:,} runs the "
             f"first is cheaper in {cheaper:,} and the second in {dearer:,}; the other {runs - cheaper - dearer:,} cost "
             "the same.",
             10.0,
@@ -318,17 +319,17 @@ def _differences(first: Spending, second: Spending, classes: NDArray[np.int64]) 
     ]
     means = first.by_cause, second.by_cause
     columns = ("class", "first", "second", "saved by the first")
-    rows = [_row(name, a, b, b - a) for name, a, b in zip(CAUSES, *means, strict=True) if a or b]
+    rows = [row(name, a, b, b - a) for name, a, b in zip(CAUSES, *means, strict=True) if a or b]
     made.append(SmallTable("Dollars a run by cause", columns, tuple(rows), 9.0))
     parts = len(first.phases)
     rows = [
-        _row(f"{n + 1}/{parts}", a / runs, b / runs, (b - a) / runs)
+        row(f"{n + 1}/{parts}", a / runs, b / runs, (b - a) / runs)
         for n, (a, b) in enumerate(zip(first.phases, second.phases, strict=True))
     ]
     title = "Dollars a run paid for VMs by part of the time until the deadline"
     made.append(SmallTable(title, columns, tuple(rows), 8.0))
     rows = [
-        _row(
+        row(
             f"up to {limit:.0%}",
             *(int(chosen.sum()) for chosen in (here, here & (gain > _CENT), here & (gain < -_CENT))),
             gain[here].sum() / runs,
@@ -340,109 +341,3 @@ def _differences(first: Spending, second: Spending, classes: NDArray[np.int64]) 
     title = "Differences by the share of the time in which spot is available"
     made.append(SmallTable(title, columns_here, tuple(rows), 7.0))
     return made
-
-
-def availability(windows: Windows, job: SpotJob) -> NDArray[np.float64]:
-    """Return the share of the time until the deadline in which spot is available in some region, of shape (windows,).
-
-    After the end of its window spot is not available.
-    """
-    ticks = -(-job.deadline // windows.gap)
-    anywhere = np.asarray(np.atleast_2d(windows.available).any(axis=0))
-    begins, ends = windows.begins.tolist(), windows.ends.tolist()
-    return np.array([anywhere[a : min(b, a + ticks)].sum() / ticks for a, b in zip(begins, ends, strict=True)])
-
-
-def classes_of(windows: Windows, job: SpotJob) -> NDArray[np.int64]:
-    """Return the class of each run in `AVAILABLE`."""
-    return np.asarray(np.searchsorted(AVAILABLE, availability(windows, job) - 1e-12))
-
-
-def describe(windows: Windows, job: SpotJob, prices: Prices) -> list[EvaluatorFinding]:
-    """Return the findings on an instance: its job, and availability as runs meet it until the deadline."""
-    ticks = -(-job.deadline // windows.gap)
-    regions = np.atleast_2d(windows.available)
-    seen = [regions[:, a : min(b, a + ticks)] for a, b in zip(windows.begins, windows.ends, strict=True)]
-    shares = np.array([[region.mean() if len(region) else 0.0 for region in window] for window in seen])
-    slack = (job.deadline - job.duration) / SECONDS
-    hours = windows.gap / SECONDS
-    up, down = _spells(seen, hours)
-    overhead, difference = job.overhead / SECONDS, prices.on_demand - prices.spot
-    worth = ""
-    if overhead and difference:
-        worth = f", saved by {overhead * prices.spot / difference:.2f} h of work on spot instead of on demand"
-    made: list[EvaluatorFinding] = [
-        Statement(
-            f"{len(seen):,} runs of {job}, in ticks of {hours:.2g} h: {slack:g} h of slack, "
-            f"{slack * SECONDS / job.deadline:.0%} of the time. Spot costs {_money(prices.spot)} an hour and on-demand "
-            f"{_money(prices.on_demand)}. A start on spot costs {_money(overhead * prices.spot)}{worth}.",
-            10.0,
-        )
-    ]
-    where = "Spot is" if len(regions) == 1 else f"In a region spot is (there are {len(regions)})"
-    what = "spot" if len(regions) == 1 else "spot of one region"
-    middle = np.median(shares.mean(axis=1))
-    made.append(
-        Statement(
-            f"{where} available in {shares.mean():.0%} of the time; by run {shares.mean(axis=1).min():.0%} to "
-            f"{shares.mean(axis=1).max():.0%}, half of the runs below {middle:.0%}. In "
-            f"{int((shares.max(axis=1) * job.deadline >= job.duration).sum()):,} runs {what} is there for "
-            "at least as long as the work takes, start-ups not counted.",
-            9.0,
-        )
-    )
-    if len(up) and len(down):
-        made.append(
-            Statement(
-                f"Spot stays available for {up.mean():.2f} h on average (half of the spells: up to {np.median(up):.2f} "
-                f"h) and out for {down.mean():.2f} h (half: up to {np.median(down):.2f} h, 90 %: up to "
-                f"{np.quantile(down, 0.9):.2f} h). {(down > slack).mean():.0%} of the outages last longer than the "
-                "whole slack.",
-                8.0,
-            )
-        )
-        edges = sorted({overhead, *_LONG} - {0.0})
-        classes = [np.searchsorted(edges, lengths - 1e-9) for lengths in (up, down)]
-        names = [f"up to {edge:g} h" for edge in edges] + [f"over {edges[-1]:g} h"]
-        rows = [
-            _row(name, *(_share(lengths, of == n) for lengths, of in zip((up, down), classes, strict=True)))
-            for n, name in enumerate(names)
-        ]
-        columns = ("length", "available: % of that time", "out: % of that time")
-        made.append(SmallTable("Time in spells of availability and outages by their length", columns, tuple(rows), 4.0))
-    if len(regions) > 1:
-        together = np.array([window.any(axis=0).mean() for window in seen])
-        best = shares.max(axis=1)
-        made.append(
-            Statement(
-                f"Spot is available somewhere in {together.mean():.0%} of the time, and in the best region of each run "
-                f"in {best.mean():.0%}; the job begins in region 0, with {shares[:, 0].mean():.0%}.",
-                8.5,
-            )
-        )
-    return made
-
-
-def _spells(seen: Sequence[NDArray[np.uint8]], hours: float) -> tuple[Dollars, Dollars]:
-    """Return the lengths of all spells of availability and of all outages, in hours; runs cut them at their ends."""
-    lengths: tuple[list[float], list[float]] = ([], [])
-    for window in seen:
-        for region in window:
-            edges = np.concatenate(([0], np.flatnonzero(np.diff(region.astype(np.int8))) + 1, [len(region)]))
-            for begin, end in pairwise(edges):
-                if end > begin:
-                    lengths[0 if region[begin] else 1].append((end - begin) * hours)
-    return np.array(lengths[0]), np.array(lengths[1])
-
-
-def _share(lengths: NDArray[np.float64], here: NDArray[np.bool_]) -> float:
-    return 100 * float(lengths[here].sum()) / float(lengths.sum())
-
-
-def _row(name: str, *values: float) -> tuple[str | float, ...]:
-    """Return the row of a table, with dollars and hours rounded."""
-    return (name, *(value if isinstance(value, int) else round(float(value), 4) for value in values))
-
-
-def _money(dollars: float) -> str:
-    return f"{'-' if dollars < 0 else ''}${abs(dollars):,.2f}"

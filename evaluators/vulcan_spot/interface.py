@@ -115,6 +115,30 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
     )
 
 
+PUBLIC_BILL = Objective(
+    name="public_bill",
+    metric="public_bill_score",
+    meaning="the score of the public leaderboard as its evaluator bills, under its safety net: all the hours on spot "
+    "of a run count at one price, that which the region where the job is when it is done had at the run's begin; "
+    "less 100 times the share of runs that miss their deadline",
+    score=lambda metrics, references: metrics["public_bill_score"] - 100.0 * metrics["public_missed"],
+    lowest=-100.0,
+    highest=100.0,
+    beside=("public_missed", "public_score"),
+)
+"""Of several regions. With one price for all of them the bill is that of `public_on_time`."""
+
+PRICES = Setting(
+    "prices",
+    "text",
+    "what spot costs: one price in all regions, or that of each region in each tick, as its trace has it",
+    "one",
+    choices=("one", "regions"),
+)
+REGIONAL = ("prices", "regions")
+"""The value of a setting with which a policy is shown what spot costs in each region."""
+
+
 def settings(trace: str, deadlines: list[float], overheads: list[float]) -> tuple[Setting, ...]:
     """`trace` says what may be given for availability."""
     return (

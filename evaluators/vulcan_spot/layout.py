@@ -24,11 +24,12 @@ from vulcan.anvil.feature_layout import Layout, Slot
     COUNT,
     SEEN_REGIONS,
     HERE,
+    LOWEST_PRICE,
     GLOBALS,
-) = range(21)
+) = range(22)
 
 # Float64 slots of a region's record. SEEN_AT is the kernel's own.
-SEEN, AGE, TICKS_SEEN, SEEN_SPELL, VISITS, SEEN_AT, RECORD = range(7)
+SEEN, AGE, TICKS_SEEN, SEEN_SPELL, VISITS, SEEN_AT, REGION_PRICE, RECORD = range(8)
 
 _JOB = {
     "job.duration_s": Slot("globals", DURATION),
@@ -59,12 +60,14 @@ REGIONS_LAYOUT = Layout(
         "regions.count": Slot("globals", COUNT),
         "regions.seen": Slot("globals", SEEN_REGIONS),
         "regions.here_s": Slot("globals", HERE),
+        "regions.lowest_price_ratio": Slot("globals", LOWEST_PRICE),
         "region.id": Slot("key"),
         "region.available": Slot("entity", SEEN),
         "region.age_s": Slot("entity", AGE),
         "region.ticks_seen": Slot("entity", TICKS_SEEN),
         "region.spell_s": Slot("entity", SEEN_SPELL),
         "region.visits": Slot("entity", VISITS),
+        "region.price_ratio": Slot("entity", REGION_PRICE),
     },
     global_slots=GLOBALS,
 )

@@ -49,6 +49,11 @@ def prices_of(parameters: Mapping[str, Json]) -> Prices:
     return Prices(*(float(cast(float, parameters[name])) for name in ("on_demand_price", "spot_price", "missed_cost")))
 
 
+def are_regional(settings: Mapping[str, Json]) -> bool:
+    """Check whether spot has a price in each region and tick; runs from before there was a choice have one price."""
+    return settings.get("prices") == "regions"
+
+
 def net_of(parameters: Mapping[str, Json]) -> SafetyNet:
     """From the settings, or an instance's parameters; those of runs from before there was a choice have none."""
     net = parameters.get("safety_net") or "published"

@@ -22,7 +22,8 @@ class JobRuns:
 
     `cost` is in dollars and `finished` in seconds since the job began. A tick that is paid for is paid in full.
     `overruled` are decisions that the safety net changed, `moves` those to another region. `decisions` is a hash of
-    what ran in each tick of all runs; None where it is not known.
+    what ran in each tick of all runs, and `ended_in` the region where a job was when it was done; None where they are
+    not known.
     """
 
     cost: Floats
@@ -34,6 +35,7 @@ class JobRuns:
     overruled: Counts
     moves: Counts
     decisions: int | None = None
+    ended_in: Counts | None = None
 
 
 def late_there_too(runs: JobRuns, there: JobRuns, job: SpotJob, prices: Prices) -> JobRuns:
@@ -64,11 +66,14 @@ class Tally:
     """The time of runs by activity, by the names of the constants of `vulcan_spot.kernels.engine`.
 
     `seconds` has shape (windows, USES); `phases` (PHASES, TICKS) and `zones` (regions, TICKS) are sums over windows.
+    `shares`, of shape (PHASES + regions,), are likewise sums of prices of spot, as shares of that of on-demand; None
+    where spot costs the same everywhere.
     """
 
     seconds: Counts
     phases: Counts
     zones: Counts
+    shares: Floats | None = None
 
     @classmethod
     def of(cls, windows: Windows) -> Tally:
@@ -77,7 +82,9 @@ class Tally:
 
         regions = len(np.atleast_2d(windows.available))
         shapes = (len(windows.begins), k.USES), (k.PHASES, k.TICKS), (regions, k.TICKS)
-        return cls(*(np.zeros(shape, np.int64) for shape in shapes))
+        shares = None if windows.prices is None else np.zeros(k.PHASES + regions)
+        seconds, phases, zones = (np.zeros(shape, np.int64) for shape in shapes)
+        return cls(seconds, phases, zones, shares)
 
 
 def run(
@@ -92,6 +99,8 @@ def run(
     statistics = np.zeros(0) if who.statistics is None else who.statistics
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
+    paid = np.zeros(0 if windows.prices is None else len(windows.begins))
+    shares = np.zeros(0) if tally is None or tally.shares is None else tally.shares
     nothing = np.zeros((0, 0), np.int64)
     counted = (nothing, nothing, nothing) if tally is None else (tally.seconds, tally.phases, tally.zones)
     decisions = kernel.run(
@@ -113,6 +122,9 @@ def run(
         job.overhead,
         windows.gap,
         ratio,
+        np.zeros((0, 0)) if windows.prices is None else windows.prices / prices.on_demand,
+        paid,
+        shares,
         results,
         np.zeros((0, 0), np.uint8) if who.plan is None else who.plan,
         *counted,
@@ -120,7 +132,14 @@ def run(
     spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
     finished = results[:, kernel.FINISHED]
     return JobRuns(
-        cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
+        cost=cost_of(
+            spot * prices.spot if windows.prices is None else paid * prices.on_demand,
+            on_demand,
+            finished,
+            windows.gap,
+            job,
+            prices,
+        ),
         finished=finished,
         spot_ticks=spot,
         on_demand_ticks=on_demand,
@@ -129,6 +148,7 @@ def run(
         overruled=results[:, kernel.OVERRULED],
         moves=results[:, kernel.MOVES],
         decisions=int(decisions),
+        ended_in=results[:, kernel.ENDED_IN],
     )
 
 
@@ -176,9 +196,10 @@ def cheapest(
     costs = np.empty(shape)
     counts = np.zeros((*shape, COUNTS), np.int32)
     best = np.zeros((len(windows.begins), 1 + COUNTS), np.int64)
+    paid = np.zeros(len(best))
     enough = np.min([runs.cost for runs in known], axis=0) + 1e-6
     for i in range(len(best)):
-        least_cost(
+        paid[i] = least_cost(
             available,
             windows.begins[i],
             windows.ends[i],
@@ -188,6 +209,7 @@ def cheapest(
             windows.gap,
             unit,
             prices.spot * hours,
+            np.zeros((0, 0)) if windows.prices is None else windows.prices * hours,
             prices.on_demand * hours,
             prices.missed,
             net == "published",
@@ -200,7 +222,9 @@ def cheapest(
         )
     finished, spot, on_demand, starts, preempted, moves = best.T
     return JobRuns(
-        cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
+        cost=cost_of(spot * prices.spot, on_demand, finished, windows.gap, job, prices)
+        if windows.prices is None
+        else paid,
         finished=finished,
         spot_ticks=spot,
         on_demand_ticks=on_demand,
@@ -211,8 +235,10 @@ def cheapest(
     )
 
 
-def cost_of(spot: Counts, on_demand: Counts, finished: Counts, gap: int, job: SpotJob, prices: Prices) -> Floats:
-    """Dollars, of shape (runs,), for ticks on spot and on demand."""
-    paid = (spot * prices.spot + on_demand * prices.on_demand) * gap / SECONDS
+def cost_of(
+    spot: NDArray[np.floating], on_demand: Counts, finished: Counts, gap: int, job: SpotJob, prices: Prices
+) -> Floats:
+    """Dollars, of shape (runs,), for the prices of all ticks on spot and for ticks on demand."""
+    paid = (spot + on_demand * prices.on_demand) * gap / SECONDS
     cost: Floats = paid + prices.missed * (finished > job.deadline)
     return cost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ class Windows:
     """Availability, and of its windows the first tick and the one after the last, of shape (windows,).
 
     `gap` is that of a tick, s. Availability has the shape (ticks,), or (regions, ticks) where there are several.
+    `prices`, of shape (regions, ticks), are dollars an hour on spot; None where it costs the same everywhere.
     """
 
     gap: int
     available: NDArray[np.uint8]
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
+    prices: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, traces: Sequence[SpotTrace], places: Sequence[Place]) -> Windows:
@@ -34,13 +36,25 @@ class Windows:
         return cls._joined(traces[0].gap, [trace.available for trace in traces], places)
 
     @classmethod
-    def of_regions(cls, regions: Sequence[Sequence[SpotTrace]], places: Sequence[Place]) -> Windows:
-        """Those of the regions' traces: each region has equally many, and the i-th of all are of the same time."""
-        columns = []
+    def of_regions(
+        cls, regions: Sequence[Sequence[SpotTrace]], places: Sequence[Place], priced: bool = False
+    ) -> Windows:
+        """Those of the regions' traces: each region has equally many, and the i-th of all are of the same time.
+
+        With `priced` they have the prices of the traces, each of which needs some.
+        """
+        columns, prices = [], []
         for together in zip(*regions, strict=True):
             ticks = min(trace.ticks for trace in together)
             columns.append(np.stack([trace.available[:ticks] for trace in together]))
-        return cls._joined(regions[0][0].gap, columns, places)
+            if priced:
+                prices.append(np.stack([trace.prices[:ticks] for trace in together if trace.prices is not None]))
+        windows = cls._joined(regions[0][0].gap, columns, places)
+        return replace(windows, prices=np.ascontiguousarray(np.concatenate(prices, axis=1))) if priced else windows
+
+    def single(self, window: int) -> Windows:
+        """Return one of them alone."""
+        return replace(self, begins=self.begins[window : window + 1], ends=self.ends[window : window + 1])
 
     @classmethod
     def _joined(cls, gap: int, columns: Sequence[NDArray[np.uint8]], places: Sequence[Place]) -> Windows:

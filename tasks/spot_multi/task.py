@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
-from vulcan_spot.interface import JOB, MAX, VM, market, objectives, settings, tick
+from vulcan_spot.interface import JOB, MAX, PRICES, PUBLIC_BILL, REGIONAL, VM, market, objectives, settings, tick
 
 REGIONS = Global(
     name="regions",
@@ -12,8 +12,12 @@ REGIONS = Global(
         Feature("count", "int", "regions", 1.0, 64.0, "how many there are"),
         Feature("seen", "int", "regions", 0.0, 64.0, "in how many the job has been so far, this one included"),
         Feature("here_s", "int", "seconds", 0.0, 3 * MAX, "for how long the job has been in this one"),
+        Feature(
+            "lowest_price_ratio", "float", "share", 0.0, 1.0,
+            "the lowest price of spot in any of them now, as a share of the on-demand price", only=REGIONAL,
+        ),
     ),
-)
+)  # fmt: skip
 
 REGION = Entity(
     name="region",
@@ -34,6 +38,10 @@ REGION = Entity(
             "for how long it had been seen to be so when it was last seen",
         ),
         Feature("visits", "int", "visits", 0.0, 1e8, "how many times the job came there"),
+        Feature(
+            "price_ratio", "float", "share", 0.0, 1.0,
+            "what spot costs there now, as a share of the on-demand price; known of all regions", only=REGIONAL,
+        ),
     ),
     key="id",
 )  # fmt: skip
@@ -95,13 +103,19 @@ TASK = Task(
         ),
     ),
     evaluator="vulcan_spot.evaluator:MultiRegionEvaluator",
-    objectives=objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
+    objectives=(
+        *objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
+        PUBLIC_BILL,
+    ),
     directory=Path(__file__).parent,
-    settings=settings(
-        "availability in each region: a directory of SkyPilot JSON files, one a region, or several "
-        "specifications with `::` between them, each as in the task spot_single",
-        deadlines=[52.0, 70.0],
-        overheads=[0.2],
+    settings=(
+        *settings(
+            "availability in each region: a directory of SkyPilot JSON files, one a region, or several "
+            "specifications with `::` between them, each as in the task spot_single",
+            deadlines=[52.0, 70.0],
+            overheads=[0.2],
+        ),
+        PRICES,
     ),
     properties=(
         Property("one of four", "bounded", "the number stays from 0 to 3", low=0.0, high=3.0, required=True),

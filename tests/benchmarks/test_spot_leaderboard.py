@@ -6,10 +6,10 @@ import pytest
 from locations import ROOT
 
 from benchmarks import spot, spot_leaderboard, spot_public, spot_windows
-from benchmarks.spot_leaderboard import POLICIES, measure
-from vulcan.anvil import check
+from benchmarks.spot_leaderboard import POLICIES, bills, measure
+from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_spot import simulate
+from vulcan_spot import JobRuns, SpotJob, Windows, simulate
 from vulcan_spot.simulate import simulate_regions
 
 PAGE = (ROOT / "docs" / "results" / "spot.md").read_text(encoding="utf-8")
@@ -29,23 +29,39 @@ def test_the_strategy_for_the_public_evaluator_is_a_program(task: str) -> None:
 
 @pytest.mark.skipif(not spot_windows.TRACES.is_dir(), reason="SkyPilot's traces are not here")
 def test_scores_of_several_regions_are_those_of_the_page() -> None:
-    looks = policy("spot_looks", "spot_multi")
-    score, missed = measure(
-        lambda job, windows: simulate_regions(looks, windows, job, net="published"), spot_leaderboard.several_regions()
-    )
-    assert f"| **{score:.2f}** | **{missed}** |" in PAGE
-    earlier, late = measure(
-        lambda job, windows: simulate_regions(looks, windows, job, net="published"), spot_leaderboard.earlier_regions()
-    )
-    assert late == 0
-    assert f"`spot_looks` has {earlier:.2f}" in PAGE
+    marked = {"spot_prices": "| **{:.2f}** | **", "spot_looks": " | {:.2f} | "}
+    for name, cell in marked.items():
+        who = policy(name, "spot_multi")
+
+        def runs_of(job: SpotJob, windows: Windows, who: Policy = who) -> JobRuns:
+            return simulate_regions(who, windows, job, net="published")
+
+        score, missed = measure(runs_of, spot_leaderboard.several_regions())
+        assert missed == 0
+        assert cell.format(score) in PAGE
+        earlier, late = measure(runs_of, spot_leaderboard.earlier_regions())
+        assert late == 0
+        assert f"`{name}` has {earlier:.2f}" in PAGE or f"`{name}` {earlier:.2f}" in PAGE
+
+
+@pytest.mark.skipif(
+    not (spot_windows.LEADERBOARD / spot_windows.PRICED).is_dir(), reason="no checkout of the leaderboard is here"
+)
+def test_bills_of_several_regions_are_those_of_the_page() -> None:
+    cases = spot_leaderboard.several_regions(spot_windows.LEADERBOARD)
+    other = spot_leaderboard.other_regions(spot_windows.LEADERBOARD)
+    for name, cells in (("spot_prices", "**{:.2f}** | **{:.2f}** | **{}**"), ("spot_looks", "{:.2f} | {:.2f} | {}")):
+        assert f"| {cells.format(*bills(policy(name, 'spot_multi'), cases))} |" in PAGE
+        _, unseen, late = bills(policy(name, "spot_multi"), other)
+        assert late == 0
+        assert f"`{name}` has {unseen:.2f}" in PAGE or f"`{name}` {unseen:.2f}" in PAGE
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not spot.ARCHIVE.is_file(), reason="the leaderboard's windows are not here")
 def test_scores_of_one_region_are_those_of_the_page() -> None:
     cases = spot_leaderboard.one_region(30)
-    for name, marks in (("spot_reserve", "**"), ("spot_levi", "")):
+    for name, marks in (("spot_surplus", "**"), ("spot_reserve", ""), ("spot_levi", "")):
         who = policy(name, "spot_single")
         score, missed = measure(lambda job, w, who=who: simulate(who, w, job, net="published"), cases)
         assert f"| {marks}{score:.2f}{marks} | {marks}{missed}{marks} |" in PAGE

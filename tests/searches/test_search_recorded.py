@@ -11,6 +11,7 @@ from locations import RECORDED
 from real_caches import DATA
 from search_parts import contents, of_kind
 
+from benchmarks import spot, spot_windows
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
@@ -145,6 +146,30 @@ def test_the_recorded_searches_with_state_are_repeated(
     enter_directory_of(A_TRACE[name], monkeypatch)
     recording = read(STATE / name, tmp_path)
     assert contents(repeated(recording)) == contents(recording)
+
+
+SPOT = RECORDED.with_name("recorded_spot")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "replies"), [("one-region", 72), ("several-regions", 56)])
+def test_the_recorded_searches_for_spot_vms_are_repeated(
+    name: str, replies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the directory that `python -m benchmarks.spot_windows` writes."""
+    windows = tmp_path / "windows"
+    if name == "one-region":
+        if not spot.ARCHIVE.is_file():
+            pytest.skip("the leaderboard's windows are not here")
+        spot_windows.write_one_region(windows)
+    else:
+        if not (spot_windows.LEADERBOARD / spot_windows.PRICED).is_dir():
+            pytest.skip("no checkout of the leaderboard, which has the prices, is here")
+        spot_windows.write(windows, spot_windows.LEADERBOARD)
+    monkeypatch.chdir(windows)
+    recording = read(SPOT / name, tmp_path)
+    assert contents(repeated(recording)) == contents(recording)
+    assert len({call.reply for call in recording.calls()}) == replies
 
 
 @pytest.mark.slow

@@ -74,6 +74,7 @@ class Prompts:
         self._fixed = {
             "task": task,
             "objective": objective,
+            "settings": settings,
             "mechanism": mechanism.description_with(settings) if mechanism else "",
             "others": [_other(declared, settings) for declared in task.others],
             "language": describe_policy(task).strip(),

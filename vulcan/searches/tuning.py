@@ -4,7 +4,7 @@ Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, by the package `cmaes`; 
 Hansen, "A Simple Modification in CMA-ES", 2008), which learns faster from as few evaluations as a search can afford.
 Scores that count events are step functions with plateaus: ties are ranked by distance to the best point so far, and a
 flat generation doubles the step (the remedy of the tutorial for a flat function). After three generations without gain
-it restarts from the best point, after six it stops.
+it restarts from the best point, after six it stops, or takes smaller steps from there if it may evaluate often.
 
 Numbers are tuned on scales on which steps of one size have about the same effect everywhere.
 """
@@ -106,6 +106,13 @@ _MAX_STEP = 3.0
 _MAX_IDLE_ROUNDS = 6
 _GROWTH = 2.0
 
+MANY = 1_000
+"""Evaluations from which on a search that has stopped to gain goes on with smaller steps: what was tuned before, or
+has dozens of numbers, gains nothing from steps that double them."""
+
+_SHRINKAGE = 4.0
+_MIN_STEP = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class ParameterChange:
@@ -143,21 +150,30 @@ def tune(
     """Return the best setting found of the policy's numbers; None if none is better, or it has no numbers.
 
     Tuned are the module's parameters, the magnitudes in its body (which become parameters if they change) and the alpha
-    and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. The evaluated program is the
-    one returned: every number that changes has at most three significant digits. Comments are lost, docstrings
-    preserved.
+    and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. Where nothing of the first
+    generation has a score, as the task refuses other magnitudes (of `return 2`, say, where 2 is the most), the body
+    stays as it is. The evaluated program is the one returned: every number that changes has at most three significant
+    digits. Comments are lost, docstrings preserved.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
     `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
     pure function of the arguments. Raises Rejected if the source is not a policy of the task.
     """
     policy = check_policy(source, task)
-    numbers: _Numbers = _OfProgram(policy) if isinstance(policy, ProgramPolicy) else _OfAnvil(policy, _numbers(policy))
-    if not numbers.knobs or evaluations < MIN_EVALUATIONS:
-        return None
-    search = _Search(source, numbers, evaluate, evaluations)
-    if not search.run(seed):
-        return None
+    ways: list[_Numbers]
+    if isinstance(policy, ProgramPolicy):
+        ways = [_OfProgram(policy)]
+    else:
+        ways = [_OfAnvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
+    for numbers in ways:
+        if not numbers.knobs or evaluations < MIN_EVALUATIONS:
+            return None
+        search = _Search(source, numbers, evaluate, evaluations)
+        if not search.run(seed, is_last=numbers is ways[-1]):
+            return None
+        if search.found_any:
+            break
+        evaluations = search.remaining
     return search.best(confirm)
 
 
@@ -230,6 +246,7 @@ class _Search:
         self.scales: tuple[Scale, ...] = tuple(scale_of(knob) for knob in numbers.knobs)
         self.scores: dict[str, float | None] = {}
         self.points: list[_Point] = []
+        self.found_any = False
         values = tuple(knob.value for knob in numbers.knobs)
         self.origin = _Point(self.to_coordinates(values), values, source)
 
@@ -264,17 +281,26 @@ class _Search:
         score = self.scores[point.source]
         return -math.inf if score is None else score
 
-    def run(self, seed: int) -> bool:
-        """Spend the evaluations, or stop when progress stalls. False if the policy itself failed."""
+    def run(self, seed: int, is_last: bool) -> bool:
+        """Spend the evaluations, or stop when progress stalls; False if the policy itself failed.
+
+        Unless this `is_last` of the ways to tune the policy, stop where nothing of the first generation has a score.
+        """
         import numpy as np  # slow to load, as is the next
 
         # which needs SciPy's distributions, a second to load, only for the kind with margins
         sep_cma = import_without("cmaes", hidden="scipy.stats").SepCMA
 
-        best, step, idle, starts = self.origin, _STEP, 0, 0
+        best, step, usual, idle, starts = self.origin, _STEP, _STEP, 0, 0
+        many = self.remaining >= MANY
         idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
         generation: Any = None
-        while self.remaining > 0 and idle < _MAX_IDLE_ROUNDS:
+        while self.remaining > 0:
+            if idle >= _MAX_IDLE_ROUNDS:
+                usual /= _SHRINKAGE
+                if not many or usual < _MIN_STEP:
+                    break
+                generation, step, idle = None, usual, 0
             if generation is None:
                 mean = np.array([*best.coordinates, *idle_places])
                 generation = sep_cma(mean=mean, sigma=step, seed=(seed + starts) % 2**32)
@@ -283,7 +309,8 @@ class _Search:
             measured = self.measure([self.origin, *(self.point(place[: len(self.scales)]) for place in drawn)])[1:]
             if self.scores[self.source] is None:
                 return False
-            if len(measured) < len(drawn):
+            self.found_any = self.found_any or any(self.scores[point.source] is not None for point in measured)
+            if len(measured) < len(drawn) or not (self.found_any or is_last):
                 break
             ranked = sorted(zip(measured, drawn, strict=True), key=lambda pair: self.rank(pair[0], best))
             first, last = ranked[0][0], ranked[-1][0]
@@ -294,7 +321,7 @@ class _Search:
             if flat:
                 generation, step = None, min(step * _GROWTH, _MAX_STEP)
             elif idle == _MAX_IDLE_ROUNDS // 2:
-                generation, step = None, _STEP
+                generation, step = None, usual
             else:
                 generation.tell([(place, float(rank)) for rank, (_, place) in enumerate(ranked)])
         return True

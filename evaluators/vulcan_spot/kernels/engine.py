@@ -18,6 +18,8 @@ highest score from then on (of equals, the one with the lowest number). Its VM i
 tick; what is available in the new region is seen at the next one. It may also ask for on-demand and to look elsewhere:
 the job is in the region of the highest score likewise, and its on-demand VM, which costs the same everywhere, goes on.
 Where the safety net has to act, the job stays where it is.
+
+Spot costs the same in all regions, or has a price in each region and tick, which a policy knows of all of them.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ from vulcan_spot.layout import (
     HELD,
     HERE,
     LAST,
+    LOWEST_PRICE,
     ON_DEMAND_ONLY,
     OVERHEAD,
     OVERHEAD_LEFT,
@@ -61,6 +64,7 @@ from vulcan_spot.layout import (
     PRICE_RATIO,
     PROGRESS,
     RECORD,
+    REGION_PRICE,
     RUNNING,
     SEEN,
     SEEN_AT,
@@ -114,9 +118,9 @@ def uniform_progress(
     return request
 
 
-SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESULTS = range(8)
+SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, ENDED_IN, RESULTS = range(9)
 """Counters of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
-that the safety net changed, and moves between regions."""
+that the safety net changed, moves between regions, and the region where the job is when it is done."""
 
 NEVER = -1.0
 
@@ -163,6 +167,9 @@ _SIGNATURE = types.uint64(
     types.int64,  # overhead, s
     types.int64,  # gap, s
     types.float64,  # price of spot as a share of that of on-demand
+    types.Array(types.float64, 2, "C", readonly=True),  # the same by (regions, ticks), or (0, 0) for that one
+    types.Array(types.float64, 1, "C"),  # sums of shares paid for ticks on spot, (windows,), or (0,) for that one
+    types.Array(types.float64, 1, "C"),  # the same by phase and then by region, (PHASES + regions,), or (0,)
     types.Array(types.int64, 2, "C"),  # results, (windows, RESULTS)
     types.Array(types.uint8, 2, "C", readonly=True),  # what `PLANNED` does, (windows, ticks)
     types.Array(types.int64, 2, "C"),  # seconds by use, (windows, USES), or (0, USES) for none of these three
@@ -209,6 +216,9 @@ def run(
     overhead,
     gap,
     price_ratio,
+    prices,
+    paid,
+    paid_for,
     results,
     plan,
     seconds,
@@ -216,6 +226,7 @@ def run(
     zones,
 ):
     counting = seconds.shape[0] > 0
+    priced = prices.shape[0] > 0
     decide, prefer, enter, update, on_tick = policy
     regions = available.shape[0]
     decisions = U(0)
@@ -229,11 +240,13 @@ def run(
                 records[other * RECORD + i] = 0.0
             records[other * RECORD + SEEN] = NEVER
             records[other * RECORD + SEEN_AT] = NEVER
+            records[other * RECORD + REGION_PRICE] = price_ratio
         globals_[DURATION] = duration
         globals_[DEADLINE] = deadline
         globals_[OVERHEAD] = overhead
         globals_[GAP] = gap
         globals_[PRICE_RATIO] = price_ratio
+        globals_[LOWEST_PRICE] = price_ratio
         globals_[COUNT] = regions
         now = progress = overhead_left = spell = running = preemptions = 0
         region = seen_regions = came_at = moves = 0
@@ -270,6 +283,14 @@ def run(
             work_left = duration - progress
             time_left = deadline - now
             if who == POLICY:
+                if priced and begins[window] < end:
+                    known = min(tick, end - 1)
+                    lowest = np.inf
+                    for other in range(regions):
+                        records[other * RECORD + REGION_PRICE] = prices[other, known]
+                        lowest = min(lowest, prices[other, known])
+                    globals_[LOWEST_PRICE] = lowest
+                    globals_[PRICE_RATIO] = prices[region, known]
                 at = region * RECORD
                 is_new = records[at + SEEN_AT] < 0
                 seen_regions += is_new
@@ -363,6 +384,11 @@ def run(
                 overhead_left = overhead
                 starts += 1
                 running = 0
+            if priced and request == SPOT:
+                paid[window] += prices[region, tick]
+                if counting:
+                    paid_for[min(PHASES - 1, now * PHASES // deadline)] += prices[region, tick]
+                    paid_for[PHASES + region] += prices[region, tick]
             counted_spot += request == SPOT
             counted_on_demand += request == ON_DEMAND
             decisions = with_decision(decisions, request)
@@ -375,4 +401,5 @@ def run(
         results[window, PREEMPTED] = preemptions
         results[window, OVERRULED] = overruled
         results[window, MOVES] = moves
+        results[window, ENDED_IN] = region
     return decisions

@@ -7,7 +7,7 @@ A state is the region, what runs, how much of its overhead has passed, and the p
 progress is always a multiple of the greatest common divisor of overhead and tick, so the states can be counted. Of two
 states that differ in progress alone, the one with more of it is never worse: what runs from the other on may run from
 it too, for the safety net forces no more on it. So the ones that are behind and no cheaper are dropped. Who moves may
-go to any other region, and who runs on demand may look at any other.
+go to any other region, and who runs on demand may look at any other. The kernel returns dollars.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vulcan_spot.kernels.rules import LOOK_AT, MOVE, NONE, ON_DEMAND, SPOT, ceil
 SPOT_TICKS, ON_DEMAND_TICKS, STARTS, PREEMPTED, MOVES, COUNTS = range(6)
 
 ALIKE = 1e-11  # dollars; sums of the same prices in another order differ by less
-_SIGNATURE = types.void(
+_SIGNATURE = types.float64(
     types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
     types.int64,  # first tick of the window
     types.int64,  # and the one after its last
@@ -30,6 +30,7 @@ _SIGNATURE = types.void(
     types.int64,  # gap, s
     types.int64,  # unit of progress, s: a common divisor of overhead and gap
     types.float64,  # price of a tick on spot
+    types.Array(types.float64, 2, "C", readonly=True),  # the same by (regions, ticks), or (0, 0) for that one
     types.float64,  # price of a tick on demand
     types.float64,  # price of a missed deadline
     types.boolean,  # whether the safety net is the published one
@@ -55,6 +56,7 @@ def least_cost(
     gap,
     unit,
     spot_price,
+    prices,
     on_demand_price,
     missed_price,
     published,
@@ -69,7 +71,13 @@ def least_cost(
     regions = available.shape[0]
     levels = max(1, ceiling(overhead, gap))
     states = 1 + 2 * levels
+    priced = prices.shape[0] > 0
     lowest = min(spot_price, on_demand_price)
+    if priced:
+        lowest = on_demand_price
+        for region in range(regions):
+            for at in range(begin, end):
+                lowest = min(lowest, prices[region, at])
     least = np.inf
     costs[:] = np.inf
     costs[0, 0, 0, 0] = 0.0
@@ -123,7 +131,9 @@ def least_cost(
                             done = 0
                             reached = 0
                         else:
-                            price = spot_price if taken == SPOT else on_demand_price
+                            price = on_demand_price
+                            if taken == SPOT:
+                                price = prices[region, tick] if priced else spot_price
                             passed = level if taken == held else 0
                             lost = min(gap, max(0, overhead - passed * gap))
                             done = gap - lost
@@ -166,7 +176,7 @@ def least_cost(
         now += gap
         tick += 1
     if not tracing:
-        return
+        return least
     plan[end_tick - begin] = end_taken
     region, state, at = end_region, end_state, end_at
     for step in range(end_tick - begin, 0, -1):
@@ -181,3 +191,4 @@ def least_cost(
             passed = (was_state - 1) % levels + 1 if taken == held else 0
             at -= (gap - min(gap, max(0, overhead - passed * gap))) // unit
         region, state = was_region, was_state
+    return least

@@ -27,6 +27,17 @@ class PlainRegions(PlainRun):
     seen: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # tick, available, spell
     ticks_seen: dict[int, int] = field(default_factory=dict)
     visits: dict[int, int] = field(default_factory=dict)
+    prices: Sequence[Sequence[float]] = ()
+    paid: list[float] = field(default_factory=list)
+
+    @property
+    def cost(self) -> float:
+        return sum(self.paid) * self.gap / 3600
+
+    def price(self, region: int) -> float:
+        """What an hour on spot costs there now; after the end of the window, what it cost last."""
+        known = self.prices[region] if self.prices else ()
+        return known[min(self.tick, len(known) - 1)] if known else 0.9731
 
     def features_of(self, region: int) -> dict[str, float]:
         tick, available, spell = self.seen.get(region, (-1, -1, 0))
@@ -36,7 +47,9 @@ class PlainRegions(PlainRun):
             "regions.here_s": (self.tick - self.came) * self.gap,
             "region.id": region, "region.available": available, "region.age_s": (self.tick - tick) * self.gap,
             "region.ticks_seen": self.ticks_seen.get(region, 0), "region.spell_s": spell,
-            "region.visits": self.visits.get(region, 0),
+            "region.visits": self.visits.get(region, 0), "region.price_ratio": self.price(region) / 3.06,
+            "spot.price_ratio": self.price(self.region) / 3.06,
+            "regions.lowest_price_ratio": min(map(self.price, range(len(self.all_available)))) / 3.06,
         }  # fmt: skip
 
 
@@ -56,9 +69,10 @@ def run(
     gap: int,
     job: SpotJob,
     net: SafetyNet = "exact",
+    prices: Sequence[Sequence[float]] = (),
 ) -> PlainRegions:
     """`decide` gives 0 to move, 3 to look, else what to run; until the job is done, however late."""
-    r = PlainRegions(job, gap, available[0], all_available=available, visits={0: 1})
+    r = PlainRegions(job, gap, available[0], all_available=available, visits={0: 1}, prices=prices)
     before = None
     while True:
         r.current = NONE if r.last == SPOT and not r.has_spot else r.last
@@ -103,6 +117,7 @@ def run(
             r.running = 0
             r.starts += 1
         r.history.append(request)
+        r.paid.append(r.price(r.region) if request == SPOT else 3.06 if request == ON_DEMAND else 0.0)
         r.last = request
         r.tick += 1
 
@@ -121,7 +136,14 @@ BASELINES: dict[str, Decide] = {
 }
 
 
-def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decisions: int, net: SafetyNet) -> float:
+def least_cost(
+    available: Sequence[Sequence[int]],
+    gap: int,
+    job: SpotJob,
+    decisions: int,
+    net: SafetyNet,
+    prices: Sequence[Sequence[float]] = (),
+) -> float:
     """By trying every sequence of so many decisions; then on demand.
 
     They are spot, on-demand, to move to every region and to look at it.
@@ -139,7 +161,7 @@ def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decis
             to = (chosen[r.tick] - 2) % regions
             return to if to != r.region else in_turn(r)
 
-        least = min(least, run(decide, prefer, available, gap, job, net).cost)
+        least = min(least, run(decide, prefer, available, gap, job, net, prices).cost)
     return least
 
 

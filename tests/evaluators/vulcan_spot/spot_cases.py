@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vulcan_spot import SpotJob
@@ -82,7 +83,16 @@ REGION_FEATURES = (
 )  # fmt: skip
 
 
-def regions_policy(seed: int) -> str:
+PRICE_FEATURES = ("region.price_ratio", "regions.lowest_price_ratio", "region.price_ratio.avg()")
+
+
+def prices_of(seed: int, regions: Sequence[Sequence[int]]) -> tuple[tuple[float, ...], ...]:
+    """What spot costs in each region and tick, up to the price of on-demand."""
+    r = random.Random(f"prices {seed}")
+    return tuple(tuple(r.choice((0.0, 0.5, 0.9731, 1.7, 3.06)) for _ in region) for region in regions)
+
+
+def regions_policy(seed: int, priced: bool = False) -> str:
     """The source of a policy of two functions that look at a few features at random."""
     r = random.Random(seed)
     head, body = policy(seed).split("\n", 1)
@@ -91,5 +101,10 @@ def regions_policy(seed: int) -> str:
     if r.random() < 0.5:
         body = f"    if not spot.available and vm.held == 2:\n        return 3\n{body}"
     decide = f"{head.replace('vm)', 'vm, regions)')}\n{body}"
-    terms = " + ".join(f"{r.choice(REGION_FEATURES)} * {r.uniform(-2, 2):.3f}" for _ in range(r.randrange(1, 4)))
+    features = (*REGION_FEATURES, *PRICE_FEATURES * 4) if priced else REGION_FEATURES
+    if priced and r.random() < 0.5:
+        decide = decide.replace(
+            "):\n", "):\n    if spot.price_ratio > 1.3 * regions.lowest_price_ratio:\n        return 0\n", 1
+        )
+    terms = " + ".join(f"{r.choice(features)} * {r.uniform(-2, 2):.3f}" for _ in range(r.randrange(1, 4)))
     return f"{decide}\n\ndef prefer(job, regions, region):\n    return {terms}\n"

@@ -17,9 +17,10 @@ from vulcan.findings import SmallTable, located
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_spot import Prices, SpotJob, Windows
-from vulcan_spot.findings import CAUSES, describe, spending_of
+from vulcan_spot.findings import CAUSES, spending_of
 from vulcan_spot.runs import Tally
 from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.workload import describe
 from vulcan_traces.spot import SpotTrace
 
 PRICES = Prices(missed=7.0)
@@ -126,7 +127,7 @@ def test_dollars_of_policies_and_baselines_are_divided_as_a_slow_count_does() ->
             found = spending_of(runs, tally, case.gap, case.job, PRICES)
             agrees(found, plain_spending(log, plain, case.gap, case.job, 1), float(runs.cost[0]))
             reached |= found.causes[0] > 0
-    assert [CAUSES[n] for n in np.flatnonzero(~reached)] == ["restart after a move"]
+    assert [CAUSES[n] for n in np.flatnonzero(~reached)] == ["restart after a move", CAUSES[-1]]
 
 
 def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None:
@@ -147,6 +148,30 @@ def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None
             agrees(found, plain_spending(log, plain, case.gap, case.job, len(regions)), float(runs.cost[0]))
             moved += found.causes[0, CAUSES.index("restart after a move")]
     assert moved > 0
+
+
+def test_dollars_with_prices_by_region_add_up_and_the_difference_of_prices_is_a_cause_of_its_own() -> None:
+    task = find_task("spot_multi")
+    job, gap = SpotJob(4 * 3600, 8 * 3600, 600), 600
+    traces = [
+        [SpotTrace(str(n), gap, np.ones(60, np.uint8), prices=np.full(60, price))] for n, price in enumerate((1.5, 0.5))
+    ]
+    here = Windows.of_regions(traces, [(0, 0, 60)], priced=True)
+    moves = "def decide(job, spot, vm, regions):\n    return 0 if job.elapsed_s == 7200 else 1\n\n\n"
+    policy = check(moves + "def prefer(job, regions, region):\n    return 1\n", task)
+    tally = Tally.of(here)
+    runs = simulate_regions(policy, here, job, PRICES, "exact", tally)
+    found = spending_of(runs, tally, gap, job, PRICES)
+    # two hours at 1.50, one tick to move, then 2 h of work and two starts at 0.50
+    assert found.cost == pytest.approx(2 * 1.5 + (2 + 2 / 6) * 0.5)
+    assert found.zones == pytest.approx([3.0, 7 / 6])
+    assert found.phases.sum() == pytest.approx(found.cost) == found.causes.sum()
+    nominal = (2 * 3600 + (2 + 2 / 6) * 3600) / 3600 * PRICES.spot
+    assert found.causes[0, -1] == pytest.approx(found.cost - nominal)
+    plan = simulate_regions("least_cost", here, job, PRICES, "exact", Tally.of(here))
+    assert plan.cost == pytest.approx(simulate_regions("least_cost", here, job, PRICES, "exact").cost)
+    assert plan.cost[0] == pytest.approx((4 + 1 / 6) * 0.5)
+    assert "$1.50 in region 0, $0.50 in region 1" in describe(here, job, PRICES)[0].text
 
 
 def several(regions: Any, gap: int) -> Windows:

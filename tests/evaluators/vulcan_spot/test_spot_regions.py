@@ -24,9 +24,13 @@ CASES = 1200 if ALL else 100
 PER_TEST = 100
 
 
-def windows(regions, gap):
-    traces = [(SpotTrace("case", gap, np.array(a, np.uint8)),) for a in regions]
-    return Windows.of_regions(traces, [(0, 0, len(regions[0]))])
+def windows(regions, gap, prices=None):
+    columns = [None if prices is None else np.array(p, np.float64) for p in prices or regions]
+    traces = [
+        (SpotTrace("case", gap, np.array(a, np.uint8), prices=None if prices is None else p),)
+        for a, p in zip(regions, columns, strict=True)
+    ]
+    return Windows.of_regions(traces, [(0, 0, len(regions[0]))], priced=prices is not None)
 
 
 def agree(runs, plain):
@@ -46,6 +50,21 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
         plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net)
         agree(runs, plain)
         assert runs.overruled[0] == plain.overruled
+
+
+def test_with_prices_by_region_policies_agree_with_their_reference_and_pay_what_each_hour_costs_where_it_ran():
+    ended = set()
+    for seed in range(PER_TEST):
+        case, regions = spot_cases.regions_case(seed)
+        prices = spot_cases.prices_of(seed, regions)
+        policy = check(spot_cases.regions_policy(seed, priced=True), TASK)
+        net = spot_cases.net(seed)
+        runs = simulate_regions(policy, windows(regions, case.gap, prices), case.job, net=net)
+        plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net, prices)
+        agree(runs, plain)
+        assert runs.ended_in[0] == plain.region
+        ended.add(plain.region)
+    assert len(ended) > 2
 
 
 def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulator():
@@ -103,6 +122,22 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions():
         found = simulate_regions("least_cost", windows(regions, case.gap), case.job, net=net)
         assert found.cost[0] == pytest.approx(plain_regions.least_cost(regions, case.gap, case.job, 4, net), abs=1e-9)
         if compared == 40:
+            return
+    raise AssertionError(f"only {compared} cases are small enough")
+
+
+def test_the_bound_with_prices_by_region_is_the_best_of_all_sequences_of_decisions():
+    compared = 0
+    for seed in range(4000):
+        case, regions = spot_cases.regions_case(seed, ticks=4)
+        if case.job.deadline > 4 * case.gap or not 1 < len(regions) < 4:
+            continue
+        compared += 1
+        net, prices = spot_cases.net(compared), spot_cases.prices_of(seed, regions)
+        found = simulate_regions("least_cost", windows(regions, case.gap, prices), case.job, net=net)
+        least = plain_regions.least_cost(regions, case.gap, case.job, 4, net, prices)
+        assert found.cost[0] == pytest.approx(least, abs=1e-9)
+        if compared == 20:
             return
     raise AssertionError(f"only {compared} cases are small enough")
 

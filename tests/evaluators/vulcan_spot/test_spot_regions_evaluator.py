@@ -15,6 +15,8 @@ from vulcan.registry import find_task
 from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
+from vulcan.searches.prompts import Prompts
+from vulcan.searches.strategies import Draft
 from vulcan.task import Split
 from vulcan_spot import SpotJob
 from vulcan_spot.evaluator import MultiRegionEvaluator, load_regions
@@ -129,6 +131,56 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
 def test_regions_that_do_not_go_together(evaluator, spec, what):
     with pytest.raises(UserError, match=what):
         evaluator.instances(few(trace=[spec]), BY_TIME)
+
+
+def priced(**given):
+    return few(trace=[PAIR.replace("seed=4", "seed=4,price=1.5").replace("seed=5", "seed=5,price=0.9")], **given)
+
+
+def test_with_prices_by_region_each_hour_costs_what_it_does_there_and_the_public_bill_has_one_price(evaluator):
+    one, several = (evaluator.instances(priced(prices=prices), BY_TIME)[0] for prices in ("one", "regions"))
+    assert several.parameters.keys() - one.parameters.keys() == {"prices"}
+    evaluator.prepare([one, several])
+    policy = seed("likely_region")
+    before, after = evaluator.evaluate(policy, one), evaluator.evaluate(policy, several)
+    assert before["spot_h"] == after["spot_h"]
+    assert before["mean_cost"] != after["mean_cost"]
+    assert after.keys() == before.keys()
+    assert before["public_bill_score"] == before["public_score"]
+    windows = evaluator._windows_of(several)
+    runs = simulate_regions(policy, windows, SpotJob.of_hours(48, 52, 0.2), net="published")
+    ended_at = np.where(runs.ended_in == 0, 1.5, 0.9)
+    bill = (runs.spot_ticks * ended_at + runs.on_demand_ticks * 3.06) * windows.gap / 3600
+    expected = 100 * (48 * 3.06 - bill.mean()) / (48 * (3.06 - 0.9731))
+    assert after["public_bill_score"] == pytest.approx(expected)
+    assert {0, 1} == set(runs.ended_in)
+    objective = TASK.objective("public_bill")
+    assert objective.score(after, {}) == after["public_bill_score"] - 100 * after["public_missed"]
+    assert objective.score(before, {}) == before["public_score"] - 100 * before["public_missed"]
+    least = evaluator.evaluate_baseline("least_cost", several)
+    assert after["public_bill_score"] < least["public_bill_score"]
+    assert after["mean_cost"] > least["mean_cost"] > 0.9 * 48
+
+
+def test_prices_by_region_need_traces_with_prices_no_dearer_than_on_demand(evaluator):
+    with pytest.raises(UserError, match="here has no prices; use traces that have them, or --prices one"):
+        evaluator.instances(few(prices="regions"), BY_TIME)
+    with pytest.raises(UserError, match=r"1\.5 dollars an hour in here, more than on-demand with 1"):
+        evaluator.instances(priced(prices="regions", on_demand_price=1.0), BY_TIME)
+    generated = evaluator.instances(complete_settings(TASK, {"prices": "regions"}), BY_TIME)
+    assert all("price=" in str(instance.parameters["trace"]) for instance in generated)
+
+
+def test_prices_are_offered_to_policies_only_where_they_differ():
+    shown = {
+        prices: Prompts(TASK.offered(few(prices=prices), state=True), TASK.objectives[0], few(prices=prices))
+        for prices in ("one", "regions")
+    }
+    texts = {prices: prompts.propose(Draft(1, "fresh", ())) for prices, prompts in shown.items()}
+    assert "prices are the same everywhere. Each instance" in texts["one"]
+    assert "region.price_ratio" not in texts["one"]
+    for name in ("region.price_ratio", "regions.lowest_price_ratio", "a price\nof its own in each region"):
+        assert name in texts["regions"]
 
 
 def test_too_many_regions():

@@ -39,6 +39,23 @@ def test_a_number_is_how_many_vms_could_be_had(write):
     assert list(load_spot(write("zone.json", document([1, 0, 4, 2])), nodes=3)[0].available) == [0, 0, 1, 0]
 
 
+def test_prices_beside_the_data_are_dollars_an_hour_on_spot_and_no_part_of_a_traces_identity(write):
+    (bare,) = load_spot(write("zone.json", document([1, 0])))
+    (priced,) = load_spot(write("zone.json", document([1, 0], prices=[0.9731, 1])))
+    assert bare.prices is None
+    assert priced.prices.tolist() == [0.9731, 1.0]
+    assert bare.digest == priced.digest
+    (generated,) = load_spot("markov:hours=10,price=1.5")
+    assert set(generated.prices) == {1.5}
+    assert load_spot("markov:hours=10")[0].prices is None
+
+
+@pytest.mark.parametrize("prices", [[1.0], [1.0, -1], [1.0, True], [1.0, "1"], [1.0, 1e7], [1.0, None], {}, "no"])
+def test_prices_that_are_no_dollars_for_each_tick(write, prices):
+    with pytest.raises(UserError, match=r"zone.json: .?prices.* should be"):
+        load_spot(write("zone.json", document([1, 0], prices=prices)))
+
+
 def test_a_window_of_the_simulator_counts_preemptions(write):
     text = document([1, 0, 0], generator="random_start_time")
     assert list(load_spot(write("0.json", text))[0].available) == [0, 1, 1]

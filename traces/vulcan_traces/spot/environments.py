@@ -37,13 +37,27 @@ _ZONES = {
     "west-2c": (6.48, 2.69, 0.84, 1.49),
 }
 
+_PRICES = {
+    "east-1a": 1.63,
+    "east-1c": 1.3,
+    "east-1d": 1.26,
+    "east-1f": 1.28,
+    "east-2a": 0.93,
+    "east-2b": 0.92,
+    "west-2a": 0.95,
+    "west-2b": 0.96,
+    "west-2c": 0.95,
+}
+"""Dollars an hour on spot: the mean over the eight windows of the public evaluator for several regions."""
+
 _SEARCHED = ("2a_k80_1", "2a_v100_1", "2b_k80_1", "2b_v100_1")
 
 
-def _spec(name: str, seed: int) -> str:
+def _spec(name: str, seed: int, price: float | None = None) -> str:
     up, up_spread, down, down_spread = (_SPELLS | _ZONES)[name]
     spells = f"up={up},up_spread={up_spread},down={down},down_spread={down_spread}"
-    return f"markov:{spells},hours={HOURS},seed={seed},name={name}"
+    priced = "" if price is None else f",price={price}"
+    return f"markov:{spells},hours={HOURS},seed={seed},name={name}{priced}"
 
 
 EMBEDDED_SPOT: Mapping[str, tuple[str, ...]] = {
@@ -64,13 +78,26 @@ _REGIONS = (
 """Those of the public evaluator for several regions (ADRS, 2025); the first four are searched on."""
 
 
-def _regions(sets: tuple[tuple[str, ...], ...], seed: int) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_spec(zone, seed + 10 * i + j) for j, zone in enumerate(zones)) for i, zones in enumerate(sets))
+Sets = tuple[tuple[str, ...], ...]
 
 
-EMBEDDED_REGIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "train": _regions(_REGIONS[:4], 1000),
-    "validation": _regions(_REGIONS[:4], 2000),
-    "test": _regions(_REGIONS, 3000),
-}
+def _regions(sets: Sets, seed: int, priced: bool) -> Sets:
+    return tuple(
+        tuple(_spec(zone, seed + 10 * i + j, _PRICES[zone] if priced else None) for j, zone in enumerate(zones))
+        for i, zones in enumerate(sets)
+    )
+
+
+def _by_split(priced: bool) -> Mapping[str, Sets]:
+    return {
+        "train": _regions(_REGIONS[:4], 1000, priced),
+        "validation": _regions(_REGIONS[:4], 2000, priced),
+        "test": _regions(_REGIONS, 3000, priced),
+    }
+
+
+EMBEDDED_REGIONS = _by_split(priced=False)
 """By split: for each environment the trace of every region of it. The test has two that the search never saw."""
+
+PRICED_REGIONS = _by_split(priced=True)
+"""The same, with the price of each zone."""

@@ -4,6 +4,7 @@
     up_spread, down_spread    standard deviation of those hours as a multiple of their mean, from 1 (a chain of two
                               states) on; above 1 a spell is a short or a long one, which makes four states
     hours, gap                length of the trace, and the seconds of a tick
+    price                     dollars an hour on spot, the same at all times; 0 for none
     seed, name                name is a label, no part of the content
 
 Measured spells vary more than those of two states: see `vulcan_traces.spot.environments`. A spell of more spread is
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.spot.read import MAX_GAP
+from vulcan_traces.spot.read import MAX_GAP, MAX_PRICE
 from vulcan_traces.spot.spot_trace import SpotTrace
 from vulcan_traces.synthetic.specification import Key, number, parse_keys, whole
 
@@ -32,6 +33,7 @@ KEYS = {
     "down_spread": Key(1.0, 1, 20),
     "hours": Key(1000.0, 1, 1e6),
     "gap": Key(600, 1, MAX_GAP),
+    "price": Key(0.0, 0, MAX_PRICE),
     "seed": Key(0, 0, 2**63),
 }
 
@@ -59,7 +61,8 @@ def generate_markov(spec: str) -> SpotTrace:
         spells[1 if begins_up else 0 :: 2] = _spells(random, count, down, number(values, "down_spread"))
         states = (np.arange(2 * count) % 2 == (0 if begins_up else 1)).astype(np.uint8)
         available = np.concatenate((available, np.repeat(states, np.minimum(spells, ticks))))
-    return SpotTrace(parsed.name, gap, available[:ticks].copy())
+    price = number(values, "price")
+    return SpotTrace(parsed.name, gap, available[:ticks].copy(), prices=np.full(ticks, price) if price else None)
 
 
 def _spells(random: np.random.Generator, count: int, mean: float, spread: float) -> Spells:

@@ -1,10 +1,10 @@
 """Reader of the JSON that SkyPilot's public spot traces and the simulator of "Can't Be Late" share.
 
-    {"metadata": {"gap_seconds": 600}, "data": [1, 1, 0, ...]}
+    {"metadata": {"gap_seconds": 600}, "data": [1, 1, 0, ...], "prices": [0.97, ...]}
 
 The two use opposite signs. In github.com/skypilot-org/spot-traces a number is how many VMs could be had; in the windows
-that come with the simulator (which carry a key `generator`) 1 says that the VM was preempted. Prices that a file may
-have alongside `data` are not read: a job's prices are the evaluator's.
+that come with the simulator (which carry a key `generator`) 1 says that the VM was preempted. A file may have
+`prices` alongside `data`, dollars an hour on spot in each tick; whether they count is the evaluator's setting.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from vulcan_traces.spot.spot_trace import SpotTrace
 Meaning = Literal["available", "preempted"]
 MAX_GAP = 86_400
 """Seconds."""
+
+MAX_PRICE = 1e6
+"""Dollars an hour."""
 
 MEANINGS: tuple[Meaning, ...] = ("available", "preempted")
 
@@ -52,7 +55,19 @@ def read_spot(text: bytes, name: str, origin: str, meaning: Meaning | None = Non
     else:
         available = counts >= nodes
     start = document["metadata"].get("start_time")
-    return SpotTrace(name, int(gap), available.astype(np.uint8), start if isinstance(start, int) else None)
+    prices = _prices(document.get("prices"), len(counts), origin)
+    return SpotTrace(name, int(gap), available.astype(np.uint8), start if isinstance(start, int) else None, prices)
+
+
+def _prices(data: Any, ticks: int, origin: str) -> npt.NDArray[np.float64] | None:
+    if data is None:
+        return None
+    if not isinstance(data, list) or len(data) != ticks:
+        raise UserError(f"{origin}: `prices` should be a list as long as `data`, of {ticks:,} numbers")
+    for tick, price in enumerate(data):
+        if not isinstance(price, int | float) or isinstance(price, bool) or not 0 <= price < MAX_PRICE:
+            raise UserError(f"{origin}: prices[{tick}] is {price!r}, and should be dollars an hour")
+    return np.asarray(data, dtype=np.float64)
 
 
 def _counts(data: Any, origin: str) -> npt.NDArray[np.int64]:
