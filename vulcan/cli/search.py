@@ -86,7 +86,7 @@ def search(
     from vulcan.searches.session import check_config
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
-    wanted = configured(context, config, replay, runs_dir).with_starts(runs_dir)
+    wanted = configured(context, config, replay, runs_dir).resolved(runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if seeds is not None:
         from vulcan.api.seeds import search_seeds

@@ -163,6 +163,10 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
     if record.control is not None:
         made = f"{count(record.control.candidates, 'proposal')} without feedback"
         say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
+    if tried := record.config.get("mechanisms"):
+        chosen, *others = sorted(tried, key=lambda name: -tried[name])
+        rest = ", ".join(f"{name} {number(tried[name])}" for name in others)
+        say(f"mechanism: {chosen}, by the best training scores of short searches: {number(tried[chosen])}, {rest}")
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
     made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
     say(f"{made}: {verdicts or 'none'}")

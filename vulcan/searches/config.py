@@ -27,6 +27,8 @@ _OMITTED_IF_UNSET = (
     "against_shift",
     "start_from",
     "starts",
+    "choose_mechanism",
+    "mechanisms",
     "target",
     "assumes",
 )
@@ -44,13 +46,15 @@ run, so that its repetition says the same; runs without it are of the first."""
 class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
-    `starts` has the source of each policy that `start_from` names, once they are read; `edition` is that of the
+    `starts` has the source of each policy that `start_from` names, once they are read; `mechanisms` the best
+    training score under each of the task's, once `choose_mechanism` has tried them; `edition` is that of the
     prompts. `assumes` is false for runs that were recorded when warnings did not rely on the task's assumptions.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
+    mechanisms: Mapping[str, float] = field(default_factory=dict)
     edition: int = EDITION
     assumes: bool = False
 
@@ -146,7 +150,7 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "assumes", "edition"):
+    for name in ("starts", "mechanisms", "assumes", "edition"):
         plain.pop(name, None)
     assert isinstance(settings, Mapping)
     options = {name: getattr(config, name) for name in _EARLIER}
