@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import vulcan
+from vulcan.cli.summary import print_summary
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, make_config
+from vulcan.searches.costs import Costs
 from vulcan.searches.mechanism import PILOT, with_mechanism
+from vulcan.store import RunRecord
+from vulcan.store.runs import open_store
 
 TRACE = "zipf:objects=300,requests=4000,alpha=0.8,seed=3"
 TASK = find_task("cache_eviction")
@@ -59,3 +64,13 @@ def test_a_run_says_what_was_chosen_and_its_repetition_does_the_same(tmp_path: P
     again = vulcan.search(replay=run.path, **given)
     assert again.summary["mechanisms"] == tried
     assert again.config == run.config
+
+
+def test_a_summary_says_what_was_not_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = {"budget_candidates": 2, "tune": 0, "simplify": 0, "workers": 1, "executor": "local", "progress": "none"}
+    run = vulcan.search("cache_eviction", trace=TRACE, cache_size="10%", runs_dir=tmp_path, **given)
+    with closing(open_store(run.path)) as store:
+        print_summary(run.path, RunRecord.of(store.events()), Costs.of(store.calls()))
+    assert (
+        "mechanism: sample; not tried: heap (`vulcan search --choose-mechanism` tries each)" in capsys.readouterr().out
+    )

@@ -15,7 +15,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.registry import find_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
-from vulcan.task import Json, Setting, Task
+from vulcan.task import Json, Program, Setting, Task
 
 _OMITTED_IF_UNSET = (
     "model_timeout",
@@ -104,6 +104,16 @@ class SearchConfig(SearchOptions):
 @cache
 def _hints() -> dict[str, Any]:
     return get_type_hints(SearchConfig)
+
+
+MECHANISM = "mechanism"
+"""Name of the setting that says how a task's policies are used, where there are several ways."""
+
+
+def mechanism_choices(task: Task) -> tuple[str, ...]:
+    """Return the mechanisms that a search may choose from: none where there is only one, or policies are programs."""
+    names = next((setting.choices for setting in task.settings if setting.name == MECHANISM), ())
+    return () if len(names) < 2 or isinstance(task.signature, Program) else tuple(names)
 
 
 def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
