@@ -65,7 +65,6 @@ SEARCHES: Mapping[str, Mapping[str, Any]] = {
     "best-of-n": {"strategy": "best-of-n"},
     CHOSEN: {"strategy": "evolve"},
     f"policysmith{HEAP}": {"strategy": "policysmith"},
-    f"best-of-n{HEAP}": {"strategy": "best-of-n"},
 }
 PAIRS = (
     (EVOLVE, ARCHIVE),
@@ -75,7 +74,7 @@ PAIRS = (
     (CHOSEN, "policysmith"),
     (CHOSEN, "best-of-n"),
     (CHOSEN, f"policysmith{HEAP}"),
-    (CHOSEN, f"best-of-n{HEAP}"),
+    (f"policysmith{HEAP}", "policysmith"),
 )
 """Searches that are compared."""
 
