@@ -1,10 +1,11 @@
 """Strategies compared at equal machine time, and what the proposals of each operator gain.
 
 The offline generator writes every candidate, so that scores repeat with the seeds; seconds do not. Every search
-trains on one trace, with a cache of 10 % of its footprint, mechanism `sample`, objective `object`, and the default
-options, tuning included. It goes on for `--seconds` of machine time, the processor time of the whole search in one
-process: drafting, generating, scoring and tuning. The last tuning and the simplification of a finished search are left
-out. "evolve, archive" is `evolve` as it was: `--offline-parents archive`.
+trains on one trace, with a cache of 10 % of its footprint, objective `object`, and the default options, tuning
+included; the mechanism is `sample`, or for searches named so `heap`, or chosen by pilot searches
+(`--choose-mechanism`), whose time counts. It goes on for `--seconds` of machine time, the processor time of the whole
+search in one process: drafting, generating, scoring and tuning. The last tuning and the simplification of a finished
+search are left out. "evolve, archive" is `evolve` as it was: `--offline-parents archive`.
 
 The held-out score is what the product would report: of the ten best on train the best on validation, measured on test.
 A proposal's gain is its score less the best of its parents, or 0 if it is not better; a program that builds on nothing
@@ -17,7 +18,9 @@ interrupted run can be continued, and the tables are of all that is there.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import random
 import re
 import statistics
 import sys
@@ -34,6 +37,7 @@ from vulcan.anvil import check
 from vulcan.evaluator import SplitName, load_evaluator
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
+from vulcan.searches.mechanism import pilot
 from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
@@ -51,13 +55,30 @@ TRACES = {
     "adapt_size": ("caffeine/adapt_size/request.trace.xz", None),
 }
 CACHE_SIZE = "10%"
-EVOLVE, ARCHIVE = "evolve", "evolve, archive"
+EVOLVE, ARCHIVE, CHOSEN = "evolve", "evolve, archive", "evolve, mechanism chosen"
+HEAP = ", heap"
+MECHANISMS = ("sample", "heap")
 SEARCHES: Mapping[str, Mapping[str, Any]] = {
     EVOLVE: {"strategy": "evolve"},
     ARCHIVE: {"strategy": "evolve", "offline_parents": "archive"},
     "policysmith": {"strategy": "policysmith"},
     "best-of-n": {"strategy": "best-of-n"},
+    CHOSEN: {"strategy": "evolve"},
+    f"policysmith{HEAP}": {"strategy": "policysmith"},
 }
+PAIRS = (
+    (EVOLVE, ARCHIVE),
+    (EVOLVE, "policysmith"),
+    (EVOLVE, "best-of-n"),
+    (CHOSEN, ARCHIVE),
+    (CHOSEN, "policysmith"),
+    (CHOSEN, "best-of-n"),
+    (CHOSEN, f"policysmith{HEAP}"),
+    (f"policysmith{HEAP}", "policysmith"),
+)
+"""Searches that are compared."""
+
+WARM_UP = 0.2
 ENOUGH = 100_000
 """Proposals that no search makes in the time it has."""
 
@@ -87,7 +108,7 @@ class Search:
 
     def best(self, seconds: float) -> float:
         """Return the best score reached by that time."""
-        return max(score for reached, score in self.points if reached <= seconds)
+        return max((score for reached, score in self.points if reached <= seconds), default=self.points[0][1])
 
     def until(self, score: float) -> float | None:
         """Return the machine time until a score as good as this; None where it was never reached."""
@@ -172,7 +193,7 @@ Cell = tuple[str, int]
 
 
 def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> list[str]:
-    """Return Markdown tables: best scores on each trace at that machine time and the gains of `evolve`."""
+    """Return Markdown tables: best scores on each trace at that machine time and the gains of `PAIRS`."""
     names = list(SEARCHES)
     best = {cell: {n: s.best(seconds) for n, s in searches.items()} for cell, searches in found.items()}
     traces = list(dict.fromkeys(trace for trace, _ in found))
@@ -180,31 +201,36 @@ def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> li
     for trace in traces:
         medians = [statistics.median(best[cell][n] for cell in found if cell[0] == trace) for n in names]
         rows.append(f"| {trace} | " + " | ".join(f"{median:.4f}" for median in medians) + " |")
-    pairs = [*((EVOLVE, other) for other in names[1:]), *((ARCHIVE, other) for other in names[2:])]
-    rows += ["", f"| trace | seeds | {' | '.join(f'{one} - {other}' for one, other in pairs)} |"]
-    rows.append("|---" * (len(pairs) + 2) + "|")
-    for trace in traces:
-        cells = [cell for cell in found if cell[0] == trace]
-        gained = [interval([best[c][one] - best[c][other] for c in cells]) for one, other in pairs]
-        rows.append(f"| {trace} | {len(cells)} | {' | '.join(gained)} |")
+    for held_out in (False, True):
+        rows += ["", f"| trace, {'test' if held_out else 'train'} | {' | '.join(f'{a} - {b}' for a, b in PAIRS)} |"]
+        rows.append("|---" * (len(PAIRS) + 1) + "|")
+        for trace in traces:
+            cells = [cell for cell in found if cell[0] == trace]
+            gained = [interval([_difference(found[c], best[c], a, b)[held_out] for c in cells]) for a, b in PAIRS]
+            rows.append(f"| {trace} | {' | '.join(gained)} |")
     rows += ["", "| all traces | median gain on train | better, worse | median gain on test | better, worse |"]
     rows.append("|---|---|---|---|---|")
-    for one, other in pairs:
-        train = [best[cell][one] - best[cell][other] for cell in found]
-        hidden = [searches[one].held_out - searches[other].held_out for searches in found.values()]
-        rows.append(f"| {one} - {other} | {_gain(train)} | {_gain(hidden)} |")
-    shares, missed = shares_of_time(found, seconds)
-    rows += ["", f"Time that {EVOLVE} takes to the last score of {ARCHIVE}, as a share of all: {interval(shares)}, "]
-    rows[-1] += f"not reached in {missed} of {len(shares)}"
+    for one, other in PAIRS:
+        pairs = [_difference(found[cell], best[cell], one, other) for cell in found]
+        rows.append(f"| {one} - {other} | {_gain([p[0] for p in pairs])} | {_gain([p[1] for p in pairs])} |")
+    for one in (EVOLVE, CHOSEN):
+        shares, missed = shares_of_time(found, one, seconds)
+        rows += ["", f"Time that {one} takes to the last score of {ARCHIVE}, as a share of all: {interval(shares)}, "]
+        rows[-1] += f"not reached in {missed} of {len(shares)}"
     return rows
 
 
-def shares_of_time(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> tuple[list[float], int]:
-    """Return the time `EVOLVE` took to the last score of `ARCHIVE`, as a share of all, and how often it failed.
+def _difference(searches: Mapping[str, Search], best: Mapping[str, float], one: str, other: str) -> tuple[float, float]:
+    """Return how much the one search is ahead of the other, on train and on test."""
+    return best[one] - best[other], searches[one].held_out - searches[other].held_out
+
+
+def shares_of_time(found: Mapping[Cell, Mapping[str, Search]], one: str, seconds: float) -> tuple[list[float], int]:
+    """Return the time `one` took to the last score of `ARCHIVE`, as a share of all, and how often it failed.
 
     A search that does not reach that score counts with all of its time.
     """
-    taken = [searches[EVOLVE].until(searches[ARCHIVE].best(seconds)) for searches in found.values()]
+    taken = [searches[one].until(searches[ARCHIVE].best(seconds)) for searches in found.values()]
     reached = [t for t in taken if t is not None and t <= seconds]
     return [t / seconds for t in reached] + [1.0] * (len(taken) - len(reached)), len(taken) - len(reached)
 
@@ -239,33 +265,58 @@ def main() -> None:
     print("\nall, by change\n\n" + "\n".join(gains(everything, lambda p: p.changes)))
 
 
+Ground = tuple[SearchConfig, EvaluationSet, InThisProcess]
+
+
 def run(traces: Sequence[str], seeds: Sequence[int], seconds: float, out: Path) -> None:
-    """Run the searches that are not in `out` yet, and add them."""
+    """Run the searches that are not in `out` yet, and add them: a seed after the other, in an order drawn anew."""
     lines = out.read_text().splitlines() if out.exists() else []
     done = {(plain["trace"], plain["seed"], plain["name"]) for plain in map(json.loads, lines)}
-    for trace in traces:
-        path, trace_format = TRACES[trace]
-        settings: dict[str, Json] = {
-            "trace": [str(DATA / path)],
-            "trace_format": trace_format,
-            "cache_size": [CACHE_SIZE],
-        }
-        config = SearchConfig(
-            task="cache_eviction",
-            settings=complete_settings(TASK, settings),
-            objective="object",
-            rounds=ENOUGH,
-        )
-        left = [(seed, name) for seed in seeds for name in SEARCHES if (trace, seed, name) not in done]
-        if not left:
-            continue
-        evidence = load_evaluation_set(TASK, config, load_evaluator(TASK))
-        executor = InThisProcess(evidence.everything)
-        for seed, name in left:
-            search = searched(evidence, replace(config, seed=seed, **SEARCHES[name]), executor, seconds)
+    grounds: dict[str, dict[str, Ground]] = {}
+    for seed, trace in itertools.product(seeds, traces):
+        names = [name for name in SEARCHES if (trace, seed, name) not in done]
+        random.Random(f"{trace} {seed}").shuffle(names)
+        for name in names:
+            ground = grounds.get(trace) or grounds.setdefault(trace, {m: ground_of(trace, m) for m in MECHANISMS})
+            search = search_of(name, ground, seed, seconds)
             with out.open("a") as file:
                 json.dump({"trace": trace, "seed": seed, "name": name, "search": asdict(search)}, file)
                 file.write("\n")
+
+
+def ground_of(trace: str, mechanism: str) -> Ground:
+    """Return what searches on a trace share, with kernels compiled."""
+    path, trace_format = TRACES[trace]
+    settings: dict[str, Json] = {
+        "trace": [str(DATA / path)],
+        "trace_format": trace_format,
+        "cache_size": [CACHE_SIZE],
+        "mechanism": mechanism,
+    }
+    config = SearchConfig(
+        task="cache_eviction", settings=complete_settings(TASK, settings), objective="object", rounds=ENOUGH
+    )
+    evidence = load_evaluation_set(TASK, config, load_evaluator(TASK))
+    executor = InThisProcess(evidence.everything)
+    searched(evidence, config, executor, WARM_UP)
+    return config, evidence, executor
+
+
+def search_of(name: str, grounds: Mapping[str, Ground], seed: int, seconds: float) -> Search:
+    """Run the search of that name; where it chooses its mechanism, after pilot searches, whose time counts."""
+    began, mechanism = time.process_time(), MECHANISMS[name.endswith(HEAP)]
+    points: list[Best] = []
+    if name == CHOSEN:
+        scores = {m: pilot(replace(c, seed=seed), TASK, evidence, ex) for m, (c, evidence, ex) in grounds.items()}
+        mechanism = max(scores, key=lambda m: scores[m])
+        points.append((time.process_time() - began, scores[mechanism]))
+    spent = time.process_time() - began
+    config, evidence, executor = grounds[mechanism]
+    found = searched(evidence, replace(config, seed=seed, **SEARCHES[name]), executor, seconds - spent)
+    for t, score in found.points:
+        if not points or score > points[-1][1]:
+            points.append((t + spent, score))
+    return replace(found, points=tuple(points), seconds=found.seconds + spent)
 
 
 if __name__ == "__main__":

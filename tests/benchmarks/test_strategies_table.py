@@ -60,7 +60,7 @@ def test_searches_are_compared_at_one_time() -> None:
     found = {("gli", 1): copied}
     table = comparison(found, 2.5)
     assert table[0] == f"| trace | {' | '.join(SEARCHES)} |"
-    assert table[2] == "| gli | 0.2000 | 0.2000 | 0.1000 | 0.1000 |"
+    assert table[2] == "| gli | 0.2000 | 0.2000 | 0.1000 | 0.1000 | 0.1000 | 0.1000 |"
     one, held_out = "0.1000 [0.1000, 0.1000]", "-2.0000 [-2.0000, -2.0000]"
     gained = f"| {EVOLVE} - policysmith | {one} | 1, 0 of 1 | {held_out} | 0, 1 of 1 |"
     assert gained in table
@@ -71,4 +71,4 @@ def test_the_time_to_a_score_is_a_share_of_all_the_time() -> None:
     fast = Search(((0.0, 0.1), (1.0, 0.25)), (), 5.0, 0.0)
     none = Search(((0.0, 0.1), (4.5, 0.2)), (), 5.0, 0.0)
     found = {("gli", seed): {EVOLVE: best, ARCHIVE: slow} for seed, best in enumerate((fast, none))}
-    assert shares_of_time(found, 4.0) == ([0.25, 1.0], 1)
+    assert shares_of_time(found, EVOLVE, 4.0) == ([0.25, 1.0], 1)

@@ -51,7 +51,9 @@ def config(**options: object) -> SearchConfig:
 
 
 def test_a_search_without_these_options_is_recorded_as_before() -> None:
-    assert not {"robust", "train_windows", "against_shift"} & config().to_json().keys()
+    assert (
+        not {"robust", "train_windows", "against_shift", "choose_mechanism", "mechanisms"} & config().to_json().keys()
+    )
     assert config(robust="worst-quarter").to_json()["robust"] == "worst-quarter"
 
 

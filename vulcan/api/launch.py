@@ -24,6 +24,7 @@ from vulcan.scoring import WorkerLost
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
+from vulcan.searches.mechanism import with_mechanism
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.session import (
@@ -110,9 +111,13 @@ class SearchRequest:
         default = {"executor": "local"} if search.model == (ASK,) else {}
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
-    def with_starts(self, runs: Path) -> SearchRequest:
-        """Return the search with the programs that --start-from names, of runs in this directory. Raises UserError."""
-        return replace(self, search=with_starts(self.search, self.task, runs))
+    def resolved(self, runs: Path) -> SearchRequest:
+        """Return the search with what its options leave open. Raises UserError.
+
+        That is the programs that --start-from names, of runs in this directory, and the task's mechanism.
+        """
+        search = with_starts(self.search, self.task, runs)
+        return replace(self, search=with_mechanism(search, self.task, self.machines.count))
 
     @classmethod
     def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
@@ -136,7 +141,7 @@ class RunSession:
     @classmethod
     def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
         """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
-        request = request.with_starts(runs)
+        request = request.resolved(runs)
         if evidence is None:
             evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)

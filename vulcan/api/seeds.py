@@ -99,7 +99,7 @@ def _search(
     series: SeedSeries, request: SearchRequest, runs: Path, displays: Displays, evidence: EvaluationSet
 ) -> SeedComparison:
     """Search with every seed whose run is not finished, and compare all. Raises UserError."""
-    request = request.with_starts(runs)
+    request = request.resolved(runs)
     begun = series.runs(runs)
     paths = []
     for number in range(series.count):

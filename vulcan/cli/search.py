@@ -82,11 +82,15 @@ def search(
     """
     from vulcan.api.launch import RunSession
     from vulcan.cli.launch import configured, progress_form, search_in
+    from vulcan.cli.output import tell
     from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import check_config
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
-    wanted = configured(context, config, replay, runs_dir).with_starts(runs_dir)
+    wanted = configured(context, config, replay, runs_dir)
+    if wanted.search.choose_mechanism and not wanted.search.mechanisms and not quiet:
+        tell("choosing the mechanism by short searches")
+    wanted = wanted.resolved(runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if seeds is not None:
         from vulcan.api.seeds import search_seeds

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
+from vulcan.registry import find_task
 from vulcan.results.run import (
     InstanceComparison,
     Named,
@@ -24,6 +25,7 @@ from vulcan.results.run import (
     start_scores,
 )
 from vulcan.searches.bootstrap import MIN
+from vulcan.searches.config import MECHANISM, mechanism_choices
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
@@ -157,10 +159,21 @@ def _spelled(known: Named | None) -> tuple[str, str]:
     return ("-", "-") if known is None else (number(known[1]), known[0])
 
 
+def _print_mechanism(record: RunRecord) -> None:
+    """Print which of the task's mechanisms was chosen, or which were not tried; nothing where there is one."""
+    used = record.config.get("settings", {}).get(MECHANISM)
+    if tried := record.config.get("mechanisms"):
+        rest = ", ".join(f"{name} {number(score)}" for name, score in tried.items() if name != used)
+        say(f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, {rest}")
+    elif used is not None and (others := [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]):
+        say(f"mechanism: {used}; not tried: {', '.join(others)} (`vulcan search --choose-mechanism` tries each)")
+
+
 def _print_effort(record: RunRecord, costs: Costs) -> None:
     if record.control is not None:
         made = f"{count(record.control.candidates, 'proposal')} without feedback"
         say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
+    _print_mechanism(record)
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
     made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
     say(f"{made}: {verdicts or 'none'}")

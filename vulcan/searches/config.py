@@ -15,7 +15,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.registry import find_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
-from vulcan.task import Json, Setting, Task
+from vulcan.task import Json, Program, Setting, Task
 
 _OMITTED_IF_UNSET = (
     "model_timeout",
@@ -27,6 +27,8 @@ _OMITTED_IF_UNSET = (
     "against_shift",
     "start_from",
     "starts",
+    "choose_mechanism",
+    "mechanisms",
     "target",
     "assumes",
 )
@@ -44,13 +46,15 @@ run, so that its repetition says the same; runs without it are of the first."""
 class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
-    `starts` has the source of each policy that `start_from` names, once they are read; `edition` is that of the
+    `starts` has the source of each policy that `start_from` names, once they are read; `mechanisms` the best
+    training score under each of the task's, once `choose_mechanism` has tried them; `edition` is that of the
     prompts. `assumes` is false for runs that were recorded when warnings did not rely on the task's assumptions.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
+    mechanisms: Mapping[str, float] = field(default_factory=dict)
     edition: int = EDITION
     assumes: bool = False
 
@@ -102,6 +106,16 @@ def _hints() -> dict[str, Any]:
     return get_type_hints(SearchConfig)
 
 
+MECHANISM = "mechanism"
+"""Name of the setting that says how a task's policies are used, where there are several ways."""
+
+
+def mechanism_choices(task: Task) -> tuple[str, ...]:
+    """Return the mechanisms that a search may choose from: none where there is only one, or policies are programs."""
+    names = next((setting.choices for setting in task.settings if setting.name == MECHANISM), ())
+    return () if len(names) < 2 or isinstance(task.signature, Program) else tuple(names)
+
+
 def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
     """Return a value for each of the task's settings: the given one, or its default; a list if it is repeatable.
 
@@ -146,7 +160,7 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "assumes", "edition"):
+    for name in ("starts", "mechanisms", "assumes", "edition"):
         plain.pop(name, None)
     assert isinstance(settings, Mapping)
     options = {name: getattr(config, name) for name in _EARLIER}

@@ -170,6 +170,14 @@ class SearchOptions:
             "run, or `library`, the members of the task's library."
         ),
     ] = ()
+    choose_mechanism: Annotated[
+        bool,
+        Option(
+            "Choose the task's mechanism before the search, instead of taking the one that its setting names: the one "
+            "under which a short search by the offline generator scores highest on the training instances.",
+            flag=True,
+        ),
+    ] = False
     target: Annotated[
         str | None,
         Option(
