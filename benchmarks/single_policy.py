@@ -2,8 +2,8 @@
 
     python -m benchmarks.single_policy [--held-out]
 
-The plan, fixed before the policy was run on a held-out trace. The policy is `library/candidates/gittins.py` of
-cache_eviction under `sample` of 64. Its form and its constants come from the training traces of
+The plan, fixed before the policy was run on a held-out trace. The policy is `policies/gittins.py` for
+cache_eviction, under `sample` of 64. Its form and its constants come from the training traces of
 `benchmarks.instance_traces` alone: of the forms tried, the one with the highest mean of the differences to S3-FIFO over
 real training instances, a tie going to the shorter. The rule by which instances count is that of
 `benchmarks.cache_instances`, and so are scores and intervals (a bootstrap over traces; those that share requests are
@@ -21,6 +21,7 @@ import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks.cache_instances import (
@@ -40,7 +41,7 @@ from vulcan.anvil import check
 from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import load_evaluator
 
-POLICY = TASK.directory / "library" / "candidates" / "gittins.py"
+POLICY = Path(__file__).parent / "policies" / "gittins.py"
 SETTINGS = {"mechanism": "sample", "sample_size": 64}
 NAME = "gittins"
 RIVAL = "s3-fifo"

@@ -34,7 +34,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     vulcan, summary = journey
     assert set(summary) == {
         "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "headline", "best", "train",
-        "validation", "test", "gap", "by_instance", "control",
+        "validation", "test", "gap", "by_instance", "control", "mechanisms",
         "proposals", "candidates", "tuned", "simplified", "cost",
     }  # fmt: skip
     assert summary["task"] == "cache_eviction"

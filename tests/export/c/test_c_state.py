@@ -81,7 +81,7 @@ def test_generated_programs_in_doubles_have_the_bits_of_the_reference(count: int
 
 @pytest.mark.parametrize(("count", "flags"), [(5, UNDEFINED), slow(100, SANITISED)])
 def test_generated_programs_in_integers_follow_the_reference(count: int, flags: Sequence[str]) -> None:
-    random = Random(22)
+    random = Random(23)
     policies = generated(SENDER, random)
     programs: list[IntegerProgram] = []
     refused = 0
