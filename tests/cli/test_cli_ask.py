@@ -115,7 +115,8 @@ def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking
     assert (late["verdict"], late["score"], late["candidate"], late["pending"]) == (
         "scored", pytest.approx(score(1.2)), None, True,
     )  # fmt: skip
-    assert late["best"] == {"candidate": 1, "score": 1.0}  # nothing has settled behind the first
+    # numbered once the two before it have their verdicts, but already the best
+    assert late["best"] == {"candidate": None, "proposal": third, "score": pytest.approx(score(1.2))}
     equal = asking.tell(second, program(1.2))
     assert (equal["verdict"], equal["pending"]) == ("scored", True)
     told = asking.tell(first, program(1.1))

@@ -214,7 +214,7 @@ def test_a_server_that_does_not_run_is_unavailable(open_model: Open) -> None:
 def test_a_stalled_reply_ends_at_the_clients_own_limit(open_model: Open, behaviour: Behaviour) -> None:
     with ChatServer([behaviour]) as server:
         model = open_model(server.url, timeout=0.4, retry=RetryPolicy(attempts=2))
-        with pytest.raises(ModelUnavailable, match=r"no complete reply within 0\.4 s|timed out"):
+        with pytest.raises(ModelUnavailable, match=r"no complete reply within 0\.4 s"):
             model.propose(REQUEST)
         assert len(server.requests) == 2
 

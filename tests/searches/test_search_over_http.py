@@ -159,8 +159,7 @@ def test_a_reply_that_never_ends_is_no_reply(children: Executor, stalled: Behavi
     search(store, children, script, settings, samples=2)
     assert verdicts(store) == [(1, 0, "no-reply"), (2, 0, "scored")]
     (failed, _) = judged(store)
-    # the client's own limit or the search's, whichever is noticed first
-    assert "no complete reply within 0.3 s" in failed.feedback or "the call timed out" in failed.feedback
+    assert "no complete reply within 0.3 s" in failed.feedback
     assert "\n" not in failed.feedback
 
 

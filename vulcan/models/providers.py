@@ -183,9 +183,7 @@ class RemoteModel(ABC):
             self._seconds.append(time.monotonic() - began)
             return self._paid(bill.answered(completion), hedge)
         except TimeoutError:
-            fault = TransientError(
-                f"no complete reply within {self._settings.timeout:g} s", attempts=1 if hedge.bill else TIMEOUT_ATTEMPTS
-            )
+            fault = self._overdue(hedge)
         except CancelledError:
             fault = closed
         except TransientError as error:
@@ -194,14 +192,22 @@ class RemoteModel(ABC):
             fault, paid = error, False
         except openai.OpenAIError as error:
             fault, paid = sort_fault(error, self._caller), may_be_paid(error)
-            if isinstance(fault, TransientError) and never_connected(error) and not self._seconds:
-                fault.attempts = UNREACHED_ATTEMPTS
+            if isinstance(fault, TransientError) and never_connected(error):
+                if not self._seconds:
+                    fault.attempts = UNREACHED_ATTEMPTS
+            elif isinstance(error, openai.APITimeoutError):  # the client's clock, which has the same limit, was first
+                fault = self._overdue(hedge)
         finally:
             if hedge.bill is not None:
                 hedge.bill.failed(may_be_paid=True)  # of two calls one was cancelled, or none answered
         bill.failed(may_be_paid=paid)
         # raised out here so that the library's error, which may quote the key, is not chained to it
         raise fault
+
+    def _overdue(self, hedge: _Hedge) -> TransientError:
+        return TransientError(
+            f"no complete reply within {self._settings.timeout:g} s", attempts=1 if hedge.bill else TIMEOUT_ATTEMPTS
+        )
 
     async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Completion:
         """Make the call, and a second one if it takes unusually long; the first to answer counts."""
