@@ -7,12 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from statistics import fmean
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import Instance, OffersDecisions, OffersRungs, decisions_of, rungs_of
 from vulcan.scoring.evaluator_child import plain_signature
-from vulcan.searches.scorer import Scorer
 from vulcan.task import Feature, Task, Value
 from vulcan.terminal_text import count
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Measured, Subject
@@ -226,9 +224,6 @@ def rungs(subject: Subject) -> str:
     return ", ".join(f"{rung.name} (keeps {rung.keep:g}, costs {rung.cost:g})" for rung in found) or "none here"
 
 
-_TOLERANCE = 1e-9
-
-
 def features(subject: Subject) -> str:
     """Check that every feature shown to a policy is in its declared range, and integral where declared so."""
     if subject.is_program:
@@ -367,57 +362,6 @@ def decides(subject: Subject) -> str:
             "have `evaluate` decide by what the policy returns",
         )
     return f"{len(found)} different results"
-
-
-def objective(subject: Subject) -> str:
-    """Check that scores are finite, refer to existing baselines, and are higher for better policies."""
-    known = subject.baselines
-    for declared in subject.task.objectives:
-        for reference in declared.references:
-            if reference not in known:
-                raise CheckFailed(
-                    f"the objective {declared.name!r} compares with {reference!r}, which is no baseline",
-                    f"name one of {', '.join(known)}",
-                )
-    rows = {} if subject.is_program else subject.of_seeds
-    everything = {**rows, **subject.of_baselines}
-    for declared in subject.task.objectives:
-        scorer = Scorer(declared, subject.measured)
-        for reference in declared.references:
-            for (split, name), found in subject.of_baselines[reference].items():
-                scorer.add_reference(reference, split, ((name, found),))  # type: ignore[arg-type]
-        where = f"the objective {declared.name!r}"
-        scores = {
-            who: fmean(
-                subject.calling(where, scorer.on_instance, i.split, i.name, measured[i.split, i.name])
-                for i in subject.measured
-            )
-            for who, measured in everything.items()
-        }
-        if declared is subject.task.objectives[0]:
-            first = scores
-            _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "oracle"])
-            if len(set(scores.values())) < 2:
-                problem = f"the objective {declared.name!r} gives every policy the same score"
-                raise CheckFailed(problem, "have it depend on the metrics")
-    if "oracle" not in known.values():
-        ranked = ", ".join(sorted(first, key=lambda who: -first[who]))
-        return f"no bound is declared, and higher must be better: see whether this is from best to worst: {ranked}"
-    return "no policy beats the bound"
-
-
-def _check_bounds(objective_name: str, scores: Mapping[str, float], bounds: list[str]) -> None:
-    if not bounds:
-        return
-    best = max(bounds, key=lambda name: scores[name])
-    for name, score in scores.items():
-        slack = _TOLERANCE * max(1.0, abs(score), abs(scores[best]))
-        if name not in bounds and score > scores[best] + slack:
-            raise CheckFailed(
-                f"{name!r} scores {score:.6g} on the objective {objective_name!r}, and the bound {best!r} only "
-                f"{scores[best]:.6g}",
-                "higher must be better: turn the objective's sign, or mend the bound",
-            )
 
 
 def decisions(subject: Subject) -> str:

@@ -20,7 +20,7 @@ from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Program, Setting, Task
 from vulcan.terminal_text import count
-from vulcan.testing import isolation_checks, measurement_checks
+from vulcan.testing import isolation_checks, measurement_checks, objective_check
 from vulcan.testing.check import Check, CheckFailed, Finding, Subject
 
 _COMMANDS_OWN = {
@@ -189,7 +189,7 @@ CHECKS: tuple[Check, ...] = (
     Check("statistics", "statistics take in what happens", measurement_checks.statistics, _MEASURED),
     Check("events", "the events that it declares are reported", measurement_checks.events, _MEASURED),
     Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
-    Check("objective", "higher scores are better", measurement_checks.objective, (*_MEASURED, "baselines", "metrics")),
+    Check("objective", "higher scores are better", objective_check.objective, (*_MEASURED, "baselines", "metrics")),
     Check(
         "splits", "what is searched on is in no other split", measurement_checks.splits, (*_MEASURED, "deterministic")
     ),
