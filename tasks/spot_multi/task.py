@@ -130,8 +130,5 @@ TASK = Task(
         "A region where spot was there often and lately is a better guess than one where it was not; one "
         "never seen may be better than all of them.",
         "How much slack is left says whether there is time to look for spot, or on-demand has to help out.",
-        "A run counts as late, and puts the policy behind all others, also where the public leaderboard's safety net "
-        "would make it late: that one keeps a spot VM that is preempted in the tick in which it acts. To take "
-        "on-demand a tick before it has to is safe.",
     ),
 )

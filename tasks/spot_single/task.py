@@ -58,8 +58,5 @@ TASK = Task(
         "How much slack is left, how it compares with the time that is left, how often and how long spot "
         "has been there, and what is held now all carry signal.",
         "A VM that is swapped for another one pays a start; stay where the gain is smaller than that.",
-        "A run counts as late, and puts the policy behind all others, also where the public leaderboard's safety net "
-        "would make it late: that one keeps a spot VM that is preempted in the tick in which it acts. To take "
-        "on-demand a tick before it has to is safe.",
     ),
 )

@@ -41,6 +41,10 @@ EDITION = 2
 """What `full` feedback says: from the second edition on, the programs of more than one known policy. Recorded with a
 run, so that its repetition says the same; runs without it are of the first."""
 
+TUNER = 2
+"""How numbers are tuned: from the second edition on, without those of the body where the task refuses others, and with
+smaller steps in long searches. Recorded with a run, as above."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
@@ -48,7 +52,8 @@ class SearchConfig(SearchOptions):
 
     `starts` has the source of each policy that `start_from` names, once they are read; `mechanisms` the best
     training score under each of the task's, once `choose_mechanism` has tried them; `edition` is that of the
-    prompts. `assumes` is false for runs that were recorded when warnings did not rely on the task's assumptions.
+    prompts, `tuner` that of tuning. `assumes` is false for runs that were recorded when warnings did not rely on the
+    task's assumptions.
     """
 
     task: str
@@ -56,6 +61,7 @@ class SearchConfig(SearchOptions):
     starts: Mapping[str, str] = field(default_factory=dict)
     mechanisms: Mapping[str, float] = field(default_factory=dict)
     edition: int = EDITION
+    tuner: int = TUNER
     assumes: bool = False
 
     @property
@@ -77,6 +83,8 @@ class SearchConfig(SearchOptions):
                 del plain[name]
         if self.feedback != "full" or self.edition == 1:
             del plain["edition"]
+        if self.tuner == 1:
+            del plain["tuner"]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod
@@ -95,7 +103,7 @@ class SearchConfig(SearchOptions):
         hints = {key: str if key in OPTIONS and OPTIONS[key].choices else hint for key, hint in _hints().items()}
         try:
             edition = 1 if plain.get("feedback") == "full" else EDITION
-            given = {**_EARLIER, "edition": edition, **plain, "model": list(plain.get("model", cls.model))}
+            given = {**_EARLIER, "edition": edition, "tuner": 1, **plain, "model": list(plain.get("model", cls.model))}
             return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
@@ -160,7 +168,7 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "mechanisms", "assumes", "edition"):
+    for name in ("starts", "mechanisms", "assumes", "edition", "tuner"):
         plain.pop(name, None)
     assert isinstance(settings, Mapping)
     options = {name: getattr(config, name) for name in _EARLIER}
@@ -172,7 +180,7 @@ def as_toml(config: SearchConfig) -> str:
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = find_task(task_name)
-    current = {"edition": EDITION} | {name: getattr(SearchConfig, name) for name in _EARLIER}
+    current = {"edition": EDITION, "tuner": TUNER} | {name: getattr(SearchConfig, name) for name in _EARLIER}
     given = {"objective": task.objectives[0].name, **current, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
     made = {"task": task_reference(task_name), "settings": complete, "assumes": bool(task.assumptions)}

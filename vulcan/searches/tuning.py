@@ -22,6 +22,7 @@ from vulcan.anvil.unparse import emit_source
 from vulcan.imports import import_without
 from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.searches.config import TUNER
 from vulcan.searches.options import MIN_EVALUATIONS
 from vulcan.task import Task
 
@@ -146,6 +147,7 @@ def tune(
     evaluations: int,
     seed: int,
     confirm: Evaluate | None = None,
+    edition: int = TUNER,
 ) -> TuningResult | None:
     """Return the best setting found of the policy's numbers; None if none is better, or it has no numbers.
 
@@ -156,8 +158,9 @@ def tune(
     digits. Comments are lost, docstrings preserved.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
-    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
-    pure function of the arguments. Raises Rejected if the source is not a policy of the task.
+    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. `edition` is
+    `TUNER`, or 1 to repeat an earlier run. The result is a pure function of the arguments. Raises Rejected if the
+    source is not a policy of the task.
     """
     policy = check_policy(source, task)
     ways: list[_Numbers]
@@ -165,10 +168,12 @@ def tune(
         ways = [_OfProgram(policy)]
     else:
         ways = [_OfAnvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
+    if edition == 1:
+        del ways[1:]
     for numbers in ways:
         if not numbers.knobs or evaluations < MIN_EVALUATIONS:
             return None
-        search = _Search(source, numbers, evaluate, evaluations)
+        search = _Search(source, numbers, evaluate, evaluations, goes_on=edition > 1 and evaluations >= MANY)
         if not search.run(seed, is_last=numbers is ways[-1]):
             return None
         if search.found_any:
@@ -238,11 +243,12 @@ class _Point:
 
 
 class _Search:
-    def __init__(self, source: str, numbers: _Numbers, evaluate: Evaluate, evaluations: int) -> None:
+    def __init__(self, source: str, numbers: _Numbers, evaluate: Evaluate, evaluations: int, goes_on: bool) -> None:
         self.source = source
         self.numbers = numbers
         self.evaluate = evaluate
         self.remaining = evaluations
+        self.goes_on = goes_on
         self.scales: tuple[Scale, ...] = tuple(scale_of(knob) for knob in numbers.knobs)
         self.scores: dict[str, float | None] = {}
         self.points: list[_Point] = []
@@ -292,13 +298,12 @@ class _Search:
         sep_cma = import_without("cmaes", hidden="scipy.stats").SepCMA
 
         best, step, usual, idle, starts = self.origin, _STEP, _STEP, 0, 0
-        many = self.remaining >= MANY
         idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
         generation: Any = None
         while self.remaining > 0:
             if idle >= _MAX_IDLE_ROUNDS:
                 usual /= _SHRINKAGE
-                if not many or usual < _MIN_STEP:
+                if not self.goes_on or usual < _MIN_STEP:
                     break
                 generation, step, idle = None, usual, 0
             if generation is None:
