@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console import COMMAND, Console, one_line
+from console import COMMAND, Console, Result, one_line
 from mcp import Client, StdioServerParameters
 from program_parts import SEEDS
 
@@ -20,14 +20,20 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the host is mad
 
 WEAK = (sys.executable, str(HERE / "weak_host.py"))
 TRACE = "zipf:requests=600,objects=150,alpha=0.9,seed=3"
-PLAN = {"strategy": "policysmith", "rounds": 2, "samples": 2, "tune": 0, "simplify": 0, "split": "none"}
+PLAN = {
+    "strategy": "policysmith", "rounds": 2, "samples": 2, "tune": 0, "simplify": 0, "split": "none",
+    "feedback": "scores",  # findings of the best program need a run of it
+}  # fmt: skip
 REFUSED = "free Python is not run here, for this host lacks: seccomp (`vulcan doctor` says more); --allow-unsandboxed"
 PROGRAM = SEEDS["lru"].replace("popitem(last=False)", "popitem(last=request.id % 3 == 0)")
 REPLY = f"An idea.\n\n```python\n{PROGRAM}```\n"
 
 
 class WeakConsole(Console):
-    """A shell on a host without seccomp."""
+    """A shell on a host without seccomp, where each command is a process: this one is on a better host."""
+
+    def __call__(self, *arguments: str | Path, **environment: str) -> Result:
+        return self.process(*arguments, **environment)
 
     def start(self, *arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -100,7 +100,7 @@ with (
     outcomes = [future.result() for future in [executor.submit(job) for job in jobs]]
     pids = {executor.actors[n].processes()[1] for n in range(4)}
 metrics = [outcome.metrics[0][1] for outcome in outcomes]
-decoded = [len(list(cache.glob("decoded/*"))) for cache in caches]
+decoded = [len(list(cache.glob("decoded/[0-9]*"))) for cache in caches]
 entries = [len(list(cache.glob("traces/*/*"))) for cache in caches]
 print(json.dumps({"metrics": metrics, "decoded": decoded, "entries": entries, "workers": len(pids)}))
 """

@@ -3,9 +3,11 @@
 Capacities are shares of the footprint. "Exact" is equality of both the misses and the missed bytes.
 """
 
+from statistics import median
+
 import pytest
 from baseline_oracle import oracle_counts
-from baseline_traces import real_trace
+from baseline_traces import Columns, real_trace
 from effort import few
 
 from vulcan_cache.baselines import BASELINES
@@ -167,11 +169,18 @@ def test_lhd_is_no_worse_than_libcachesim_by_much(path):
 
 @pytest.mark.parametrize("path", few([*SIZED, SPRITE], 1))
 def test_lecar_is_close(path):
-    """Drawn at random in both; with sizes libCacheSim's discount counts bytes, so that it does not discount."""
+    """Drawn at random in both; with sizes libCacheSim's discount counts bytes, so that it does not discount.
+
+    libCacheSim draws otherwise in every run: with a cache of 39 objects differences are from -0.006 to 0.013.
+    """
     trace = real_trace(path)
+
+    def usual(of: Columns, capacity: int) -> float:
+        return median(difference("lecar", of, capacity) for _ in range(5))
+
     for share in SHARES:
-        assert abs(difference("lecar", trace.with_unit_sizes(), int(trace.object_count * share))) < 0.01
-        assert abs(difference("lecar", trace, int(trace.footprint * share))) < 0.02
+        assert abs(usual(trace.with_unit_sizes(), int(trace.object_count * share))) < 0.01
+        assert abs(usual(trace, int(trace.footprint * share))) < 0.02
 
 
 @pytest.mark.parametrize("path", few([*SIZED, SPRITE], 1))
