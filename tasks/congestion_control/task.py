@@ -1,11 +1,12 @@
 """Congestion control: how many packets a sender may have in flight."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
-from vulcan.errors import UserError
 from vulcan.task import (
     Caution,
+    Json,
     Mechanism,
     Metrics,
     Objective,
@@ -48,9 +49,13 @@ def _balance(metrics: Metrics, references: "dict[str, Metrics]") -> float:
     return parts * metrics.get("drop_discount", 1.0)
 
 
+def _without_transfers(settings: Mapping[str, Json]) -> str | None:
+    if settings.get("transfers") in (None, "none"):
+        return "the objective completion is of transfers: give --transfers, such as 100/500"
+    return None
+
+
 def _completion(metrics: Metrics, references: "dict[str, Metrics]") -> float:
-    if "completion" not in metrics:
-        raise UserError("the objective completion is of transfers: give --transfers, such as 100/500")
     return metrics["completion"] * metrics["drop_discount"]
 
 
@@ -96,6 +101,7 @@ COMPLETION = Objective(
     lowest=0.0,
     highest=1.0,
     beside=("completion_ms", "completed"),
+    unfit=_without_transfers,
 )
 
 

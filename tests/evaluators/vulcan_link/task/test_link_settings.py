@@ -65,8 +65,7 @@ def test_transfers_are_flows_of_their_own_that_end(task):
     assert crowded["completion_ms"] > quick["completion_ms"] and crowded["completion"] < quick["completion"]
     completion = task.objective("completion")
     assert completion.score(quick, {}) == quick["completion"] * quick["drop_discount"]
-    with pytest.raises(UserError, match="--transfers"):
-        completion.score({"power": 1.0}, {})
+    assert [completion.unfit({"transfers": of}) is None for of in (None, "none", "30/500")] == [False, False, True]
     slow = instances(task, link=["constant:rate=1"], transfers="400/5000", duration_s=3.0)[0]
     assert LinkEvaluator().evaluate_baseline("reno", slow)["completed"] == 0.0, "4.8 s of the link in 3 s"
     for wrong in ({"transfers": "30"}, {"transfers": "30/10"}, {"transfers": "9/500", "application": "9/50"}):
