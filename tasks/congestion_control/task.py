@@ -255,8 +255,8 @@ TASK = Task(
         Setting(
             "signals",
             "text",
-            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, cubic_cwnd_packets, and the "
-            "least round trip and the largest rate of the latest second and ten seconds",
+            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, cubic_cwnd_packets, and what "
+            "happened in each tenth of a second, with statistics of them",
             "basic",
             choices=("basic", "extended"),
         ),

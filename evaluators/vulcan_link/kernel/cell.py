@@ -223,8 +223,9 @@ def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mec
         Flow(
             algorithm=name,
             delay_ms=delay,
-            # A connection opens within a round trip: the farther flow sends data that much later than the nearer
-            start_s=2e-3 * (delay - min(cell.delays_ms)),
+            # A connection opens within a round trip, so the farther flow sends that much later than the nearer; half
+            # of it is what its clock runs ahead by in the simulator, where the way to the queue is the whole delay
+            start_s=1e-3 * (delay - min(cell.delays_ms)),
             called=called,
             slow_start=slow_start,
             write_packets=packets if number < cell.own_flows else 0,

@@ -20,7 +20,6 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import find_exporter
 from vulcan.registry import find_task
-from vulcan_link.policy_state import SIGNALS
 
 BTF = Path("/sys/kernel/btf/vmlinux")
 MAIN = "congestion_control.bpf.c"
@@ -74,7 +73,7 @@ def compiled(place: Path, types: Path) -> Path:
     return target
 
 
-NOT_OFFERED = set(SIGNALS) - {"state.app_limited"}
+NOT_OFFERED = {f"state.{name}" for name in ("one_way_delay_us", "extra_acked_packets", "cubic_cwnd_packets")}
 """Features that no policy exported to the kernel may read."""
 
 
