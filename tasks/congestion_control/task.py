@@ -69,6 +69,7 @@ POWER = Objective(
     score=lambda metrics, _: metrics["power"],
     lowest=0.0,
     highest=1.0,
+    beside=("loss",),
 )
 BALANCED = Objective(
     name="balanced",
@@ -79,6 +80,7 @@ BALANCED = Objective(
     score=_balance,
     lowest=0.0,
     highest=1.0,
+    beside=("loss",),
 )
 POLICYSMITH = Objective(
     name="policysmith",
@@ -88,6 +90,7 @@ POLICYSMITH = Objective(
     "links of all speeds count alike: 1 is twice as good as CUBIC, 0 as good",
     score=_against_cubic,
     references=("cubic",),
+    beside=("loss",),
 )
 
 
@@ -100,7 +103,7 @@ COMPLETION = Objective(
     score=_completion,
     lowest=0.0,
     highest=1.0,
-    beside=("completion_ms", "completed"),
+    beside=("completion_ms", "completed", "loss"),
     unfit=_without_transfers,
 )
 
