@@ -23,6 +23,9 @@ char _license[] SEC("license") = "GPL";
 #define NO_THRESHOLD 0x7fffffff
 #define LEAST_ROUND_US 1000
 #define INTERVAL_US 100000
+#define AGGREGATION_ROUNDS 5
+#define MOST_EPOCH (1 << 20) /* packets */
+#define RATE_SCALE 24
 #define NO_RTT (~0ULL)
 #ifdef POLICY_EVENTS
 #define NO_TIMER (~0ULL)
@@ -57,6 +60,13 @@ struct flow {
 #ifdef POLICY_READS_interval
 	u64 interval_began, interval_delivered, interval_lost, interval_least, interval_most, interval_sum, interval_samples;
 	u64 interval_rate;
+#endif
+#ifdef POLICY_READS_state_extra_acked_packets
+	u64 sample; /* the rate of this acknowledgement, packets times 2^RATE_SCALE in a us; 0 where it is none */
+	u64 epoch_began, epoch_acked, period_began, rates[2], extras[2];
+#endif
+#ifdef POLICY_READS_state_one_way_delay_us
+	u32 least_way, has_way; /* ms, of two clocks */
 #endif
 	u32 round_end;
 	u32 asked; /* why the policy is to be asked at the next acknowledgement */
@@ -223,6 +233,52 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 	return 1;
 }
 
+#ifdef POLICY_READS_state_extra_acked_packets
+/* By how many packets acknowledgements ran ahead of the rate of delivery, as tcp_bbr.c counts it: the most of the latest
+ * 5 to 10 round trips. */
+static __always_inline u64 aggregation(const struct tcp_sock *tp, struct flow *flow, u32 acked, int over, u64 now)
+{
+	u64 expected, rate;
+
+	if (over && flow->rounds - flow->period_began >= AGGREGATION_ROUNDS) {
+		flow->period_began = flow->rounds;
+		flow->rates[1] = flow->rates[0];
+		flow->extras[1] = flow->extras[0];
+		flow->rates[0] = flow->extras[0] = 0;
+	}
+	rate = at_least(flow->rates[0], flow->rates[1]);
+	if (flow->sample && (!flow->app_limited || flow->sample >= rate)) {
+		flow->rates[0] = at_least(flow->rates[0], flow->sample);
+		rate = at_least(rate, flow->sample);
+	}
+	if (acked && rate) {
+		expected = rate * (now - flow->epoch_began) >> RATE_SCALE;
+		if (!flow->epoch_began || flow->epoch_acked <= expected || flow->epoch_acked + acked >= MOST_EPOCH) {
+			flow->epoch_acked = expected = 0;
+			flow->epoch_began = now;
+		}
+		flow->epoch_acked += acked;
+		flow->extras[0] = at_least(flow->extras[0], at_most(flow->epoch_acked - expected, tp->snd_cwnd));
+	}
+	return at_least(flow->extras[0], flow->extras[1]);
+}
+
+#endif
+#ifdef POLICY_READS_state_one_way_delay_us
+/* The way there, by the clocks of both ends in ms (TCP timestamps), less the least so far, in us. */
+static __always_inline void show_way(const struct tcp_sock *tp, struct flow *flow)
+{
+	u32 way = tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr;
+
+	if (!tp->rx_opt.saw_tstamp)
+		return;
+	if (!flow->has_way || (s32)(way - flow->least_way) < 0)
+		flow->least_way = way;
+	flow->has_way = 1;
+	policy_set_state_one_way_delay_us(&flow->features, (u64)(way - flow->least_way) * 1000, 0);
+}
+
+#endif
 #ifdef POLICY_READS_interval
 /* Before an event is counted: whether the interval at hand is over, by time and by what was delivered in it. The features
  * of intervals are then set. */
@@ -402,6 +458,9 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_set_state_cwnd_exact_packets(shown, window_of(tp, flow), POLICY_SCALE);
 	policy_set_state_send_rate_bps(shown, flow->send_rate, 0);
 	policy_set_state_app_limited(shown, flow->app_limited, 0);
+#ifdef POLICY_READS_state_extra_acked_packets
+	policy_set_state_extra_acked_packets(shown, aggregation(tp, flow, acked, over, now), 0);
+#endif
 #ifdef POLICY_EVENTS
 	show_flow(flow, cause, now);
 #endif /* POLICY_EVENTS */
@@ -502,6 +561,12 @@ void BPF_PROG(vulcan_cong_control, struct sock *sk, u32 ack, int flag, const str
 	u32 sent = rs->snd_interval_us;
 
 	if (flow) {
+#ifdef POLICY_READS_state_extra_acked_packets
+		flow->sample = delivered > 0 && interval > 0 ? ((u64)delivered << RATE_SCALE) / (u64)interval : 0;
+#endif
+#ifdef POLICY_READS_state_one_way_delay_us
+		show_way(tp, flow);
+#endif
 		if (delivered > 0 && interval > 0) {
 			flow->rate = (u64)delivered * tp->mss_cache * 8000000 / (u64)interval;
 			flow->app_limited = rs->is_app_limited;

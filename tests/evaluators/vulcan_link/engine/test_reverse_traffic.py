@@ -26,7 +26,7 @@ def test_acknowledgements_wait_as_long_as_the_queue_there_is() -> None:
 
 
 def test_its_packets_are_in_their_queue_when_they_are_sent() -> None:
-    """Of 60 packets sent at 0, 38 or 39 wait when the first acknowledgements leave, after the 20 ms of the way there."""
+    """Of 60 packets sent at 0, 38 or 39 wait when the first acknowledgements leave, after 20 ms of the way there."""
     burst = Flow("fixed", parameter=60.0, initial_window=60)
     scenario = Scenario(load_link(LINK), Queue(packets=100), (Flow("fixed", parameter=2.0),), 0.1, reverse=burst)
     assert simulate(scenario).flows[0].rtt_max_ms == pytest.approx(40 + 39 + 1, abs=1.5)
