@@ -67,22 +67,18 @@ MECHANISMS = ("sample", "heap")
 SEARCHES: Mapping[str, Mapping[str, Any]] = {
     EVOLVE: {"strategy": "evolve"},
     ARCHIVE: {"strategy": "evolve", "offline_parents": "archive"},
-    "evolve, sample": {"strategy": "evolve"},
     f"evolve{HEAP}": {"strategy": "evolve"},
     "policysmith": {"strategy": "policysmith"},
     f"policysmith{HEAP}": {"strategy": "policysmith"},
     "best-of-n": {"strategy": "best-of-n"},
-    f"best-of-n{HEAP}": {"strategy": "best-of-n"},
 }
 PAIRS = (
     (EVOLVE, "policysmith"),
     (EVOLVE, "best-of-n"),
     (EVOLVE, ARCHIVE),
     (EVOLVE, f"policysmith{HEAP}"),
-    (EVOLVE, f"best-of-n{HEAP}"),
-    ("evolve, sample", "policysmith"),
     (f"evolve{HEAP}", f"policysmith{HEAP}"),
-    (f"evolve{HEAP}", f"best-of-n{HEAP}"),
+    (f"policysmith{HEAP}", "policysmith"),
 )
 """Searches that are compared."""
 

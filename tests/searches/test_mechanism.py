@@ -39,6 +39,12 @@ def request(task: str = "cache_eviction", settings: dict[str, Any] | None = None
     return SearchRequest.of(task, None, {}, lambda _: (options, settings or {}))
 
 
+def summary_of(run: Run, capsys: pytest.CaptureFixture[str]) -> str:
+    with closing(open_store(run.path)) as store:
+        print_summary(run.path, RunRecord.of(store.events()), Costs.of(store.calls()))
+    return capsys.readouterr().out
+
+
 def test_a_pilot_is_at_most_a_fifth_of_the_search() -> None:
     lengths = [pilot_length(config(budget_candidates=n), 2) for n in (10, 20, 100, 200, 5000)]
     assert lengths == [2, 4, 20, 40, PILOT]
@@ -61,9 +67,12 @@ def test_a_search_chooses_where_nothing_says_what_to_take() -> None:
     assert not [one.search.choose_mechanism for one in others if one.search.choose_mechanism]
 
 
-def test_a_search_goes_on_from_its_pilot_and_its_repetition_does_the_same(tmp_path: Path) -> None:
+def test_a_search_goes_on_from_its_pilot_and_its_repetition_does_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     left = ENOUGH - ENOUGH // 5
     found = search(tmp_path / "chosen", budget_candidates=ENOUGH)
+    assert "; 4 proposals made under the rest" in summary_of(found, capsys)
     tried = found.summary["mechanisms"]
     assert set(tried) == {"sample", "heap"}
     assert found.config["settings"]["mechanism"] == max(tried, key=lambda name: tried[name])
@@ -115,9 +124,5 @@ def test_searches_with_several_seeds_choose_once(tmp_path: Path) -> None:
 
 
 def test_a_summary_says_what_was_not_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = search(tmp_path, budget_candidates=2)
-    with closing(open_store(run.path)) as store:
-        print_summary(run.path, RunRecord.of(store.events()), Costs.of(store.calls()))
-    assert (
-        "mechanism: sample; not tried: heap (`vulcan search --choose-mechanism` tries each)" in capsys.readouterr().out
-    )
+    summary = summary_of(search(tmp_path, budget_candidates=2), capsys)
+    assert "mechanism: sample; not tried: heap (`vulcan search --choose-mechanism` tries each)" in summary
