@@ -2,10 +2,15 @@
 
 The offline generator writes every candidate, so that scores repeat with the seeds; seconds do not. Every search
 trains on one trace, with a cache of 10 % of its footprint, objective `object`, and the default options, tuning
-included; the mechanism is `sample`, or for searches named so `heap`, or chosen by pilot searches
-(`--choose-mechanism`), whose time counts. It goes on for `--seconds` of machine time, the processor time of the whole
-search in one process: drafting, generating, scoring and tuning. The last tuning and the simplification of a finished
-search are left out. "evolve, archive" is `evolve` as it was: `--offline-parents archive`.
+included. `evolve` chooses its mechanism, as it does by default: it begins under each, for 40 proposals or a fifth of
+its time, and goes on under the better one; all of that time counts. The others are told theirs: `sample`, which is the
+setting's default, or `heap` where they are named so. A search goes on for `--seconds` of machine time, the processor
+time of the whole search in one process: drafting, generating, scoring and tuning. The last tuning and the
+simplification of a finished search are left out. "evolve, archive" is `evolve` as it first was:
+`--offline-parents archive --mechanism sample`.
+
+Gains are paired by seed. Of one trace their mean is given with the interval that the product gives for a paired mean
+(`mean_interval`), of all traces the median with its bootstrap's.
 
 The held-out score is what the product would report: of the ten best on train the best on validation, measured on test.
 A proposal's gain is its score less the best of its parents, or 0 if it is not better; a program that builds on nothing
@@ -35,9 +40,10 @@ from typing import Any
 from benchmarks.search import DATA, TASK, InThisProcess, interval
 from vulcan.anvil import check
 from vulcan.evaluator import SplitName, load_evaluator
+from vulcan.searches.bootstrap import mean_interval
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
-from vulcan.searches.mechanism import pilot
+from vulcan.searches.mechanism import PILOT
 from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
@@ -55,30 +61,32 @@ TRACES = {
     "adapt_size": ("caffeine/adapt_size/request.trace.xz", None),
 }
 CACHE_SIZE = "10%"
-EVOLVE, ARCHIVE, CHOSEN = "evolve", "evolve, archive", "evolve, mechanism chosen"
+EVOLVE, ARCHIVE = "evolve", "evolve, archive"
 HEAP = ", heap"
 MECHANISMS = ("sample", "heap")
 SEARCHES: Mapping[str, Mapping[str, Any]] = {
     EVOLVE: {"strategy": "evolve"},
     ARCHIVE: {"strategy": "evolve", "offline_parents": "archive"},
+    f"evolve{HEAP}": {"strategy": "evolve"},
     "policysmith": {"strategy": "policysmith"},
-    "best-of-n": {"strategy": "best-of-n"},
-    CHOSEN: {"strategy": "evolve"},
     f"policysmith{HEAP}": {"strategy": "policysmith"},
+    "best-of-n": {"strategy": "best-of-n"},
 }
 PAIRS = (
-    (EVOLVE, ARCHIVE),
     (EVOLVE, "policysmith"),
     (EVOLVE, "best-of-n"),
-    (CHOSEN, ARCHIVE),
-    (CHOSEN, "policysmith"),
-    (CHOSEN, "best-of-n"),
-    (CHOSEN, f"policysmith{HEAP}"),
+    (EVOLVE, ARCHIVE),
+    (EVOLVE, f"policysmith{HEAP}"),
+    (f"evolve{HEAP}", f"policysmith{HEAP}"),
     (f"policysmith{HEAP}", "policysmith"),
 )
 """Searches that are compared."""
 
+AIMED = 6
+"""Traces of the eight on which the interval is to be above zero."""
+
 WARM_UP = 0.2
+PILOT_SHARE = 0.2
 ENOUGH = 100_000
 """Proposals that no search makes in the time it has."""
 
@@ -120,45 +128,64 @@ class Search:
         return cls(tuple((t, score) for t, score in plain["points"]), proposals, plain["seconds"], plain["held_out"])
 
 
-def searched(evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, seconds: float) -> Search:
-    """Run one search, without its end, for a machine time."""
-    store = MemoryStore()
-    offered = TASK.offered(config.settings, state=config.state)
-    open_run(offered, config, store, evidence, lambda _: None)
-    points: list[Best] = []
-    made: list[Proposed] = []
-    scorer = make_scorer(find_objective(TASK, config.objective), RunRecord.of(store.events()))
+Ground = tuple[SearchConfig, EvaluationSet, InThisProcess]
 
-    def listen(event: Event) -> None:
+
+class Searching:
+    """A search under way, without its end, under one mechanism; `points` have the machine time since `began`."""
+
+    def __init__(self, ground: Ground, seed: int, options: Mapping[str, Any]) -> None:
+        config, evidence, self._executor = ground
+        self._config = replace(config, seed=seed, **options)
+        store = MemoryStore()
+        offered = TASK.offered(config.settings, state=config.state)
+        open_run(offered, self._config, store, evidence, lambda _: None)
+        self._scorer = make_scorer(find_objective(TASK, config.objective), RunRecord.of(store.events()))
+        self._study = Study(offered, self._config, store, self._scorer, self._executor, (self._listen,))
+        self.points: list[Best] = []
+        self.made: list[Proposed] = []
+        self._began = 0.0
+
+    def _listen(self, event: Event) -> None:
         if not isinstance(event, CandidateJudged):
             return
-        before = points[-1][1] if points else float("-inf")
+        before = self.best if self.points else float("-inf")
         is_best = event.score is not None and event.score > before
         if is_best:
             assert event.score is not None
-            points.append((time.process_time() - began, event.score))
+            self.points.append((time.process_time() - self._began, event.score))
         if event.origin == "model":
-            proposed = study.record.proposals[event.proposal]
-            known = [s for p in proposed.parents if (s := study.record.candidates[p].score) is not None]
+            record = self._study.record
+            proposed = record.proposals[event.proposal]
+            known = [s for p in proposed.parents if (s := record.candidates[p].score) is not None]
             gain = max(0.0, event.score - max(known, default=before)) if event.score is not None else 0.0
-            made.append(Proposed(proposed.operator, changes(event.source), event.verdict, gain, is_best))
+            self.made.append(Proposed(proposed.operator, changes(event.source), event.verdict, gain, is_best))
 
-    study = Study(offered, config, store, scorer, executor, (listen,))
-    began = time.process_time()
-    with closing(open_model_pool(TASK, config)) as models:
-        study.begin()
-        while time.process_time() - began < seconds and (proposal := study.ask()) is not None:
-            study.tell(proposal, models.propose(proposal))
-    spent = time.process_time() - began
+    @property
+    def best(self) -> float:
+        return self.points[-1][1]
 
-    def score(source: str, split: SplitName) -> float:
-        policy, instances = check(source, TASK), scorer.of(split)
-        metrics = tuple((i.name, dict(executor.evaluator.evaluate(policy, i))) for i in instances)
-        return scorer.mean_on(instances, metrics)
+    def go_on(self, began: float, until: float, proposals: int = ENOUGH) -> None:
+        """Search until that time after `began`, or that many proposals."""
+        self._began = began
+        with closing(open_model_pool(TASK, self._config)) as models:
+            self._study.begin()
+            while (
+                self._study.completed < proposals
+                and time.process_time() - began < until
+                and (proposal := self._study.ask()) is not None
+            ):
+                self._study.tell(proposal, models.propose(proposal))
 
-    finalists = [c.source for c in study.record.ranked()[: config.finalists]]
-    winner = max(finalists, key=lambda source: score(source, "validation"))
-    return Search(tuple(points), tuple(made), spent, score(winner, "test"))
+    def held_out(self) -> float:
+        """Return the score on test of the best on validation of the best on train."""
+        finalists = [c.source for c in self._study.record.ranked()[: self._config.finalists]]
+        return self._score(max(finalists, key=lambda source: self._score(source, "validation")), "test")
+
+    def _score(self, source: str, split: SplitName) -> float:
+        policy, instances = check(source, TASK), self._scorer.of(split)
+        metrics = tuple((i.name, dict(self._executor.evaluator.evaluate(policy, i))) for i in instances)
+        return self._scorer.mean_on(instances, metrics)
 
 
 def changes(source: str) -> tuple[str, ...]:
@@ -204,20 +231,30 @@ def comparison(found: Mapping[Cell, Mapping[str, Search]], seconds: float) -> li
     for held_out in (False, True):
         rows += ["", f"| trace, {'test' if held_out else 'train'} | {' | '.join(f'{a} - {b}' for a, b in PAIRS)} |"]
         rows.append("|---" * (len(PAIRS) + 1) + "|")
+        above = [0] * len(PAIRS)
         for trace in traces:
             cells = [cell for cell in found if cell[0] == trace]
-            gained = [interval([_difference(found[c], best[c], a, b)[held_out] for c in cells]) for a, b in PAIRS]
-            rows.append(f"| {trace} | {' | '.join(gained)} |")
+            gained = [paired([_difference(found[c], best[c], a, b)[held_out] for c in cells]) for a, b in PAIRS]
+            rows.append(f"| {trace} | {' | '.join(text for text, _ in gained)} |")
+            above = [count + is_above for count, (_, is_above) in zip(above, gained, strict=True)]
+        rows.append(f"| above zero, of {len(traces)} (aim {AIMED}) | {' | '.join(map(str, above))} |")
     rows += ["", "| all traces | median gain on train | better, worse | median gain on test | better, worse |"]
     rows.append("|---|---|---|---|---|")
     for one, other in PAIRS:
         pairs = [_difference(found[cell], best[cell], one, other) for cell in found]
         rows.append(f"| {one} - {other} | {_gain([p[0] for p in pairs])} | {_gain([p[1] for p in pairs])} |")
-    for one in (EVOLVE, CHOSEN):
-        shares, missed = shares_of_time(found, one, seconds)
-        rows += ["", f"Time that {one} takes to the last score of {ARCHIVE}, as a share of all: {interval(shares)}, "]
-        rows[-1] += f"not reached in {missed} of {len(shares)}"
+    shares, missed = shares_of_time(found, EVOLVE, seconds)
+    rows += ["", f"Time that {EVOLVE} takes to the last score of {ARCHIVE}, as a share of all: {interval(shares)}, "]
+    rows[-1] += f"not reached in {missed} of {len(shares)}"
     return rows
+
+
+def paired(gains: list[float]) -> tuple[str, bool]:
+    """Return the mean with its interval, as the product gives it, and whether that is above zero."""
+    mean, found = statistics.fmean(gains), mean_interval(gains)
+    if found is None:
+        return f"{mean:.4f}", False
+    return f"{mean:.4f} [{found.low:.4f}, {found.high:.4f}]", found.low > 0
 
 
 def _difference(searches: Mapping[str, Search], best: Mapping[str, float], one: str, other: str) -> tuple[float, float]:
@@ -265,9 +302,6 @@ def main() -> None:
     print("\nall, by change\n\n" + "\n".join(gains(everything, lambda p: p.changes)))
 
 
-Ground = tuple[SearchConfig, EvaluationSet, InThisProcess]
-
-
 def run(traces: Sequence[str], seeds: Sequence[int], seconds: float, out: Path) -> None:
     """Run the searches that are not in `out` yet, and add them: a seed after the other, in an order drawn anew."""
     lines = out.read_text().splitlines() if out.exists() else []
@@ -297,26 +331,23 @@ def ground_of(trace: str, mechanism: str) -> Ground:
         task="cache_eviction", settings=complete_settings(TASK, settings), objective="object", rounds=ENOUGH
     )
     evidence = load_evaluation_set(TASK, config, load_evaluator(TASK))
-    executor = InThisProcess(evidence.everything)
-    searched(evidence, config, executor, WARM_UP)
-    return config, evidence, executor
+    ground = config, evidence, InThisProcess(evidence.everything)
+    Searching(ground, 0, {}).go_on(time.process_time(), WARM_UP)
+    return ground
 
 
 def search_of(name: str, grounds: Mapping[str, Ground], seed: int, seconds: float) -> Search:
-    """Run the search of that name; where it chooses its mechanism, after pilot searches, whose time counts."""
-    began, mechanism = time.process_time(), MECHANISMS[name.endswith(HEAP)]
-    points: list[Best] = []
-    if name == CHOSEN:
-        scores = {m: pilot(replace(c, seed=seed), TASK, evidence, ex) for m, (c, evidence, ex) in grounds.items()}
-        mechanism = max(scores, key=lambda m: scores[m])
-        points.append((time.process_time() - began, scores[mechanism]))
+    """Run the search of that name; where it chooses its mechanism, under each for a while, and then under the best."""
+    mechanisms = MECHANISMS if name == EVOLVE else (MECHANISMS[name.endswith(HEAP)],)
+    under = [Searching(grounds[mechanism], seed, SEARCHES[name]) for mechanism in mechanisms]
+    began = time.process_time()
+    if len(under) > 1:
+        for number, search in enumerate(under, 1):
+            search.go_on(began, number * PILOT_SHARE * seconds, PILOT)
+    chosen = max(under, key=lambda search: search.best) if len(under) > 1 else under[0]
+    chosen.go_on(began, seconds)
     spent = time.process_time() - began
-    config, evidence, executor = grounds[mechanism]
-    found = searched(evidence, replace(config, seed=seed, **SEARCHES[name]), executor, seconds - spent)
-    for t, score in found.points:
-        if not points or score > points[-1][1]:
-            points.append((t + spent, score))
-    return replace(found, points=tuple(points), seconds=found.seconds + spent)
+    return Search(tuple(chosen.points), tuple(chosen.made), spent, chosen.held_out())
 
 
 if __name__ == "__main__":

@@ -60,3 +60,21 @@ def test_tables_speak_of_oracles(vulcan: Console) -> None:
     (line,) = (line for line in table.splitlines() if line.split()[:1] == ["belady"])
     assert line.split()[1] == "oracle"
     assert " bound " not in table
+
+
+def test_an_export_is_measured_under_its_own_mechanism(vulcan: Console) -> None:
+    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "10%")
+    (vulcan.directory / "mine.py").write_text(LRU.replace("last_access", "count"))
+    for mechanism in ("sample", "heap"):
+        vulcan.good(
+            "export", "mine.py", *where, "--mechanism", mechanism, "--format", "python", "-o", f"{mechanism}.py"
+        )
+    measured = {}
+    for policy, *named in (("mine.py", "--mechanism", "heap"), ("mine.py",), ("heap.py",), ("sample.py",)):
+        document = vulcan.document("eval", policy, *where, *named)
+        measured[policy, *named] = [m["score"] for m in document["means"] if m["kind"] == "candidate"]
+    assert measured["heap.py",] == measured["mine.py", "--mechanism", "heap"] != measured["mine.py",]
+    assert measured["sample.py",] == measured["mine.py",]
+    refused = vulcan("eval", "heap.py", "sample.py", *where)
+    assert refused.returncode == 2
+    assert "heap.py for heap, sample.py for sample; name one with --mechanism" in refused.stderr

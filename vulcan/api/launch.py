@@ -21,10 +21,10 @@ from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost
-from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
+from vulcan.searches.config import MECHANISM, SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
-from vulcan.searches.mechanism import with_mechanism
+from vulcan.searches.mechanism import chooses, go_on_from, with_mechanism
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.session import (
     ExecutionConfig,
@@ -84,12 +84,13 @@ Sorted = tuple[dict[str, Any], dict[str, Json]]
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search, where it runs, and the source of its replies if it is a replay."""
+    """A search, where it runs, the source of its replies if it is a replay, and the pilot it goes on from, if any."""
 
     task: Task
     search: SearchConfig
     machines: ExecutionConfig
     replay: ReplaySource | None = None
+    pilot: Store | None = None
 
     @classmethod
     def of(
@@ -105,18 +106,23 @@ class SearchRequest:
         task = find_task(task_name)
         options, settings = sort_options(task, plain, str(file), EXECUTION_OPTIONS)
         own_options, own_settings = given(task)
-        search = make_config(task_name, options | own_options, settings | own_settings)
+        settings |= own_settings
+        search = make_config(task_name, options | own_options, settings)
+        if MECHANISM not in settings and chooses(search, task):
+            search = replace(search, choose_mechanism=True)
         # A run whose prompts are answered from outside uses Ray only on request
         default = {"executor": "local"} if search.model == (ASK,) else {}
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
-    def resolved(self, runs: Path) -> SearchRequest:
+    def resolved(self, runs: Path, report: Callable[[str], None] = lambda _: None) -> SearchRequest:
         """Return the search with what its options leave open. Raises UserError.
 
-        That is the programs that --start-from names, of runs in this directory, and the task's mechanism.
+        That is the programs that --start-from names, of runs in this directory, and the task's mechanism; `report` is
+        told what takes long.
         """
         search = with_starts(self.search, self.task, runs)
-        return replace(self, search=with_mechanism(search, self.task, self.machines.count))
+        opening = with_mechanism(search, self.task, self.machines.count, report)
+        return replace(self, search=opening.config, pilot=opening.pilot or self.pilot)
 
     @classmethod
     def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
@@ -145,6 +151,8 @@ class RunSession:
             evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)
         store = create_store(path)
+        if request.pilot is not None:
+            go_on_from(request.pilot, request.search, store)
         if request.replay is not None:
             request.replay.mark(path)
         return cls(path, request.task, request.search, store, evidence, request.machines, request.replay)

@@ -77,6 +77,7 @@ def search_seeds(
         raise UserError(f"seeds is {count}: at least {MIN_SEEDS} are needed")
     if request.replay is not None or request.search.model == (ASK,):
         raise UserError(f"several seeds cannot be searched with in a replay, nor with the model {ASK}")
+    request = request.resolved(runs)
     if evidence is None:
         evidence = check_config(request.task, request.search)
     series = SeedSeries(secrets.token_hex(8), request.search.seed, count)
@@ -99,14 +100,14 @@ def _search(
     series: SeedSeries, request: SearchRequest, runs: Path, displays: Displays, evidence: EvaluationSet
 ) -> SeedComparison:
     """Search with every seed whose run is not finished, and compare all. Raises UserError."""
-    request = request.resolved(runs)
     begun = series.runs(runs)
     paths = []
     for number in range(series.count):
         seed = series.first + number
         path = begun.get(seed)
         if path is None:
-            one = replace(request, search=replace(request.search, seed=seed))
+            pilot = request.pilot if seed == request.search.seed else None
+            one = replace(request, search=replace(request.search, seed=seed), pilot=pilot)
             session = RunSession.start(one, runs, evidence)
             series.mark(session.path)
         elif state_of(_record(path)) != "finished":

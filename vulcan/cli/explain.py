@@ -11,7 +11,7 @@ import typer
 from vulcan.api.files import write_text
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, say, tell
+from vulcan.cli.output import print_json, print_table, read_policy, say, settings_of_policies, tell
 
 if TYPE_CHECKING:
     from vulcan.findings import EvaluatorFinding
@@ -56,7 +56,8 @@ def explain(
     from vulcan.registry import find_task
     from vulcan.results import explanation
 
-    settings = task_settings(find_task(task), context)
+    declared = find_task(task)
+    settings = settings_of_policies(declared, task_settings(declared, context), [policy])
     found = explanation.explain(read_policy(policy), task, settings, limit=limit, allow_unsandboxed=allow_unsandboxed)
     _show(found, output, as_json=as_json)
 
@@ -85,7 +86,8 @@ def compare(
     from vulcan.registry import find_task
     from vulcan.results import explanation
 
-    settings = task_settings(find_task(task), context)
+    declared = find_task(task)
+    settings = settings_of_policies(declared, task_settings(declared, context), [policy, other])
     found = explanation.explain(
         read_policy(policy),
         task,

@@ -9,12 +9,15 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
+
+if TYPE_CHECKING:
+    from vulcan.task import Json, Task
 
 
 def print_json(document: Any) -> None:
@@ -109,6 +112,31 @@ def read_policy(path: Path) -> str:
     """Read a policy's source; from an exported module, that of the policy inside. Raises UserError."""
     from vulcan.export.source import policy_source
 
+    return policy_source(_policy_text(path))
+
+
+def settings_of_policies(task: Task, given: dict[str, Json], paths: Iterable[Path]) -> dict[str, Json]:
+    """Return the settings given, and if they name no mechanism, the one that the exports among these files are for.
+
+    Raises UserError where they are for different ones.
+    """
+    from vulcan.export.source import searched_with
+    from vulcan.searches.config import MECHANISM, mechanism_choices
+
+    if MECHANISM in given or not (choices := mechanism_choices(task)):
+        return given
+    found = {path: searched_with(_policy_text(path), MECHANISM) for path in paths}
+    stated = {path: mechanism for path, mechanism in found.items() if mechanism in choices}
+    if len(set(stated.values())) > 1:
+        each = ", ".join(f"{path} for {mechanism}" for path, mechanism in stated.items())
+        raise UserError(f"these were searched for different mechanisms: {each}; name one with --{MECHANISM}")
+    for path, mechanism in stated.items():
+        tell(f"--{MECHANISM} {mechanism}: {path} was searched for it")
+        return {**given, MECHANISM: mechanism}
+    return given
+
+
+def _policy_text(path: Path) -> str:
     try:
         size = path.stat().st_size
         if size > _MAX_POLICY:
@@ -118,4 +146,4 @@ def read_policy(path: Path) -> str:
         raise UserError(f"cannot read the policy {path}: {error.strerror}; give the path of its file") from error
     if size > _MIN_SUSPECT and "def " not in text:
         raise UserError(f"{path} has {size:,} bytes and no function: that is no policy; give the file of one")
-    return policy_source(text)
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,9 +89,9 @@ def search(
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
     wanted = configured(context, config, replay, runs_dir)
-    if wanted.search.choose_mechanism and not wanted.search.mechanisms and not quiet:
-        tell("choosing the mechanism by short searches")
-    wanted = wanted.resolved(runs_dir)
+    if dry_run and wanted.search.offline:  # no prompt depends on the mechanism
+        wanted = replace(wanted, search=replace(wanted.search, choose_mechanism=None))
+    wanted = wanted.resolved(runs_dir, lambda what: None if form == "none" else tell(what))
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if seeds is not None:
         from vulcan.api.seeds import search_seeds

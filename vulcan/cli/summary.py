@@ -163,7 +163,8 @@ def _print_mechanism(record: RunRecord) -> None:
     used = record.config.get("settings", {}).get(MECHANISM)
     if tried := record.config.get("mechanisms"):
         rest = ", ".join(f"{name} {number(score)}" for name, score in tried.items() if name != used)
-        say(f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, {rest}")
+        others = f"; {count(n, 'proposal')} made under the rest" if (n := record.config.get("piloted", 0)) else ""
+        say(f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, {rest}{others}")
     elif used is not None and (others := [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]):
         say(f"mechanism: {used}; not tried: {', '.join(others)} (`vulcan search --choose-mechanism` tries each)")
 

@@ -106,7 +106,7 @@ class Tools:
         if searches:
             raise UserError(f"settings: {next(iter(searches))!r} is no setting of the task: put it into options")
         config = with_starts(make_config(task, {**chosen, "model": [ASK]}, own), declared, self._runs)
-        config = with_mechanism(config, declared, self._machines.count)
+        config = with_mechanism(config, declared, self._machines.count).config
         evidence = check_config(declared, config)
         run = new_run(self._runs, declared.name)
         with (

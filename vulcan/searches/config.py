@@ -29,6 +29,7 @@ _OMITTED_IF_UNSET = (
     "starts",
     "choose_mechanism",
     "mechanisms",
+    "piloted",
     "target",
     "assumes",
 )
@@ -51,15 +52,16 @@ class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
     `starts` has the source of each policy that `start_from` names, once they are read; `mechanisms` the best
-    training score under each of the task's, once `choose_mechanism` has tried them; `edition` is that of the
-    prompts, `tuner` that of tuning. `assumes` is false for runs that were recorded when warnings did not rely on the
-    task's assumptions.
+    training score under each of the task's, once `choose_mechanism` has tried them, and `piloted` the number of
+    proposals of this search that were made under the others; `edition` is that of the prompts, `tuner` that of tuning.
+    `assumes` is false for runs that were recorded when warnings did not rely on the task's assumptions.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
     mechanisms: Mapping[str, float] = field(default_factory=dict)
+    piloted: int = 0
     edition: int = EDITION
     tuner: int = TUNER
     assumes: bool = False
@@ -76,7 +78,7 @@ class SearchConfig(SearchOptions):
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self) | {"start_from": list(self.start_from)})
         for name in _OMITTED_IF_UNSET:
-            if plain[name] is None or plain[name] is False or plain[name] in ([], {}):
+            if not plain[name]:
                 del plain[name]
         for name, earlier in _EARLIER.items():
             if plain[name] == earlier:
@@ -168,7 +170,7 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "mechanisms", "assumes", "edition", "tuner"):
+    for name in ("starts", "mechanisms", "piloted", "assumes", "edition", "tuner"):
         plain.pop(name, None)
     assert isinstance(settings, Mapping)
     options = {name: getattr(config, name) for name in _EARLIER}

@@ -174,13 +174,13 @@ class SearchOptions:
         ),
     ] = ()
     choose_mechanism: Annotated[
-        bool,
+        bool | None,
         Option(
-            "Choose the task's mechanism before the search, instead of taking the one that its setting names: the one "
-            "under which a short search by the offline generator scores highest on the training instances.",
-            flag=True,
+            "Choose the task's mechanism before the search: the one under which a short search scores highest on the "
+            "training instances. Default: where evolve has 20 proposals or more of the offline generator, the task has "
+            "several mechanisms, and none is named; the search then goes on from the better pilot."
         ),
-    ] = False
+    ] = None
     target: Annotated[
         str | None,
         Option(

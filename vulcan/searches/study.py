@@ -120,6 +120,7 @@ class Study:
         planned = self._strategy.total()
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
+        planned -= self.config.piloted
         return planned if self._max_proposals is None else min(planned, self._max_proposals)
 
     def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
