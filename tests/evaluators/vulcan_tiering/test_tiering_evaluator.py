@@ -171,7 +171,7 @@ def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
     monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
     first = {name: evaluator.evaluate_baseline(name, only) for name in evaluator.baselines()}
     kept = list((tmp_path / "baselines").glob("*.json"))
-    assert len(kept) == len(first) == len(BASELINES) == 7
+    assert len(kept) == len(first) == len(BASELINES) == 8
     assert [name for name, kind in evaluator.baselines().items() if kind == "oracle"] == ["static-oracle", "omniscient"]
     assert {name: evaluator.evaluate_baseline(name, only) for name in first} == first
     assert min(first, key=lambda name: first[name]["seconds"]) == "omniscient"
