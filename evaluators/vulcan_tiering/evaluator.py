@@ -73,6 +73,7 @@ class TieringEvaluator(TieringFindings):
     ) -> Instance:
         page_size = size_in_bytes(cast(str, settings["page_size"]), "page size")
         counts = self._load(spec, page_size)
+        page_size = counts.page_size
         start, stop = (round(bound * counts.intervals) for bound in bounds)
         if stop <= start:
             raise UserError(f"{spec}: {counts.intervals} intervals are too few to cut into parts; use --split none")

@@ -132,8 +132,8 @@ TASK = Task(
         Setting(
             "fast_size",
             "text",
-            "the fast tier: bytes (64MiB), a share of the footprint (10%) or pages (1000pages)",
-            "10%",
+            "the fast tier: bytes (64MiB), a share of the footprint (10%) or pages (1000pages), an instance for each",
+            ["10%", "30%"],
             repeatable=True,
         ),
         Setting("fast_tier", "text", "the memory of the fast tier", "dram", choices=("dram", "cxl", "nvm")),
@@ -145,7 +145,7 @@ TASK = Task(
             repeatable=True,
             choices=("dram", "cxl", "nvm"),
         ),
-        Setting("page_size", "text", "bytes of a page: a power of two", "4KiB"),
+        Setting("page_size", "text", "bytes of a page: a power of two; generated workloads may say their own", "4KiB"),
         Setting(
             "sample_period",
             "int",

@@ -44,7 +44,7 @@ _ALL = (
     TieringBaseline(
         "arms",
         "baseline",
-        "Yadalam et al., ARMS, 2025: moving averages, changes of the hot set, benefit against cost, batches by bandwidth",
+        "Yadalam et al., ARMS, 2025: two averages, changes of the hot set, benefit against cost, batches by bandwidth",
     ),
     TieringBaseline(
         "static-oracle", "oracle", "the pages with the most accesses of all, which never move (no proven bound)"

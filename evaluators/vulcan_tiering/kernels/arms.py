@@ -1,16 +1,16 @@
 """ARMS, adaptive and robust memory tiering (Yadalam et al., 2025), with the constants of its authors' program.
 
-A page's score is a fast and a slow moving average of its sampled accesses, where a write counts as often as the slow tier
-reads faster than it writes. The slow average has the greater weight, until a change of the hot set is detected: a
+A page's score is a fast and a slow moving average of its sampled accesses, where a write counts as often as the slow
+tier reads faster than it writes. The slow average has the greater weight, until a change of the hot set is detected: a
 Page-Hinkley test of the slow tier's bandwidth, every other interval, of which one is half a second there. Then the fast
 one has, for 20 tests at the least.
 
 The pages with the highest scores, as many as the fast tier holds, should be there. One that is not is promoted once it
 has been among them for two intervals and its score has not fallen, the best first, in place of the worst page of the
-fast tier, until one of these stops it: an average of the page is below one of the page that it replaces; what it brings,
-the difference of the scores for as many further intervals as it has been hot and at the latencies under load, is
-less than one and a half times what copying both pages costs; or the interval is over before more are copied. Of four
-threads that copy, each with a sixth of the slow tier's bandwidth, so many work as the tier has bandwidth left, but one.
+fast tier, until one of these stops it: an average of the page is below one of the page that it replaces; what it
+brings, the difference of the scores for as many further intervals as it has been hot and at the latencies under load,
+is less than one and a half times what copying both pages costs; or more cannot be copied within the interval. Of four
+threads that copy, each with a sixth of the slow tier's bandwidth, as many work as it has bandwidth left, one at least.
 
 Simplified: a copy takes what it takes on an idle machine, where ARMS measures it, which is never less. The period of
 sampling is not halved while the hot set changes.

@@ -1,7 +1,7 @@
 """The score of ARMS in its recency mode alone: 0.731 of a fast moving average and 0.269 of a slow one.
 
-The pages with the highest scores belong in the fast tier, as for a candidate of the mechanism `full`. It is what searches
-start from; `vulcan_tiering.kernels.arms` is the whole of ARMS.
+The pages with the highest scores belong in the fast tier, as for a candidate of the mechanism `full`. It is what
+searches start from; `vulcan_tiering.kernels.arms` is the whole of ARMS.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from plain_tiering import PlainMemory
 
 def way_of(name: str, memory: PlainMemory):
     return {"first-touch": lambda _: lambda interval: ([], []), "static-oracle": lambda _: lambda interval: ([], []),
-            "tpp": Tpp, "hemem": Hemem, "memtis-like": Memtis, "arms-like": ArmsLike, "arms": Arms}[name](memory)  # fmt: skip
+            "tpp": Tpp, "hemem": Hemem, "memtis-like": Memtis, "arms-like": ArmsLike, "arms": Arms,
+            }[name](memory)  # fmt: skip
 
 
 class Way:

@@ -35,14 +35,18 @@ def evaluator():
 
 def settings(**given):
     """One machine and one period, and samples for nothing, unless given."""
-    return complete_settings(TASK, {"slow_tier": ["cxl"], "sample_period": [32], "sample_cost": 0.0, **given})
+    one = {"fast_size": ["10%"], "slow_tier": ["cxl"], "sample_period": [32], "sample_cost": 0.0}
+    return complete_settings(TASK, {**one, **given})
 
 
-def test_by_default_there_are_several_machines_and_periods_and_old_runs_have_one_of_each(evaluator):
+def test_by_default_there_are_several_machines_shares_and_periods_and_old_runs_have_one_of_each(evaluator):
     several = complete_settings(TASK, {"trace": [SPEC]})
     found = evaluator.instances(several, Split(by="none"))
-    assert [i.name.split("@")[1] for i in found] == ["10%,cxl,32", "10%,cxl,512", "10%,nvm,32", "10%,nvm,512"]
-    before = {k: v for k, v in several.items() if k != "sample_cost"} | {"slow_tier": "cxl", "sample_period": 32}
+    assert [i.name.split("@")[1] for i in found] == [
+        f"{share},{tier},{period}" for share in ("10%", "30%") for tier in ("cxl", "nvm") for period in (32, 512)
+    ]
+    before = {k: v for k, v in several.items() if k != "sample_cost"}
+    before |= {"fast_size": ["10%"], "slow_tier": "cxl", "sample_period": 32}
     (old,) = evaluator.instances(before, Split(by="none"))
     (now,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
     assert old == now

@@ -10,8 +10,9 @@
     stream       STREAM's triad over three arrays                  pages
 
 Each runs the real algorithm behind a cache of `cache` bytes and records what misses it. Every kind also takes
-`intervals`, `loads` (cache lines read from memory in each interval), `seed`, `overlap` and `compute` (see `PageCounts`;
-by default what the algorithm suggests) and `name` (a label, no part of the content). `graph` is kronecker or uniform,
+`intervals`, `loads` (cache lines read from memory in each interval), `page_size` (in bytes, a power of two; by default
+what the task's setting says), `seed`, `overlap` and `compute` (see `PageCounts`; by default what the algorithm
+suggests) and `name` (a label, no part of the content). `graph` is kronecker or uniform,
 with 2^scale vertices and `degree` edges for each; `mix` one of YCSB's a to f.
 """
 
@@ -67,8 +68,13 @@ class MemoryWorkload:
 
     @property
     def canonical(self) -> str:
-        """Return the canonical text of the specification."""
-        return canonical(self.kind, VERSION, self.values)
+        """Return the canonical text of the specification, without its pages' size: digests have that by itself."""
+        return canonical(self.kind, VERSION, {key: self.values[key] for key in self.values if key != "page_size"})
+
+    @property
+    def page_size(self) -> int:
+        """Bytes of a page; 0 where that is the machine's."""
+        return whole(self.values, "page_size")
 
     def record(self, digest: str, page_size: int) -> PageCounts:
         """Run the algorithm: the same counts for the same specification."""
@@ -190,6 +196,7 @@ _COMMON = {
     "loads": Key(200_000, 1, 2**31),
     "cache": Key(2**17, 128, 2**30),
     "seed": Key(0, 0, 2**31 - 1),
+    "page_size": Key(0, 0, 2**30),
 }
 _GRAPH = {
     "graph": Key("kronecker", choices=("kronecker", "uniform")),
@@ -240,6 +247,8 @@ KINDS: dict[str, Kind] = {
     "stream": Kind({"pages": _PAGES}, overlap=10.0, compute=2.0, run=_stream),
 }
 
+_HUGE = "page_size=2097152,cache=4194304,loads=3000000"
+
 _TRAIN = (
     # random updates of a hot tenth of memory, which moves every ten intervals
     "gups:name=gups-moving,seed=1,updates_a_move=2000000",
@@ -251,6 +260,9 @@ _TRAIN = (
     "ycsb:name=ycsb-b-drift,seed=4,mix=b,operations_a_shift=5000,shift=0.005",
     # transactions, of which two in three go to warehouses that change
     "tpcc:name=tpcc-hot-warehouses,seed=5,hot_share=0.66,transactions_a_move=15000",
+    # the same kinds in gigabytes: a huge page has what is hot and what is not, and copying one takes a while
+    f"gups:name=gups-huge-pages,seed=6,{_HUGE},pages=1024,hot_pages=100,updates_a_move=30000000",
+    f"ycsb:name=ycsb-b-huge-pages,seed=7,{_HUGE},records=500000,record_size=4096,mix=b",
 )
 _VALIDATION = (
     "gups:name=gups-slow-moves,seed=11,hot_pages=1600,hot_share=0.8,updates_a_move=4000000",
@@ -258,6 +270,7 @@ _VALIDATION = (
     "ycsb:name=ycsb-a,seed=13,mix=a,theta=0.9",
     # nothing is hot: every move is wasted
     "stream:name=stream,seed=14,pages=6000",
+    f"tpcc:name=tpcc-huge-pages,seed=15,{_HUGE},warehouses=750,hot_share=0.66,transactions_a_move=200000",
 )
 _TEST = (
     "gups:name=gups-fast-moves,seed=21,hot_pages=500,hot_share=0.95,updates_a_move=1200000",
@@ -267,7 +280,12 @@ _TEST = (
     # short scans, and new records all the time
     "ycsb:name=ycsb-e,seed=25,mix=e,theta=0.9,longest_scan=20",
     "tpcc:name=tpcc,seed=26",
+    f"gups:name=gups-huge-pages-smaller-hot-set,seed=27,{_HUGE},pages=1024,hot_pages=60,updates_a_move=20000000",
+    f"ycsb:name=ycsb-a-huge-pages,seed=28,{_HUGE},records=500000,record_size=4096,mix=a,theta=0.9",
 )
 
 MEMORY_WORKLOADS: dict[str, tuple[str, ...]] = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
-"""Specifications for `load_page_counts`, by the split they belong to: ten million loads each, in 50 intervals."""
+"""Specifications for `load_page_counts`, by the split they belong to.
+
+Those in pages of 4 KiB have ten million loads in 50 intervals, those of 2 GiB in huge pages 150 million.
+"""
