@@ -59,7 +59,7 @@ OTHERS = {
 }
 """Tasks of the other simulators, one of their policies, and how often it runs, so that it takes some milliseconds."""
 
-ONE = {"memory_tiering": MEMORY_WORKLOADS["train"][0]}
+ONE = {"memory_tiering": MEMORY_WORKLOADS["small-pages"]["train"][0]}
 """Of tasks whose instances take long to make all, the first of them."""
 
 

@@ -130,6 +130,14 @@ TASK = Task(
             repeatable=True,
         ),
         Setting(
+            "workloads",
+            "text",
+            "generated ones: 9 to 32 MiB in pages of 4 KiB, and 2 GiB in huge pages",
+            ["small-pages", "huge-pages"],
+            repeatable=True,
+            choices=("small-pages", "huge-pages"),
+        ),
+        Setting(
             "fast_size",
             "text",
             "the fast tier: bytes (64MiB), a share of the footprint (10%) or pages (1000pages), an instance for each",

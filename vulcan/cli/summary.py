@@ -105,9 +105,10 @@ def _print_scores(
         rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
     if compared is not None and record.chosen is not None:
         of_starts = {split: start_scores(compared, split) for split in shown}
-        for name in compared.starts.values():
+        for start, name in compared.starts.items():
             scores = [of_starts[split].get(name) for split in shown]
-            rows.append((f"start: {name}", "start", [*scores, *(None for _ in watched)]))
+            more = mean_metrics(compared.metrics(start, last), watched)
+            rows.append((f"start: {name}", "start", [*scores, *more]))
     if record.control is not None and record.control.source:
         control = dict(record.control.scores)
         rows.append(("best-of-n", "control", [*(control.get(split) for split in shown), *(None for _ in watched)]))

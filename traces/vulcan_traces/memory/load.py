@@ -28,9 +28,8 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
 
     `spec` is the path of an `.npz` file (see `vulcan_traces.memory.npz`), or a text such as
     `gups:pages=8192,hot_share=0.9,seed=1` (see `vulcan_traces.memory.workloads`); a file whose name looks so is meant
-    by `./gups:...`. `page_size` is a power of two: with a file, what its pages are; with a workload that does not say its own, what is
-    recorded.
-    Page counts are kept in the user's cache directory. Raises UserError.
+    by `./gups:...`. `page_size` is a power of two: with a file, what its pages are; with a workload that
+    does not say its own, what is recorded. Page counts are kept in the user's cache directory. Raises UserError.
     """
     _checked(page_size)
     text = os.fspath(spec)

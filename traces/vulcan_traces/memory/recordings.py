@@ -9,8 +9,8 @@ Four texts are read, told apart by their first line or line by line:
 - `perf script` of DAMON's tracepoint `damon:damon_aggregated` (Linux 5.15 and later): one region a line,
   `target_id=0 nr_regions=11 122509119488-135708762112: 3 0`. DAMON takes all pages of a region to be accessed alike, so
   each has the region's `nr_accesses`.
-- Idle pages, as the kernel's `tools/mm/page-types` lists them: `page-types -p PID -L -N -i` again and again, each time a
-  header, `voffset offset flags`, and a line for each page, in hexadecimal numbers of 4 KiB pages. Each listing is an
+- Idle pages, as the kernel's `tools/mm/page-types` lists them: `page-types -p PID -L -N -i` again and again, each time
+  a header, `voffset offset flags`, and a line for each page, in hexadecimal numbers of 4 KiB pages. Each listing is an
   epoch; a page in memory without the flag `i` was accessed since the one before, which marked all idle (one load).
   Ranges (`-l`, with `len`) are read too.
 - CSV with a header that names `epoch` and `page`, and `loads` and `stores` where they are known. A row without counts

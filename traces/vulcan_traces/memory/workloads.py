@@ -247,8 +247,6 @@ KINDS: dict[str, Kind] = {
     "stream": Kind({"pages": _PAGES}, overlap=10.0, compute=2.0, run=_stream),
 }
 
-_HUGE = "page_size=2097152,cache=4194304,loads=3000000"
-
 _TRAIN = (
     # random updates of a hot tenth of memory, which moves every ten intervals
     "gups:name=gups-moving,seed=1,updates_a_move=2000000",
@@ -260,9 +258,6 @@ _TRAIN = (
     "ycsb:name=ycsb-b-drift,seed=4,mix=b,operations_a_shift=5000,shift=0.005",
     # transactions, of which two in three go to warehouses that change
     "tpcc:name=tpcc-hot-warehouses,seed=5,hot_share=0.66,transactions_a_move=15000",
-    # the same kinds in gigabytes: a huge page has what is hot and what is not, and copying one takes a while
-    f"gups:name=gups-huge-pages,seed=6,{_HUGE},pages=1024,hot_pages=100,updates_a_move=30000000",
-    f"ycsb:name=ycsb-b-huge-pages,seed=7,{_HUGE},records=500000,record_size=4096,mix=b",
 )
 _VALIDATION = (
     "gups:name=gups-slow-moves,seed=11,hot_pages=1600,hot_share=0.8,updates_a_move=4000000",
@@ -270,7 +265,6 @@ _VALIDATION = (
     "ycsb:name=ycsb-a,seed=13,mix=a,theta=0.9",
     # nothing is hot: every move is wasted
     "stream:name=stream,seed=14,pages=6000",
-    f"tpcc:name=tpcc-huge-pages,seed=15,{_HUGE},warehouses=750,hot_share=0.66,transactions_a_move=200000",
 )
 _TEST = (
     "gups:name=gups-fast-moves,seed=21,hot_pages=500,hot_share=0.95,updates_a_move=1200000",
@@ -280,12 +274,28 @@ _TEST = (
     # short scans, and new records all the time
     "ycsb:name=ycsb-e,seed=25,mix=e,theta=0.9,longest_scan=20",
     "tpcc:name=tpcc,seed=26",
+)
+
+_HUGE = "page_size=2097152,cache=4194304,loads=3000000"
+
+_TRAIN_HUGE = (
+    # the same kinds in gigabytes: a huge page has what is hot and what is not, and copying one takes a while
+    f"gups:name=gups-huge-pages,seed=6,{_HUGE},pages=1024,hot_pages=100,updates_a_move=30000000",
+    f"ycsb:name=ycsb-b-huge-pages,seed=7,{_HUGE},records=500000,record_size=4096,mix=b",
+)
+_VALIDATION_HUGE = (
+    f"tpcc:name=tpcc-huge-pages,seed=15,{_HUGE},warehouses=750,hot_share=0.66,transactions_a_move=200000",
+)
+_TEST_HUGE = (
     f"gups:name=gups-huge-pages-smaller-hot-set,seed=27,{_HUGE},pages=1024,hot_pages=60,updates_a_move=20000000",
     f"ycsb:name=ycsb-a-huge-pages,seed=28,{_HUGE},records=500000,record_size=4096,mix=a,theta=0.9",
 )
 
-MEMORY_WORKLOADS: dict[str, tuple[str, ...]] = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
-"""Specifications for `load_page_counts`, by the split they belong to.
+MEMORY_WORKLOADS: dict[str, dict[str, tuple[str, ...]]] = {
+    "small-pages": {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST},
+    "huge-pages": {"train": _TRAIN_HUGE, "validation": _VALIDATION_HUGE, "test": _TEST_HUGE},
+}
+"""Specifications for `load_page_counts`, by the size of pages and the split they belong to.
 
 Those in pages of 4 KiB have ten million loads in 50 intervals, those of 2 GiB in huge pages 150 million.
 """
