@@ -25,7 +25,9 @@ from vulcan.anvil import Policy, check
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
+from vulcan.task import Split
 from vulcan_cache.simulate import simulate
+from vulcan_traces.memory import MEMORY_WORKLOADS
 
 RECORDED = Path(__file__).with_name("recorded_ratios.json")
 
@@ -56,6 +58,9 @@ OTHERS = {
     )
 }
 """Tasks of the other simulators, one of their policies, and how often it runs, so that it takes some milliseconds."""
+
+ONE = {"memory_tiering": MEMORY_WORKLOADS["small-pages"]["train"][0]}
+"""Of tasks whose instances take long to make all, the first of them."""
 
 
 WITH_STATE = {f"queues, {name}": name for name in ("arc", "w_tinylfu")}
@@ -133,7 +138,8 @@ def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:
     """Return a task's own policy, this many times on the first of its instances."""
     task = find_task(name)
     evaluator = load_evaluator(task)
-    instance = next(i for i in evaluator.instances(complete_settings(task, {}), task.split) if i.split == "train")
+    given, split = ({}, task.split) if name not in ONE else ({"trace": [ONE[name]]}, Split(by="none"))
+    instance = next(i for i in evaluator.instances(complete_settings(task, given), split) if i.split == "train")
     evaluator.prepare([instance])
     ready = shipped(name, policy)
 

@@ -52,7 +52,13 @@ class TieringEvaluator(TieringFindings):
         if given:
             plan = [(spec, part, bounds) for spec in given for part, bounds in shares_in_time(split)]
         else:
-            plan = [(spec, cast(SplitName, p), (0.0, 1.0)) for p, specs in MEMORY_WORKLOADS.items() for spec in specs]
+            sizes_of_pages = cast(list[str], settings.get("workloads", ["small-pages"]))  # as before there was a choice
+            plan = [
+                (spec, cast(SplitName, part), (0.0, 1.0))
+                for part in ("train", "validation", "test")
+                for size in sizes_of_pages
+                for spec in MEMORY_WORKLOADS[size][part]
+            ]
         sizes = cast(list[str], settings["fast_size"])
         several = {name: _listed(settings[name]) for name in _SEVERAL}
         found = []
@@ -73,6 +79,7 @@ class TieringEvaluator(TieringFindings):
     ) -> Instance:
         page_size = size_in_bytes(cast(str, settings["page_size"]), "page size")
         counts = self._load(spec, page_size)
+        page_size = counts.page_size
         start, stop = (round(bound * counts.intervals) for bound in bounds)
         if stop <= start:
             raise UserError(f"{spec}: {counts.intervals} intervals are too few to cut into parts; use --split none")
@@ -242,6 +249,8 @@ def _check(settings: Mapping[str, Json]) -> None:
         for tier in _listed(s[name]):
             if tier not in TIERS:
                 raise UserError(f"no memory {tier!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
+    if not set(s.get("workloads", ["small-pages"])) & set(MEMORY_WORKLOADS):
+        raise UserError(f"workloads: name at least one of {', '.join(MEMORY_WORKLOADS)}")
     for name in _SEVERAL:
         if not _listed(s[name]) or len(set(_listed(s[name]))) < len(_listed(s[name])):
             raise UserError(f"{name.replace('_', ' ')}: give each value once, and at least one")

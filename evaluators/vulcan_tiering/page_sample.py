@@ -38,7 +38,7 @@ def sample_of(counts: PageCounts, samples: AccessSamples, one_in: int) -> tuple[
         stores=stores,
         arrivals=np.ascontiguousarray(counts.arrivals[chosen]),
     )
-    return fewer, AccessSamples(reads, writes)
+    return fewer, AccessSamples(reads, writes, samples.period)
 
 
 # Low-fidelity rungs of instances: spatial samples of their pages.

@@ -50,10 +50,11 @@ class TieringResult:
 
 @dataclass(frozen=True, eq=False)
 class AccessSamples:
-    """Sampled accesses of each interval and page, of shape (intervals, pages)."""
+    """Sampled accesses of each interval and page, of shape (intervals, pages): one in `period`."""
 
     reads: NDArray[np.uint32]
     writes: NDArray[np.uint32]
+    period: int = 1
 
 
 DEFAULT_MACHINE = Machine(TIERS["dram"], TIERS["cxl"])
@@ -70,7 +71,7 @@ def sample_accesses(counts: PageCounts, period: int, seed: int) -> AccessSamples
     reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)
     state = sample(np.asarray(counts.loads), np.uint64(period), np.uint64(generator_state(seed)), reads)
     sample(np.asarray(counts.stores), np.uint64(period), np.uint64(state), writes)
-    return AccessSamples(reads, writes)
+    return AccessSamples(reads, writes, period)
 
 
 def simulate(

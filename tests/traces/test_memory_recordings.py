@@ -43,6 +43,23 @@ TRACED = """\
  kdamond.0-77 [001] ..... 56752.363855: damon_aggregated: target_id=0 nr_regions=2173 4324536320-4324540416: 4 1
 """
 
+# as tools/mm/page-types.c of Linux lists a process's pages, twice; a huge page and one that is swapped out too
+IDLE = """\
+voffset\toffset\tflags
+55d0c0a00\t1a2b3c\t__RU_lA____Ma_b______i____________________1
+55d0c0a01\t1a2b3d\t__RU_lA____Ma_b___________________________1
+7f3a00000\t200000\t___U_lA____Ma_bH______t___________________1
+voffset\toffset\tflags
+55d0c0a00\t1a2b3c\t__RU_lA____Ma_b___________________________1
+55d0c0a01\t1a2b3d\t__RU_lA____Ma_b__________i________________1
+7f3a00000\t12\t_________________________________________w_
+"""
+IN_RANGES = """\
+voffset\toffset\tlen\tflags
+55d0c0a00\t1a2b3c\t3\t__RU_lA____Ma_b___________________________1
+55d0c0a03\t1a2b3f\t1\t__RU_lA____Ma_b__________i________________1
+"""
+
 
 def rows(path: Path, **settings: float) -> dict[tuple[int, int], tuple[int, int]]:
     columns = read_recording(path, **{"epoch_seconds": 1.0, "page_size": 4096, **settings}).columns  # type: ignore[arg-type]
@@ -77,6 +94,15 @@ def test_the_kernels_own_text_of_it(write: Write) -> None:
     }  # fmt: skip
 
 
+def test_listings_of_idle_pages_are_epochs(write: Write) -> None:
+    first, huge = 0x55D0C0A00, 0x7F3A00000
+    assert rows(write("idle.txt", IDLE)) == {(0, first + 1): (1, 0), (0, huge): (1, 0), (1, first): (1, 0)}
+    assert rows(write("idle.txt", IDLE), page_size=1 << 21, scale=5) == {
+        (0, first >> 9): (5, 0), (0, huge >> 9): (5, 0), (1, first >> 9): (5, 0),
+    }  # fmt: skip
+    assert rows(write("idle.txt", IN_RANGES)) == {(0, first + n): (1, 0) for n in range(3)}
+
+
 @given(table=st.lists(st.tuples(*(st.integers(0, 5) for _ in range(4))), min_size=1), has_counts=st.booleans())
 def test_a_table_is_added_up(
     table: list[tuple[int, ...]], has_counts: bool, tmp_path_factory: pytest.TempPathFactory
@@ -106,6 +132,8 @@ def test_a_table_is_added_up(
         ("1.0: damon:damon_aggregated: target_id=0 nr_regions=1 0-4096: 0 1", "no access of a page"),
         ("epoch,page\n1,x", "line 2: epoch, page, loads, stores are whole numbers"),
         ("epoch,page\n1,-1", "line 2: a number is negative"),
+        ("voffset\toffset\tflags\n12\t13", "line 2: not a page as `page-types"),
+        ("voffset\toffset\tlen\tflags\n12\t13\txyz\t__", "line 2: not a page as `page-types"),
         ("", "no access of a page"),
     ],
 )

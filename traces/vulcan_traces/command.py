@@ -212,8 +212,8 @@ def pages(
     """Write the page counts of a recording of memory accesses, as memory_tiering reads them.
 
     RECORDING is what `perf script -F time,event,addr` prints of `perf mem record`, what `perf script` prints of DAMON's
-    tracepoint damon:damon_aggregated, or a CSV with the columns epoch, page and perhaps loads and stores, as from the
-    kernel's idle-page bitmap.
+    tracepoint damon:damon_aggregated, what the kernel's `page-types -p PID -L -N -i` lists of idle pages, again and
+    again (each listing is an epoch), or a CSV with the columns epoch, page and perhaps loads and stores.
 
     \b
     Examples:

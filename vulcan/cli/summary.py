@@ -104,9 +104,10 @@ def _print_scores(
         rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
     if compared is not None and record.chosen is not None:
         of_starts = {split: start_scores(compared, split) for split in shown}
-        for name in compared.starts.values():
+        for start, name in compared.starts.items():
             scores = [of_starts[split].get(name) for split in shown]
-            rows.append((f"start: {name}", "start", [*scores, *(None for _ in watched)]))
+            more = mean_metrics(compared.metrics(start, last), watched)
+            rows.append((f"start: {name}", "start", [*scores, *more]))
     if record.control is not None and record.control.source:
         control = dict(record.control.scores)
         rows.append(("best-of-n", "control", [*(control.get(split) for split in shown), *(None for _ in watched)]))
@@ -165,8 +166,8 @@ def _print_mechanism(record: RunRecord) -> None:
         rest = ", ".join(f"{name} {number(score)}" for name, score in tried.items() if name != used)
         others = f"; {count(n, 'proposal')} made under the rest" if (n := record.config.get("piloted", 0)) else ""
         say(f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, {rest}{others}")
-    elif used is not None and (others := [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]):
-        say(f"mechanism: {used}; not tried: {', '.join(others)} (`vulcan search --choose-mechanism` tries each)")
+    elif used is not None and (untried := [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]):
+        say(f"mechanism: {used}; not tried: {', '.join(untried)} (`vulcan search --choose-mechanism` tries each)")
 
 
 def _print_effort(record: RunRecord, costs: Costs) -> None:

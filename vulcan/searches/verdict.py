@@ -81,10 +81,11 @@ class Comparison:
         if isinstance(policy, str):
             known = self.record.baselines.get((policy, split))
             return None if known is None else known.score
-        metrics = self._metrics(policy, split)
+        metrics = self.metrics(policy, split)
         return self.scorer.mean(split, metrics) if metrics else None
 
-    def _metrics(self, policy: Name, split: SplitName) -> InstanceMetrics:
+    def metrics(self, policy: Name, split: SplitName) -> InstanceMetrics:
+        """Return the metrics on each instance of a split; empty where the policy was not measured there, or failed."""
         if isinstance(policy, str):
             known = self.record.baselines.get((policy, split))
             return () if known is None else known.metrics
@@ -103,7 +104,7 @@ class Comparison:
     def units(self, policy: Name, split: SplitName) -> list[float] | None:
         """Return the scores on each instance, or the mean over instances in each block of time; None where unknown."""
         if not self.in_windows(split):
-            metrics = self._metrics(policy, split)
+            metrics = self.metrics(policy, split)
             return list(self.scorer.on_each(self.scorer.of(split), metrics)) if metrics else None
         measured = self.held_out.on_windows.get((policy, split))
         blocks = [self.held_out.windows.get((split, i.name), ()) for i in self.scorer.of(split)]

@@ -39,7 +39,12 @@ _ALL = (
     TieringBaseline(
         "arms-like",
         "baseline",
-        "the score of ARMS (2025), of two moving averages, without change detection, benefit against cost and batches",
+        "the score of ARMS (2025) where its hot set changes, of two moving averages, and nothing else of it",
+    ),
+    TieringBaseline(
+        "arms",
+        "baseline",
+        "Yadalam et al., ARMS, 2025: two averages, changes of the hot set, benefit against cost, batches by bandwidth",
     ),
     TieringBaseline(
         "static-oracle", "oracle", "the pages with the most accesses of all, which never move (no proven bound)"

@@ -42,6 +42,7 @@ def run_baseline(
         counts.stores,
         samples.reads,
         samples.writes,
+        samples.period,
         counts.arrivals,
         machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
         capacity,

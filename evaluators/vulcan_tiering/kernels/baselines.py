@@ -5,23 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.kernel_support import kernel, types
-from vulcan_tiering.kernels import arms, hemem, memtis, tpp
+from vulcan_tiering.kernels import arms, arms_like, hemem, memtis, tpp
 from vulcan_tiering.kernels.ranking import BYTES, FLOATS, PLACES, TABLE, WORDS
 from vulcan_tiering.kernels.state import FAST_PAGES, MAPPED, PROMOTED, exchange, map_pages, mark_best, serve
 
 U = np.uint64
 
-FIRST_TOUCH, TPP, HEMEM, MEMTIS, ARMS, STATIC = range(6)
+FIRST_TOUCH, TPP, HEMEM, MEMTIS, ARMS_LIKE, ARMS, STATIC = range(7)
 BASELINE_NUMBERS = {
     "first-touch": FIRST_TOUCH,
     "tpp": TPP,
     "hemem": HEMEM,
     "memtis-like": MEMTIS,
-    "arms-like": ARMS,
+    "arms-like": ARMS_LIKE,
+    "arms": ARMS,
     "static-oracle": STATIC,
 }
 
-OWN, MEMORY = 4, 64
+OWN, MEMORY = 5, 64
 """Numbers that a way may keep of a page, and of the whole memory."""
 
 
@@ -32,6 +33,7 @@ OWN, MEMORY = 4, 64
         TABLE,
         TABLE,
         TABLE,  # loads, stores, sampled reads, sampled writes
+        types.int64,  # one access in so many is sampled
         types.Array(types.int32, 1, "C", readonly=True),  # arrivals
         FLOATS,  # the machine's numbers
         types.int64,
@@ -59,6 +61,7 @@ def place_all(
     stores,
     reads,
     writes,
+    period,
     arrivals,
     m,
     capacity,
@@ -98,7 +101,28 @@ def place_all(
         elif way == MEMTIS:
             memtis.decide(own, memory, reads, writes, interval, n, keys, rises, falls, capacity)
         elif way == ARMS:
-            arms.decide(own, reads, writes, interval, n, arrivals, keys)
+            arms.decide(
+                own,
+                memory,
+                m,
+                carried,
+                period,
+                reads,
+                writes,
+                interval,
+                n,
+                capacity,
+                limit,
+                fast,
+                keys,
+                rises,
+                falls,
+                pages,
+                histogram,
+                rest,
+            )
+        elif way == ARMS_LIKE:
+            arms_like.decide(own, reads, writes, interval, n, arrivals, keys)
             mark_best(keys, n, capacity, rises, pages, histogram, rest)
             for page in range(n):
                 falls[page] = np.uint8(1) - rises[page]

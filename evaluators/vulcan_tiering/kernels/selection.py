@@ -96,3 +96,37 @@ def order(keys, pages, count, selected, backwards, histogram, rest):
             other += 1
     for k in range(other):
         pages[taken + k] = rest[k]
+
+
+# A heap of pages, the best first, or the worst.
+
+
+@helper
+def _comes_before(keys, a, b, backwards):
+    better = keys[a] > keys[b] or (keys[a] == keys[b] and a < b)
+    return better != backwards
+
+
+@function
+def push_down(keys, pages, count, place, backwards):
+    """Restore the heap's order of the first `count` of `pages`, where the one at `place` may come too early."""
+    page = pages[place]
+    while True:
+        child = 2 * place + 1
+        if child >= count:
+            break
+        if child + 1 < count and _comes_before(keys, pages[child + 1], pages[child], backwards):
+            child += 1
+        if not _comes_before(keys, pages[child], page, backwards):
+            break
+        pages[place] = pages[child]
+        place = child
+    pages[place] = page
+
+
+@function
+def pop_first(keys, pages, count, backwards):
+    """Take the first page out of the heap. Returns how many are left."""
+    pages[0] = pages[count - 1]
+    push_down(keys, pages, count - 1, 0, backwards)
+    return count - 1

@@ -27,10 +27,20 @@ TIME, ACCESSES, HITS, PROMOTIONS, DEMOTIONS, SLOW_BYTES, TOTALS = range(7)
 MAPPED_SLOW, MAPPED_FAST = np.uint8(1), np.uint8(2)
 
 # What is carried from one interval to the next, in `carried`: mapped pages, how many of them are fast, pages just
-# promoted and demoted, and of the latest interval bandwidths, latencies and the share of hits
-MAPPED, FAST_PAGES, PROMOTED, DEMOTED, FAST_BYTES_PER_NS, SLOW_BYTES_PER_NS, FAST_NS, SLOW_NS, HIT_SHARE, CARRIED = (
-    range(10)
-)
+# promoted and demoted, and of the latest interval bandwidths, latencies, the share of hits and its length
+(
+    MAPPED,
+    FAST_PAGES,
+    PROMOTED,
+    DEMOTED,
+    FAST_BYTES_PER_NS,
+    SLOW_BYTES_PER_NS,
+    FAST_NS,
+    SLOW_NS,
+    HIT_SHARE,
+    INTERVAL_NS,
+    CARRIED,
+) = range(11)
 
 
 @function
@@ -89,6 +99,7 @@ def serve(m, loads, stores, interval, n, fast, carried, totals, counts, history)
     carried[SLOW_BYTES_PER_NS] = slow_bytes / time if time > 0.0 else 0.0
     carried[FAST_NS] = loaded_latency(m, m[FAST_LATENCY], bf, time)
     carried[SLOW_NS] = loaded_latency(m, m[SLOW_LATENCY], bs, time)
+    carried[INTERVAL_NS] = time
     carried[HIT_SHARE] = hits / accesses if accesses > 0.0 else 0.0
     if counts:
         totals[TIME] += time

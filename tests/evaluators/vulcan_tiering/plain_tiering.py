@@ -10,11 +10,12 @@ MULTIPLIER = 6364136223846793005
 class PlainMemory:
     """`loads`, `stores`, `reads` and `writes` have a row an interval; pages are in the order of their first touch."""
 
-    def __init__(self, loads, stores, reads, writes, machine, page_size, overlap, compute, capacity, limit, weight=1):
+    def __init__(self, loads, stores, reads, writes, machine, page_size, overlap, compute, capacity, limit, weight=1,
+                 period=1):  # fmt: skip
         self.loads, self.stores, self.reads, self.writes = loads, stores, reads, writes
         self.machine, self.page_size = machine, page_size
         self.overlap, self.compute = overlap, compute
-        self.capacity, self.limit, self.weight = capacity, limit, weight
+        self.capacity, self.limit, self.weight, self.period = capacity, limit, weight, period
         self.fast: dict[int, bool] = {}  # of the mapped pages
         self.promoted = self.demoted = 0
         self.moves = 0
@@ -61,6 +62,7 @@ class PlainMemory:
         moved = self.page_size * (up + down)
         slow_bytes = 64.0 * (loads[0] + stores[0]) + moved
         self.state = {
+            "time": time,
             "memory.migrations": up + down,
             "memory.fast_bandwidth": (64.0 * hits + moved) / time if time else 0.0,
             "memory.slow_bandwidth": slow_bytes / time if time else 0.0,

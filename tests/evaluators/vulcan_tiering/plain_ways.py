@@ -9,7 +9,8 @@ from plain_tiering import PlainMemory
 
 def way_of(name: str, memory: PlainMemory):
     return {"first-touch": lambda _: lambda interval: ([], []), "static-oracle": lambda _: lambda interval: ([], []),
-            "tpp": Tpp, "hemem": Hemem, "memtis-like": Memtis, "arms-like": Arms}[name](memory)  # fmt: skip
+            "tpp": Tpp, "hemem": Hemem, "memtis-like": Memtis, "arms-like": ArmsLike, "arms": Arms,
+            }[name](memory)  # fmt: skip
 
 
 class Way:
@@ -103,7 +104,7 @@ class Memtis(Way):
         )
 
 
-class Arms(Way):
+class ArmsLike(Way):
     def __init__(self, memory):
         super().__init__(memory)
         self.averages = {}
@@ -114,3 +115,70 @@ class Arms(Way):
             fast, slow = (count, count) if first else self.averages[p]
             self.averages[p] = fast + 0.6667 * (count - fast), slow + 0.0952 * (count - slow)
         return self.memory.by_rank({p: 0.731 * fast + 0.269 * slow for p, (fast, slow) in self.averages.items()})
+
+
+class Arms(Way):
+    def __init__(self, memory):
+        super().__init__(memory)
+        self.quick, self.slow, self.score, self.hot_for, self.lasts = {}, {}, {}, {}, {}
+        self.mean = self.deviation = self.sum = 0.0
+        self.changing, self.since = False, 0
+
+    def detect(self, bandwidth):
+        self.mean = (1.0 - 0.3) * self.mean + 0.3 * bandwidth
+        off = bandwidth - self.mean
+        variance = (1.0 - 0.1) * self.deviation * self.deviation + 0.1 * off * off
+        self.deviation = max(variance, 1e-12) ** 0.5
+        self.sum = max(self.sum + (off - 0.1 * self.deviation), 0.0)
+        if self.sum > 3.0 * self.deviation:
+            if not self.changing and bandwidth > 0.3:
+                self.changing, self.since = True, 0
+            self.sum = 0.0
+        elif self.changing:
+            self.since += 1
+            if self.since >= 20 and self.sum <= 0.0:
+                self.changing = False
+
+    def __call__(self, interval):
+        m = self.memory
+        slow = m.machine.slow
+        bandwidth = m.state["memory.slow_bandwidth"]
+        if interval % 2:
+            self.detect(bandwidth)
+        weight = 0.731 if self.changing else 0.4
+        before, self.score = self.score, {}
+        for p in m.fast:
+            seen = m.reads[interval][p] + slow.read / slow.write * m.writes[interval][p]
+            quick, steady = self.quick.get(p, 0.0), self.slow.get(p, 0.0)
+            self.quick[p], self.slow[p] = quick + 0.6667 * (seen - quick), steady + 0.0952 * (seen - steady)
+            self.score[p] = weight * self.quick[p] + (1.0 - weight) * self.slow[p]
+        ranked = sorted(m.fast, key=lambda p: (-self.score[p], p))
+        for p in ranked[: m.capacity]:
+            if self.score[p] > 0:
+                self.hot_for[p] = self.hot_for.get(p, 0) + 1
+                if self.hot_for[p] > 1 and self.score[p] >= before.get(p, 0.0):
+                    self.lasts[p] = True
+        for p in ranked[m.capacity :]:
+            self.hot_for[p], self.lasts[p] = 0, False
+        risers = [p for p in ranked[: m.capacity] if not m.fast[p] and self.lasts.get(p) and self.score[p] > 0]
+        fallers = [p for p in reversed(ranked[m.capacity :]) if m.fast[p]]
+        cost = (m.page_size / slow.read + m.page_size / slow.write) * 6.0 + 2.0 * m.machine.migration_stall
+        knee = slow.write / 6.0
+        threads = max(1.0, (knee - bandwidth) / knee * 4.0 // 1)
+        fits = m.state["time"] / cost * threads / m.weight
+        gap = m.state["memory.slow_latency"] - m.state["memory.fast_latency"]
+        free = m.capacity - sum(m.fast.values())
+        for n, p in enumerate(risers):
+            if n + 1 > fits:
+                return risers[:n], fallers
+            gain = self.score[p]
+            if n >= free:
+                if n - free >= len(fallers):
+                    return risers[:n], fallers
+                other = fallers[n - free]
+                gain -= self.score[other]
+                if min(self.quick[p], self.slow[p]) < max(self.quick[other], self.slow[other]):
+                    return risers[:n], fallers
+            if gain * self.hot_for[p] * (m.period * gap) < 1.5 * cost:
+                return risers[:n], fallers
+        return risers, fallers

@@ -262,9 +262,11 @@ def test_specifications_that_make_no_sense(spec, message):
 
 
 def test_the_default_workloads_are_well_formed():
-    names = [parse_workload(spec).name for specs in MEMORY_WORKLOADS.values() for spec in specs]
-    assert len(set(names)) == len(names) == 15
-    kinds = {part: {parse_workload(s).kind for s in specs} for part, specs in MEMORY_WORKLOADS.items()}
+    specs = [spec for parts in MEMORY_WORKLOADS.values() for some in parts.values() for spec in some]
+    names = [parse_workload(spec).name for spec in specs]
+    assert len(set(names)) == len(names) == 20
+    small = MEMORY_WORKLOADS["small-pages"]
+    kinds = {part: {parse_workload(spec).kind for spec in some} for part, some in small.items()}
     assert kinds["train"] | kinds["validation"] | kinds["test"] == set(KINDS)
-    seen = [parse_workload(spec).values["seed"] for specs in MEMORY_WORKLOADS.values() for spec in specs]
-    assert len(set(seen)) == 15
+    seen = [parse_workload(spec).values["seed"] for spec in specs]
+    assert len(set(seen)) == 20

@@ -35,14 +35,19 @@ def evaluator():
 
 def settings(**given):
     """One machine and one period, and samples for nothing, unless given."""
-    return complete_settings(TASK, {"slow_tier": ["cxl"], "sample_period": [32], "sample_cost": 0.0, **given})
+    one = {"workloads": ["small-pages"], "fast_size": ["10%"], "slow_tier": ["cxl"], "sample_period": [32]}
+    one["sample_cost"] = 0.0
+    return complete_settings(TASK, {**one, **given})
 
 
-def test_by_default_there_are_several_machines_and_periods_and_old_runs_have_one_of_each(evaluator):
+def test_by_default_there_are_several_machines_shares_and_periods_and_old_runs_have_one_of_each(evaluator):
     several = complete_settings(TASK, {"trace": [SPEC]})
     found = evaluator.instances(several, Split(by="none"))
-    assert [i.name.split("@")[1] for i in found] == ["10%,cxl,32", "10%,cxl,512", "10%,nvm,32", "10%,nvm,512"]
-    before = {k: v for k, v in several.items() if k != "sample_cost"} | {"slow_tier": "cxl", "sample_period": 32}
+    assert [i.name.split("@")[1] for i in found] == [
+        f"{share},{tier},{period}" for share in ("10%", "30%") for tier in ("cxl", "nvm") for period in (32, 512)
+    ]
+    before = {k: v for k, v in several.items() if k != "sample_cost"}
+    before |= {"fast_size": ["10%"], "slow_tier": "cxl", "sample_period": 32}
     (old,) = evaluator.instances(before, Split(by="none"))
     (now,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
     assert old == now
@@ -69,15 +74,31 @@ def test_it_is_an_evaluator_with_rungs_and_decisions(evaluator):
 
 @pytest.mark.parametrize("scale", ["small", slow("default")])
 def test_without_a_trace_the_generated_workloads_are_split_by_workload(evaluator, monkeypatch, scale):
-    workloads = MEMORY_WORKLOADS
+    workloads = MEMORY_WORKLOADS["small-pages"]
     if scale == "small":
         small = "gups:pages=100,hot_pages=10,intervals=50,loads=500,seed={}"
         numbers = {"train": (1, 2), "validation": (3,), "test": (4, 5)}
         workloads = {part: tuple(map(small.format, seeds)) for part, seeds in numbers.items()}
-        monkeypatch.setattr("vulcan_tiering.evaluator.MEMORY_WORKLOADS", workloads)
+        monkeypatch.setitem(MEMORY_WORKLOADS, "small-pages", workloads)
     found = evaluator.instances(settings(), Split())
     assert [i.split for i in found] == [part for part, specs in workloads.items() for _ in specs]
     assert all(i.parameters["measure_from"] == 0 and i.parameters["measure_to"] == 50 for i in found)
+
+
+def test_workloads_in_huge_pages_are_trained_on_too_unless_a_run_is_from_before_them(evaluator, monkeypatch):
+    spec = "gups:{},hot_pages=10,intervals=5,loads=500"
+    for size, given in (("small-pages", "pages=100"), ("huge-pages", "pages=120,page_size=2097152")):
+        parts = {part: (spec.format(given) + f",seed={n}",) for n, part in enumerate(("train", "validation", "test"))}
+        monkeypatch.setitem(MEMORY_WORKLOADS, size, parts)
+    one = {"fast_size": ["1page"], "migration_limit": "1page", "slow_tier": ["cxl"], "sample_period": [32]}
+    both = complete_settings(TASK, one)
+    found = evaluator.instances(both, Split())
+    assert [(i.split, i.parameters["page_size"]) for i in found] == [
+        (part, size) for part in ("train", "validation", "test") for size in (4096, 2**21)
+    ]
+    before = {name: value for name, value in both.items() if name != "workloads"}
+    assert evaluator.instances(before, Split()) == found[::2]
+    assert evaluator.instances({**both, "workloads": ["huge-pages"]}, Split()) == found[1::2]
 
 
 def test_a_trace_is_cut_along_time(evaluator):
@@ -142,6 +163,7 @@ def test_settings_reach_the_machine(evaluator):
         ({"sample_period": 0}, "sample period"),
         ({"sample_seed": -1}, "sample seed"),
         ({"slow_tier": "tape"}, "no memory 'tape'"),
+        ({"workloads": []}, "at least one of small-pages, huge-pages"),
         ({"trace": ["missing.npz"]}, "no such file"),
         (
             {
@@ -171,7 +193,7 @@ def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
     monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
     first = {name: evaluator.evaluate_baseline(name, only) for name in evaluator.baselines()}
     kept = list((tmp_path / "baselines").glob("*.json"))
-    assert len(kept) == len(first) == len(BASELINES) == 7
+    assert len(kept) == len(first) == len(BASELINES) == 8
     assert [name for name, kind in evaluator.baselines().items() if kind == "oracle"] == ["static-oracle", "omniscient"]
     assert {name: evaluator.evaluate_baseline(name, only) for name in first} == first
     assert min(first, key=lambda name: first[name]["seconds"]) == "omniscient"

@@ -9,7 +9,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vulcan_tiering.kernels.selection import DIGITS, order
+from vulcan_tiering.kernels.selection import DIGITS, order, pop_first, push_down
 
 SCORES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 5e-324, 2.0**53, 1.0 + 2**-52]),
@@ -36,3 +36,17 @@ def test_the_best_come_first_and_ties_go_to_the_lower_number(scores, share, back
     assert sorted(pages) == chosen
     assert list(pages[:wanted]) == sorted(ranked[:wanted])
     assert list(pages[wanted:]) == sorted(ranked[wanted:])
+
+
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@given(scores=st.lists(SCORES, min_size=1, max_size=40), backwards=st.booleans())
+def test_a_heap_gives_pages_in_order(scores, backwards):
+    keys = np.array([key_of(score) for score in scores], np.uint64)
+    pages = np.arange(len(scores))
+    for place in reversed(range(len(scores))):
+        push_down(keys, pages, len(scores), place, backwards)
+    found, left = [], len(scores)
+    while left:
+        found.append(int(pages[0]))
+        left = pop_first(keys, pages, left, backwards)
+    assert found == sorted(range(len(scores)), key=lambda page: (-scores[page], page), reverse=backwards)

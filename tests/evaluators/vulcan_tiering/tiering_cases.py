@@ -39,7 +39,7 @@ class Case:
         tables = (c.loads, c.stores, self.samples.reads, self.samples.writes)
         return PlainMemory(
             *(table.tolist() for table in tables), self.machine, c.page_size, c.overlap, c.compute,
-            self.capacity, self.limit, self.weight,
+            self.capacity, self.limit, self.weight, self.samples.period,
         )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def cases(draw) -> Case:
         overlap=draw(st.sampled_from([1.0, 4.0, 30.0])), compute=draw(st.sampled_from([0.0, 5.0, 300.0])),
     )  # fmt: skip
     period = draw(st.sampled_from([1, 2, 20]))
-    samples = AccessSamples(*(random.binomial(table, 1 / period).astype(np.uint32) for table in made[:2]))
+    samples = AccessSamples(*(random.binomial(table, 1 / period).astype(np.uint32) for table in made[:2]), period)
     machine = Machine(
         TIERS[draw(st.sampled_from(["dram", "cxl"]))], TIERS[draw(st.sampled_from(["cxl", "nvm", "dram"]))],
         draw(st.sampled_from([1, 16, 500])), draw(st.sampled_from([0.0, 100.0])),

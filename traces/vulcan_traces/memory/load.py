@@ -28,15 +28,16 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
 
     `spec` is the path of an `.npz` file (see `vulcan_traces.memory.npz`), or a text such as
     `gups:pages=8192,hot_share=0.9,seed=1` (see `vulcan_traces.memory.workloads`); a file whose name looks so is meant
-    by `./gups:...`. `page_size` is a power of two: with a file, what its pages are; with a workload, what is recorded.
-    Page counts are kept in the user's cache directory. Raises UserError.
+    by `./gups:...`. `page_size` is a power of two: with a file, what its pages are; with a workload that
+    does not say its own, what is recorded. Page counts are kept in the user's cache directory. Raises UserError.
     """
-    if page_size not in PAGE_SIZES:
-        raise UserError(f"page size {page_size}: a power of two from {PAGE_SIZES[0]} to {PAGE_SIZES[-1]} is needed")
+    _checked(page_size)
     text = os.fspath(spec)
     kind, colon, rest = text.partition(":")
     if colon and "/" not in text and (kind in KINDS or "=" in rest):
         workload = parse_workload(text)
+        if workload.page_size:
+            page_size = _checked(workload.page_size)
         digest = _digest("workload", workload.canonical, page_size)
         return stored_counts(workload.name, digest) or store_counts(workload.record(digest, page_size))
     path = Path(text)
@@ -48,6 +49,12 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     if _sha256(path) != content:
         raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
     return store_counts(counts)
+
+
+def _checked(page_size: int) -> int:
+    if page_size not in PAGE_SIZES:
+        raise UserError(f"page size {page_size}: a power of two from {PAGE_SIZES[0]} to {PAGE_SIZES[-1]} is needed")
+    return page_size
 
 
 def _digest(*parts: object) -> str:

@@ -1,6 +1,6 @@
 """Page counts from recordings of a running program: sampled accesses, DAMON's regions, and tables of pages.
 
-Three texts are read, told apart line by line:
+Four texts are read, told apart by their first line or line by line:
 
 - `perf script -F time,event,addr` of `perf mem record`: one sampled access a line,
   `12.345678: cpu/mem-loads/P:  7f0b5c0a2010`. Further fields may be there: a period before the event, which multiplies
@@ -9,8 +9,12 @@ Three texts are read, told apart line by line:
 - `perf script` of DAMON's tracepoint `damon:damon_aggregated` (Linux 5.15 and later): one region a line,
   `target_id=0 nr_regions=11 122509119488-135708762112: 3 0`. DAMON takes all pages of a region to be accessed alike, so
   each has the region's `nr_accesses`.
-- CSV with a header that names `epoch` and `page`, and `loads` and `stores` where they are known: what a reader of the
-  kernel's idle-page bitmap writes. A row without counts is one load.
+- Idle pages, as the kernel's `tools/mm/page-types` lists them: `page-types -p PID -L -N -i` again and again, each time
+  a header, `voffset offset flags`, and a line for each page, in hexadecimal numbers of 4 KiB pages. Each listing is an
+  epoch; a page in memory without the flag `i` was accessed since the one before, which marked all idle (one load).
+  Ranges (`-l`, with `len`) are read too.
+- CSV with a header that names `epoch` and `page`, and `loads` and `stores` where they are known. A row without counts
+  is one load.
 
 None of these has every access. `scale` says how many accesses one that was recorded stands for: the sampling period of
 perf where the samples do not have it; for DAMON a guess, as it only tells that a page was accessed since its last
@@ -38,6 +42,7 @@ _REGION = re.compile(
     r"(?P<time>\d+\.\d+):\s+(?:damon:)?damon_aggregated:\s+target_id=(?P<target>\d+)\s+nr_regions=\d+\s+"
     r"(?P<start>\d+)-(?P<end>\d+):\s+(?P<accesses>\d+)(?:\s+\d+)?\s*$"
 )
+_IDLE_HEADER, _IDLE_OR_SWAPPED = "voffset", "iw"
 _SPACES = 1 << 52
 """Pages of an address space: those of a further target of DAMON are numbered from here, and so on."""
 
@@ -103,10 +108,33 @@ def _records(path: Path, epoch_seconds: float, bits: int) -> Iterator[tuple[int,
             file.seek(0)
             if {"epoch", "page"} <= {cell.strip() for cell in head.split(",")}:
                 yield from _rows_of_table(path, file)
+            elif head.startswith(_IDLE_HEADER):
+                yield from _lines_of_page_types(path, file, bits)
             else:
                 yield from _lines_of_perf(path, file, epoch_seconds, bits)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _lines_of_page_types(path: Path, lines: Iterator[str], bits: int) -> Iterator[tuple[int, int, int, int, int]]:
+    epoch, fields = -1, 3
+    for number, line in enumerate(lines, 1):
+        cells = line.split()
+        if line.startswith(_IDLE_HEADER):
+            epoch, fields = epoch + 1, len(cells)
+            continue
+        if not cells:
+            continue
+        try:
+            page = int(cells[0], 16)
+            length = int(cells[2], 16) if fields == 4 else 1
+        except (ValueError, IndexError):
+            length = 0
+        if length < 1 or len(cells) != fields:
+            raise UserError(f"{path}, line {number}: not a page as `page-types -p PID -L -N -i` lists it")
+        if not set(_IDLE_OR_SWAPPED) & set(cells[-1]):
+            first, end = page << 12 >> bits, -(-((page + length) << 12) >> bits)
+            yield epoch, first, end, 1, 0
 
 
 def _lines_of_perf(

@@ -10,8 +10,9 @@
     stream       STREAM's triad over three arrays                  pages
 
 Each runs the real algorithm behind a cache of `cache` bytes and records what misses it. Every kind also takes
-`intervals`, `loads` (cache lines read from memory in each interval), `seed`, `overlap` and `compute` (see `PageCounts`;
-by default what the algorithm suggests) and `name` (a label, no part of the content). `graph` is kronecker or uniform,
+`intervals`, `loads` (cache lines read from memory in each interval), `page_size` (in bytes, a power of two; by default
+what the task's setting says), `seed`, `overlap` and `compute` (see `PageCounts`; by default what the algorithm
+suggests) and `name` (a label, no part of the content). `graph` is kronecker or uniform,
 with 2^scale vertices and `degree` edges for each; `mix` one of YCSB's a to f.
 """
 
@@ -67,8 +68,13 @@ class MemoryWorkload:
 
     @property
     def canonical(self) -> str:
-        """Return the canonical text of the specification."""
-        return canonical(self.kind, VERSION, self.values)
+        """Return the canonical text of the specification, without its pages' size: digests have that by itself."""
+        return canonical(self.kind, VERSION, {key: self.values[key] for key in self.values if key != "page_size"})
+
+    @property
+    def page_size(self) -> int:
+        """Bytes of a page; 0 where that is the machine's."""
+        return whole(self.values, "page_size")
 
     def record(self, digest: str, page_size: int) -> PageCounts:
         """Run the algorithm: the same counts for the same specification."""
@@ -190,6 +196,7 @@ _COMMON = {
     "loads": Key(200_000, 1, 2**31),
     "cache": Key(2**17, 128, 2**30),
     "seed": Key(0, 0, 2**31 - 1),
+    "page_size": Key(0, 0, 2**30),
 }
 _GRAPH = {
     "graph": Key("kronecker", choices=("kronecker", "uniform")),
@@ -269,5 +276,26 @@ _TEST = (
     "tpcc:name=tpcc,seed=26",
 )
 
-MEMORY_WORKLOADS: dict[str, tuple[str, ...]] = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
-"""Specifications for `load_page_counts`, by the split they belong to: ten million loads each, in 50 intervals."""
+_HUGE = "page_size=2097152,cache=4194304,loads=3000000"
+
+_TRAIN_HUGE = (
+    # the same kinds in gigabytes: a huge page has what is hot and what is not, and copying one takes a while
+    f"gups:name=gups-huge-pages,seed=6,{_HUGE},pages=1024,hot_pages=100,updates_a_move=30000000",
+    f"ycsb:name=ycsb-b-huge-pages,seed=7,{_HUGE},records=500000,record_size=4096,mix=b",
+)
+_VALIDATION_HUGE = (
+    f"tpcc:name=tpcc-huge-pages,seed=15,{_HUGE},warehouses=750,hot_share=0.66,transactions_a_move=200000",
+)
+_TEST_HUGE = (
+    f"gups:name=gups-huge-pages-smaller-hot-set,seed=27,{_HUGE},pages=1024,hot_pages=60,updates_a_move=20000000",
+    f"ycsb:name=ycsb-a-huge-pages,seed=28,{_HUGE},records=500000,record_size=4096,mix=a,theta=0.9",
+)
+
+MEMORY_WORKLOADS: dict[str, dict[str, tuple[str, ...]]] = {
+    "small-pages": {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST},
+    "huge-pages": {"train": _TRAIN_HUGE, "validation": _VALIDATION_HUGE, "test": _TEST_HUGE},
+}
+"""Specifications for `load_page_counts`, by the size of pages and the split they belong to.
+
+Those in pages of 4 KiB have ten million loads in 50 intervals, those of 2 GiB in huge pages 150 million.
+"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,9 @@ class MemoryGraph(NamedTuple):
     neighbours: NDArray[np.int32]
 
 
+EDGES_AT_A_TIME = 2**22
+
+
 def make_graph(kind: str, scale: int, degree: int, seed: int) -> MemoryGraph:
     """2**scale vertices and `degree` undirected edges for each; `kind` is `kronecker` or `uniform`.
 
@@ -31,24 +35,32 @@ def make_graph(kind: str, scale: int, degree: int, seed: int) -> MemoryGraph:
     """
     vertices = 1 << scale
     random = np.random.RandomState(seed)  # its stream is the same in every version of numpy
-    bits = random.randint(0, 2**31, size=(vertices * degree, 2), dtype=np.int64)
+    ends = np.zeros((vertices * degree, 2), np.int32)
+    for some in _parts(ends):
+        some[:] = random.randint(0, 2**31, size=some.shape, dtype=np.int64) % vertices
     if kind == "kronecker":
-        bits = _kronecker(random, vertices * degree, scale)
-        bits = random.permutation(vertices)[bits]
-    else:
-        bits %= vertices
-    return MemoryGraph(*_rows(bits[:, 0].astype(np.int32), bits[:, 1].astype(np.int32), vertices))
+        _kronecker(random, ends, scale)
+        numbers = random.permutation(vertices).astype(np.int32)
+        for some in _parts(ends):
+            some[:] = numbers[some]
+    return MemoryGraph(*_rows(ends[:, 0], ends[:, 1], vertices))
 
 
-def _kronecker(random: np.random.RandomState, edges: int, scale: int) -> NDArray[np.int64]:
-    ends = np.zeros((edges, 2), np.int64)
+def _parts(ends: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+    """Generate views of successive edges, so that graphs of gigabytes need little more memory than their edges."""
+    for first in range(0, len(ends), EDGES_AT_A_TIME):
+        yield ends[first : first + EDGES_AT_A_TIME]
+
+
+def _kronecker(random: np.random.RandomState, ends: NDArray[np.int32], scale: int) -> None:
+    ends[:] = 0
     for _ in range(scale):
-        place = random.random_sample(edges)
-        lower = place >= A + B
-        right = ((place >= A) & ~lower) | (place >= A + B + C)
-        ends[:, 0] = ends[:, 0] * 2 + lower
-        ends[:, 1] = ends[:, 1] * 2 + right
-    return ends
+        for some in _parts(ends):
+            place = random.random_sample(len(some))
+            lower = place >= A + B
+            right = ((place >= A) & ~lower) | (place >= A + B + C)
+            some[:, 0] = some[:, 0] * 2 + lower
+            some[:, 1] = some[:, 1] * 2 + right
 
 
 @njit(cache=True, nogil=True)
