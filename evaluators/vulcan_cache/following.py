@@ -1,0 +1,65 @@
+"""A cache that follows the best of several policies, simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan_cache.guard import departures
+from vulcan_cache.simulate import CacheResult, simulate
+
+EVIDENCE = 32.0
+"""Default of `exported.following_cache`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedResult:
+    """The counts of a run, how often another policy was followed, and the number of the one followed at its end."""
+
+    counts: CacheResult
+    switches: int
+    last: int
+
+
+def simulate_following(
+    policies: Sequence[tuple[Policy, Mapping[str, Any]]],
+    objects: NDArray[np.uint32],
+    sizes: NDArray[np.uint32],
+    capacity: int,
+    *,
+    by_bytes: bool = False,
+    measure_from: int = 0,
+    object_count: int | None = None,
+    evidence: float = EVIDENCE,
+) -> FollowedResult:
+    """Run a cache that follows these policies, each with what `simulate` needs for it, and first the first of them.
+
+    With `by_bytes` the bytes that they miss are compared, else the requests.
+    """
+    from vulcan_cache.kernels.following import following  # compiles the kernel, or loads it
+
+    count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
+    histories = np.zeros((len(policies), len(objects)), np.uint32)
+    for history, (policy, how) in zip(histories, policies, strict=True):
+        simulate(policy, objects, sizes, capacity, object_count=count, history=history, **how)
+    left = [departures(history) for history in histories]
+    misses, missed_bytes, bypassed, switches, last = following(
+        objects,
+        sizes,
+        histories,
+        np.concatenate(left),
+        np.cumsum([0, *map(len, left)], dtype=np.int64),
+        count,
+        capacity,
+        measure_from,
+        by_bytes,
+        evidence,
+    )
+    measured = sizes[measure_from:]
+    total = int(measured.sum(dtype=np.int64))
+    return FollowedResult(CacheResult(len(measured), total, misses, missed_bytes, bypassed), switches, last)
