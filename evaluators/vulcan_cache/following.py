@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan_cache.guard import departures
+from vulcan.robustness import GuardSource
+from vulcan_cache.exported import directories, following_cache, mapping
+from vulcan_cache.guard import bodies, departures
 from vulcan_cache.simulate import CacheResult, simulate
+
+BYTES = "byte_miss_ratio"
+"""The metric by which bytes are compared."""
 
 EVIDENCE = 32.0
 """Default of `exported.following_cache`."""
@@ -63,3 +68,16 @@ def simulate_following(
     measured = sizes[measure_from:]
     total = int(measured.sum(dtype=np.int64))
     return FollowedResult(CacheResult(len(measured), total, misses, missed_bytes, bypassed), switches, last)
+
+
+def source() -> GuardSource:
+    """Return what follows at run time: see `vulcan.robustness.OffersFollowing`."""
+    return GuardSource("Cache", "\n\n\n".join([*bodies(mapping, directories, following_cache), _CACHE]))
+
+
+_CACHE = f"""class Cache(_FollowingCache):
+    __doc__ = _FollowingCache.__doc__
+
+    def __init__(self, capacity, **how):
+        super().__init__(capacity, [policy() for policy in FOLLOWED], by_bytes=METRIC == "{BYTES}", **how)
+"""

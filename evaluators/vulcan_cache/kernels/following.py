@@ -19,9 +19,7 @@ _HISTORIES = types.Array(types.uint32, 2, "C")
         COLUMN_U32, COLUMN_U32, _HISTORIES, INTEGERS, INTEGERS, _I64, _I64, _I64, types.boolean, types.float64
     )
 )
-def following(
-    objects, sizes, histories, departures, bounds, object_count, capacity, measure_from, by_bytes, evidence
-):
+def following(objects, sizes, histories, departures, bounds, object_count, capacity, measure_from, by_bytes, evidence):
     """Return misses, missed bytes, bypassed requests, changes of the policy followed, and the last one followed.
 
     `histories` are those of the policies (`kernels.common`), the first to be followed first. `departures` are, policy
