@@ -8,10 +8,11 @@ lower than the lowest of all baselines by more than 0.1 % of that, and tied wher
 those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
 
 `--quick` takes the traces of less than 400,000 requests. Without it baselines that libcachesim has and Vulcan does not
-are run on these too, where the package is installed; on longer ones they would take hours. `--no-peers` leaves them out.
+are run on these too, where the package is installed; on longer ones they would take hours. `--no-peers` leaves them
+out.
 
-What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most is
-expected, and 32 misses as `evidence`. On 34 instances of 12 short training traces, expectations without the trace at
+What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most
+is expected, and 32 misses as `evidence`. On 34 instances of 12 short training traces, expectations without the trace at
 hand, following 1, 2, 4, 6 and 8 members has a mean score of 0.1134, 0.1167, 0.1185, 0.1191 and 0.1204, where the best
 baseline of each instance has 0.1168; six of the known policies alone have 0.1134.
 """
@@ -323,11 +324,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         Goal(f"share of {len(cases)} instances on which it is best or tied", best_or_tied / len(cases), 0.6),
         Goal("mean score above that of the best baseline of each instance", mean - summary[BEST]["mean"], 0.0),
         Goal("share of instances within 5 % of the best baseline", within / len(cases), 0.95),
-        Goal(
-            f"mean score above that of the best single baseline ({single})",
-            mean - summary[f"baseline {single}"]["mean"],
-            0.0,
-        ),
+        Goal(f"mean score above that of the best single baseline, {single}", mean - of_single, 0.0),
     ]
     document = {
         "figures": {
