@@ -37,6 +37,7 @@ from benchmarks.instance_traces import (
     MIN_OBJECTS,
     NEARLY_ALL_COLD,
     OBJECTIVES,
+    OTHERS,
     SIZES,
     Source,
     counted,
@@ -57,7 +58,7 @@ from vulcan.task import Metrics, Split
 TASK = find_task("cache_eviction")
 METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
 BOUNDS = ("belady", "belady-size-sampled")
-SOURCE_OF = {source.name: source for source in counted()}
+SOURCE_OF = {source.name: source for source in (*OTHERS, *counted())}
 TIED = 0.001
 BEST = "best baseline of each instance"
 SHARE_SEEN = 5
@@ -111,6 +112,8 @@ class Case:
 def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, settings: Mapping[str, Any]) -> Instance:
     """All of a trace, as a task and its settings have it."""
     given = {"trace": [str(DATA / source.path)], "trace_format": source.format, "cache_size": [size], **settings}
+    if source.columns is not None:
+        given["columns"] = source.columns
     (instance,) = evaluator.instances(complete_settings(find_task(task), given), Split(by="none"))
     return replace(instance, split="train")
 
@@ -346,10 +349,12 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
 def main() -> None:
     parser = argument_parser(__doc__ or "")
     parser.add_argument("--no-peers", action="store_true", help="without what only libcachesim has")
+    parser.add_argument("--others", action="store_true", help="on the traces that took no part at all")
     options = parser.parse_args()
     library = read_library(shipped_library(TASK))
     sides = split()
-    held_out = [s for s in counted() if sides[s.name] == "held-out" and (DATA / s.path).is_file()]
+    held_out = OTHERS if options.others else [s for s in counted() if sides[s.name] == "held-out"]
+    held_out = [s for s in held_out if (DATA / s.path).is_file()]
     if not held_out:
         sys.exit(f"no held-out trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
     if options.quick:
