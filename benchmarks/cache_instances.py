@@ -8,20 +8,28 @@ lower than the lowest of all baselines by more than 0.1 % of that, and tied wher
 those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
 
 `--quick` takes the traces of less than 400,000 requests. Without it baselines that libcachesim has and Vulcan does not
-are run on these too, where the package is installed; on longer ones they would take hours.
+are run on these too, where the package is installed; on longer ones they would take hours. `--no-peers` leaves them
+out.
+
+What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most
+is expected, and 32 misses as `evidence`. On 34 instances of 12 short training traces, expectations without the trace at
+hand, following 1, 2, 4, 6 and 8 members has a mean score of 0.1134, 0.1167, 0.1185, 0.1191 and 0.1204, where the best
+baseline of each instance has 0.1168; six of the known policies alone have 0.1134.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Goal, arguments, finish
+from benchmarks.harness import Goal, argument_parser, finish
 from benchmarks.instance_peers import peers
 from benchmarks.instance_traces import (
     DATA,
@@ -29,6 +37,7 @@ from benchmarks.instance_traces import (
     MIN_OBJECTS,
     NEARLY_ALL_COLD,
     OBJECTIVES,
+    OTHERS,
     SIZES,
     Source,
     counted,
@@ -49,8 +58,9 @@ from vulcan.task import Metrics, Split
 TASK = find_task("cache_eviction")
 METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
 BOUNDS = ("belady", "belady-size-sampled")
-SOURCE_OF = {source.name: source for source in counted()}
+SOURCE_OF = {source.name: source for source in (*OTHERS, *counted())}
 TIED = 0.001
+BEST = "best baseline of each instance"
 SHARE_SEEN = 5
 """At most one in N of a trace's requests is shown to the library before it chooses."""
 
@@ -71,6 +81,8 @@ class Case:
     chosen: str
     trusted: bool
     fallback: str
+    followed: float = math.nan
+    """The miss ratio of what follows the best members."""
 
     @property
     def fifo(self) -> float:
@@ -89,10 +101,9 @@ class Case:
         """The miss ratio of a library that always selects its best choice."""
         return min(*self.members.values(), self.baselines[self.fallback])
 
-    @property
-    def excess(self) -> float:
-        """How much more the library misses than the best baseline, relatively."""
-        return self.by_library / self.baselines[self.best_baseline] - 1
+    def excess(self, ratio: float) -> float:
+        """Return how much more is missed than by the best baseline, relatively."""
+        return ratio / self.baselines[self.best_baseline] - 1
 
     def score(self, ratio: float) -> float:
         return improvement(self.fifo, ratio)
@@ -101,8 +112,17 @@ class Case:
 def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, settings: Mapping[str, Any]) -> Instance:
     """All of a trace, as a task and its settings have it."""
     given = {"trace": [str(DATA / source.path)], "trace_format": source.format, "cache_size": [size], **settings}
+    if source.columns is not None:
+        given["columns"] = source.columns
     (instance,) = evaluator.instances(complete_settings(find_task(task), given), Split(by="none"))
     return replace(instance, split="train")
+
+
+def instance_of_member(library: Library, member: LibraryMember, source: Source, size: str) -> Instance:
+    """All of a trace, as a member's task and settings have it."""
+    of_library = shared_settings(member.task, {n: library.settings[n] for n in ("mechanism", "sample_size")})
+    evaluator = load_evaluator(find_task(member.task))
+    return instance_of(source, size, evaluator, member.task, {**of_library, **member.settings})
 
 
 def member_metrics(
@@ -111,8 +131,7 @@ def member_metrics(
     """Measure a member on an instance, or on its first requests; the result is cached on disk."""
     task = find_task(member.task)
     evaluator = load_evaluator(task)
-    of_library = shared_settings(member.task, {n: library.settings[n] for n in ("mechanism", "sample_size")})
-    instance = instance_of(source, size, evaluator, member.task, {**of_library, **member.settings})
+    instance = instance_of_member(library, member, source, size)
     if opening is not None:
         instance = evaluator.opening(instance, opening)  # type: ignore[attr-defined]
     known = {key: value for key, value in instance.parameters.items() if key != "trace"}
@@ -122,6 +141,21 @@ def member_metrics(
         return evaluator.evaluate(check(member.source, task), instance)
 
     return cached_metrics(["library member", digest(member), known], measure)
+
+
+def followed_metrics(library: Library, names: Sequence[str], source: Source, size: str, metric: str) -> Metrics:
+    """Measure what follows these members on an instance; the result is cached on disk."""
+    evaluator = load_evaluator(TASK)
+    members = [library.member(name) for name in names]
+    pairs = [(m, instance_of_member(library, m, source, size)) for m in members]
+    known = {key: value for key, value in pairs[0][1].parameters.items() if key != "trace"}
+
+    def measure() -> Metrics:
+        return evaluator.follow(  # type: ignore[attr-defined,no-any-return]
+            [(check(m.source, find_task(m.task)), instance) for m, instance in pairs], metric
+        )
+
+    return cached_metrics(["library followed", source.name, *map(digest, members), metric, known], measure)
 
 
 def improvement(fifo: float, ratio: float) -> float:
@@ -181,13 +215,14 @@ def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, An
             for objective in wanted:
                 metric = METRICS[objective]
                 choice = choose(library, source, size, objective, instance, trace.requests)
+                followed = followed_metrics(library, choice.to_follow, source, size, metric)
                 cases.append(
                     Case(
                         source.name, size, objective,
                         {n: m[metric] for n, m in known.items() if n not in BOUNDS},
                         {n: m[metric] for n, m in known.items() if n in BOUNDS},
                         {n: m[metric] for n, m in own.items()}, choice.name, choice.trusted,
-                        library.fallbacks[objective].baseline,
+                        library.fallbacks[objective].baseline, followed[metric],
                     )
                 )  # fmt: skip
     return cases, left_out
@@ -214,38 +249,58 @@ def interval(cases: Sequence[Case], figure: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def figures(cases: Sequence[Case]) -> dict[str, float]:
+def figures(cases: Sequence[Case], ratio: Callable[[Case], float] = lambda c: c.by_library) -> dict[str, float]:
+    excesses = [c.excess(ratio(c)) for c in cases]
     return {
         "instances": len(cases),
-        "best": sum(c.excess < -TIED for c in cases),
-        "tied": sum(-TIED <= c.excess <= TIED for c in cases),
-        "within 5 %": sum(c.excess <= 0.05 for c in cases),
-        "within 10 %": sum(c.excess <= 0.10 for c in cases),
-        "library": statistics.fmean(c.score(c.by_library) for c in cases),
+        "best": sum(e < -TIED for e in excesses),
+        "tied": sum(-TIED <= e <= TIED for e in excesses),
+        "within 5 %": sum(e <= 0.05 for e in excesses),
+        "within 10 %": sum(e <= 0.10 for e in excesses),
+        "mean score": statistics.fmean(c.score(ratio(c)) for c in cases),
     }
+
+
+HOW: Mapping[str, Callable[[Case], float]] = {"one member": lambda c: c.by_library, "following": lambda c: c.followed}
+
+
+def tabulated(groups: Mapping[str, Sequence[Case]]) -> list[str]:
+    """Return the figures of each group, for one member and for what follows several, as a table."""
+    table = ["| | | instances | best | tied | within 5 % | within 10 % | mean score | ahead of the best baseline |"]
+    table.append(f"|{'---|' * 9}")
+    for name, group in groups.items():
+        for how, ratio in HOW.items() if group else ():
+            f = figures(group, ratio)
+            counts = " | ".join(str(f[key]) for key in ("instances", "best", "tied", "within 5 %", "within 10 %"))
+            lead = partial(lead_of, ratio=ratio)
+            low, high = interval(group, lead)
+            mean = f"{statistics.fmean(map(lead, group)):+.4f} [{low:+.4f}, {high:+.4f}]"
+            table.append(f"| {name} | {how} | {counts} | {f['mean score']:.4f} | {mean} |")
+    return table
+
+
+def lead_of(case: Case, ratio: Callable[[Case], float]) -> float:
+    """Return how much higher a score is than that of the instance's best baseline."""
+    return case.score(ratio(case)) - case.score(case.baselines[case.best_baseline])
 
 
 def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], dict[str, Any], list[Goal]]:
     single = single_baseline(cases)
     traces = len({c.trace for c in cases})
     table = [f"{len(cases)} instances of {traces} held-out traces; left out: {', '.join(left_out) or 'none'}", ""]
-    table.append(f"{'':22}{'instances':>10}{'best':>6}{'tied':>6}{'<= 5 %':>8}{'<= 10 %':>8}{'mean score':>12}")
+    families = {c.trace: SOURCE_OF[c.trace].family for c in cases}
     groups = {
         "all": cases,
         **{f"cache {size}": [c for c in cases if c.size == size] for size in SIZES},
         **{f"{o} miss ratio": [c for c in cases if c.objective == o] for o in OBJECTIVES},
+        **{f: [c for c in cases if families[c.trace] == f] for f in dict.fromkeys(families.values())},
     }
-    for name, group in groups.items():
-        if group:
-            f = figures(group)
-            table.append(
-                f"{name:22}{f['instances']:>10}{f['best']:>6}{f['tied']:>6}{f['within 5 %']:>8}{f['within 10 %']:>8}"
-                f"{f['library']:>12.4f}"
-            )
+    table += tabulated(groups)
     means: dict[str, Any] = {
-        "library": lambda c: c.score(c.by_library),
+        "library, following": lambda c: c.score(c.followed),
+        "library, one member": lambda c: c.score(c.by_library),
         "library, perfect choice": lambda c: c.score(c.perfect),
-        "best baseline of each instance": lambda c: c.score(c.baselines[c.best_baseline]),
+        BEST: lambda c: c.score(c.baselines[c.best_baseline]),
         "Belady's MIN": lambda c: c.score(c.bounds["belady"]),
         **{f"baseline {n}": lambda c, n=n: c.score(c.baselines[n]) for n in everywhere(cases) if n != "fifo"},
         **{f"member {n}": lambda c, n=n: c.score(c.members[n]) for n in cases[0].members},
@@ -257,30 +312,33 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         summary[name] = {"mean": value, "low": low, "high": high}
     for name, each in sorted(summary.items(), key=lambda pair: -pair[1]["mean"]):
         table.append(f"  {name:34}{each['mean']:8.4f} [{each['low']:.4f}, {each['high']:.4f}]")
-    table += [
-        "",
-        f"{'instance':26}{'':8}{'library chose':26}{'misses':>8}  {'best baseline':14}{'misses':>8}{'excess':>9}",
-    ]
+    table += ["", "| instance | | Belady | best baseline | | following | | one member | | |", f"|{'---|' * 10}"]
     for c in cases:
-        mark = "best" if c.excess < -TIED else "tied" if c.excess <= TIED else ""
+        best, followed, alone = (c.score(r) for r in (c.baselines[c.best_baseline], c.followed, c.by_library))
         table.append(
-            f"{c.trace + '@' + c.size:26}{c.objective:8}{c.chosen:26}{c.by_library:8.4f}  {c.best_baseline:14}"
-            f"{c.baselines[c.best_baseline]:8.4f}{c.excess:>+9.2%} {mark}"
+            f"| {c.trace}@{c.size} | {c.objective} | {c.score(c.bounds['belady']):.4f} | {c.best_baseline} | {best:.4f}"
+            f" | {followed:.4f} | {c.excess(c.followed):+.2%}"
+            f" | {c.chosen} | {alone:.4f} | {c.excess(c.by_library):+.2%} |"
         )
-    won = sum(c.excess <= TIED for c in cases)
-    gain = summary["library"]["mean"] - summary[f"baseline {single}"]["mean"]
+    best_or_tied = sum(c.excess(c.followed) <= TIED for c in cases)
+    within = sum(c.excess(c.followed) <= 0.05 for c in cases)
+    mean, of_single = (summary[name]["mean"] for name in ("library, following", f"baseline {single}"))
     goals = [
-        Goal(f"instances of {len(cases)} on which the library is best or tied", won, len(cases) // 2 + 1),
-        Goal(f"mean score above that of the best single baseline ({single}), in 0.01", 100 * gain, 0.0),
+        Goal(f"share of {len(cases)} instances on which it is best or tied", best_or_tied / len(cases), 0.6),
+        Goal("mean score above that of the best baseline of each instance", mean - summary[BEST]["mean"], 0.0),
+        Goal("share of instances within 5 % of the best baseline", within / len(cases), 0.95),
+        Goal(f"mean score above that of the best single baseline, {single}", mean - of_single, 0.0),
     ]
     document = {
-        "figures": {name: figures(group) for name, group in groups.items() if group},
+        "figures": {
+            name: {how: figures(group, ratio) for how, ratio in HOW.items()} for name, group in groups.items() if group
+        },
         "means": summary,
         "single_baseline": single,
         "left_out": list(left_out),
         "cases": [
             {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
-             "library": c.by_library, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
+             "library": c.by_library, "followed": c.followed, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
              "members": dict(c.members)}
             for c in cases
         ],
@@ -289,15 +347,19 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
 
 
 def main() -> None:
-    options = arguments(__doc__ or "")
+    parser = argument_parser(__doc__ or "")
+    parser.add_argument("--no-peers", action="store_true", help="without what only libcachesim has")
+    parser.add_argument("--others", action="store_true", help="on the traces that took no part at all")
+    options = parser.parse_args()
     library = read_library(shipped_library(TASK))
     sides = split()
-    held_out = [s for s in counted() if sides[s.name] == "held-out" and (DATA / s.path).is_file()]
+    held_out = OTHERS if options.others else [s for s in counted() if sides[s.name] == "held-out"]
+    held_out = [s for s in held_out if (DATA / s.path).is_file()]
     if not held_out:
         sys.exit(f"no held-out trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
     if options.quick:
         held_out = [s for s in held_out if s.load().requests < QUICK_REQUESTS]
-    table, document, goals = report(*measured(library, held_out, {} if options.quick else peers()))
+    table, document, goals = report(*measured(library, held_out, {} if options.quick or options.no_peers else peers()))
     table += [
         "",
         f"left out as a whole, for at least 95 % of their requests are first ones: {', '.join(NEARLY_ALL_COLD)}",

@@ -10,7 +10,7 @@ from vulcan.anvil import Policy, check
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance
 from vulcan.registry import find_task
-from vulcan.task import Json
+from vulcan.task import Json, Metrics
 
 
 @runtime_checkable
@@ -51,7 +51,7 @@ class SafePolicy:
 class GuardSource:
     """The source of a guard at run time, which imports the standard library alone.
 
-    It defines the class `used_by`, the one that exports of both policies have too (see `vulcan.export.template`), and
+    It defines the class `used_by`, the one that exports of the policies have too (see `vulcan.export.template`), and
     gets those classes by calling the functions named in `FACTORIES`, which the export defines.
 
     `header` is the guard in C99, empty if there is none: a header whose names begin with `guard_` and `GUARD_`.
@@ -82,6 +82,22 @@ class OffersGuards(Protocol):
 
     def guard_source(self) -> GuardSource:
         """Return what exports of guarded policies contain."""
+        ...
+
+
+@runtime_checkable
+class OffersFollowing(Protocol):
+    """An optional capability of evaluators: measuring, and exporting, what follows the best of several policies."""
+
+    def follow(self, policies: Sequence[tuple[Policy, Instance]], metric: str) -> Metrics:
+        """Measure what follows these policies, the first one first, and compares them by a metric that is low if good.
+
+        Each comes with the instance as its own task and settings have it: the same workload, and the same room.
+        """
+        ...
+
+    def following_source(self) -> GuardSource:
+        """Return what exports contain, after `FOLLOWED`, functions that return the policies' classes, and `METRIC`."""
         ...
 
 

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,10 +17,10 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, equal_windows, shares_in_time
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.task import Json, Metrics, Split
-from vulcan_cache import guard, online_fingerprint, shifts
+from vulcan_cache import following, guard, shifts
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
-from vulcan_cache.online_fingerprint import OnlineFingerprint
+from vulcan_cache.openings import fingerprint_of, fingerprint_source, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
@@ -210,6 +209,26 @@ class CacheEvaluator(CacheFindings):
         """See `vulcan.robustness.OffersGuards`."""
         return guard.source()
 
+    def follow(self, policies: Sequence[tuple[Policy, Instance]], metric: str) -> Metrics:
+        """See `vulcan.robustness.OffersFollowing`; the metrics are those of `metrics_of`, and `switches`."""
+        instance = policies[0][1]
+        p = cast(dict[str, Any], instance.parameters)
+        requests = self._requests(instance)
+        result = following.simulate_following(
+            [(policy, _chosen(own.parameters)) for policy, own in policies],
+            requests.objects,
+            requests.sizes,
+            p["capacity"],
+            by_bytes=metric == following.BYTES,
+            measure_from=requests.measure_from,
+            object_count=self._trace(p).object_count,
+        )
+        return {**metrics_of(result.counts), "switches": float(result.switches)}
+
+    def following_source(self) -> GuardSource:
+        """See `vulcan.robustness.OffersFollowing`."""
+        return following.source()
+
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
         return make_rungs(instances, [self._scale(instance).residents for instance in instances])
@@ -397,48 +416,3 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     if size > 2**53:
         raise UserError(f"cache size {text!r} is over 2^53 bytes")
     return int(size)
-
-
-# Workload fingerprints of instances, from their first requests.
-
-VERSION = 1
-"""Version in the cache key of fingerprints: raise it when the same requests give another fingerprint."""
-
-
-def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
-    """Return the fingerprint of an instance's first requests, cached on disk; `sizes` are those that count."""
-    capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
-    requests = min(first, stop)
-
-    def measure() -> dict[str, float]:
-        seen = OnlineFingerprint(capacity, requests)
-        keys = np.asarray(trace.keys)[np.asarray(trace.objects)[:requests]]
-        for key, size in zip(keys.tolist(), np.asarray(sizes)[:requests].tolist(), strict=True):
-            seen.observe(key, size)
-        return seen.features()
-
-    unit = instance.parameters["unit_sizes"]
-    return cached_metrics(["fingerprint", VERSION, trace.digest, unit, capacity, requests], measure)
-
-
-OPENING_SHARE = 0.2
-"""The largest cache of an opening, as a share of the bytes that it asks for.
-
-A cache that is 10 % of a whole trace may hold all that a fifth of it asks for: then no policy evicts anything, and
-trials cannot tell policies apart. Of 2, 5, 10, 20 and 30 % it chose best on training traces, each left out in turn.
-"""
-
-
-def opening_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Instance:
-    """Return the first requests of an instance, from an empty cache; the first half fills it, and does not count."""
-    requests = min(first, cast(int, instance.parameters["measure_to"]))
-    _, at = np.unique(np.asarray(trace.objects)[:requests], return_index=True)
-    footprint = int(np.asarray(sizes)[at].sum(dtype=np.int64))
-    capacity = min(cast(int, instance.parameters["capacity"]), max(1, int(OPENING_SHARE * footprint)))
-    measured = {"capacity": capacity, "measure_from": requests // 2, "measure_to": requests}
-    return replace(instance, name=f"{instance.name} first {first}", parameters={**instance.parameters, **measured})
-
-
-def fingerprint_source() -> str:
-    """Return the source of the module that computes fingerprints."""
-    return Path(online_fingerprint.__file__).read_text(encoding="utf-8")

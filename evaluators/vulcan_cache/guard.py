@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.anvil.parse import syntax_tree
 from vulcan.robustness import FACTORIES, GuardSource, SafePolicy
-from vulcan_cache.exported import guarded_cache, mapping
+from vulcan_cache.exported import directories, guarded_cache, mapping
 from vulcan_cache.simulate import CacheResult, simulate
 
 TOLERANCE, ALLOWANCE, EVIDENCE = 0.01, 1.0, 32.0
@@ -77,9 +78,9 @@ def simulate_guarded(
         objects,
         sizes,
         histories[0],
-        _departures(histories[0]),
+        departures(histories[0]),
         histories[1],
-        _departures(histories[1]),
+        departures(histories[1]),
         count,
         capacity,
         measure_from,
@@ -98,7 +99,7 @@ def _how(safe: str) -> dict[str, Any]:
     return {"mechanism": SAFE_POLICIES[safe].settings.get("mechanism", "queues")}
 
 
-def _departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
+def departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Return the last requests of the objects that leave, in the order in which they leave."""
     from vulcan_cache.kernels.common import OUTCOME_BITS
 
@@ -115,9 +116,13 @@ def warm_up(safe: str) -> None:
 
 def source() -> GuardSource:
     """Return the guard at run time: see `vulcan.robustness.OffersGuards`."""
-    own = [Path(module.__file__ or "").read_text(encoding="utf-8") for module in (mapping, guarded_cache)]
     header = Path(guarded_cache.__file__ or "").with_name("guard.h").read_text(encoding="utf-8")
-    return GuardSource("Cache", "\n\n\n".join([*(_body(text) for text in own), _CACHE]), header)
+    return GuardSource("Cache", "\n\n\n".join([*bodies(mapping, directories, guarded_cache), _CACHE]), header)
+
+
+def bodies(*modules: ModuleType) -> list[str]:
+    """Return the texts of modules for an export (`_body`)."""
+    return [_body(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
 
 
 def _body(text: str) -> str:

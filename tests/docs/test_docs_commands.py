@@ -55,6 +55,7 @@ REASONS = {
     "it serves until it is interrupted; tests/dashboard starts it in every test": ["docs/live-page.md"],
     "it would delete what the other tests have in the cache; tests/cli/test_cli_cache.py runs it": ["docs/terminal.md"],
     "it is about a log of the reader's own": ["docs/how-to/prefix-cache.md"],
+    "it names members of a library of the reader's own": ["docs/library.md"],
     "it waits for a model to answer each prompt": ["docs/results/congestion-control.md"],
     "it needs memory events of the processor, and DAMON": ["tasks/memory_tiering/README.md"],
     "it writes into the reader's own start-up files; tests/cli/test_cli_completion.py does so with a real bash": [

@@ -304,6 +304,8 @@ def select(
         member = found.member(name)
         options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in member.settings.items())
         say(f"{name}: {directory / member.file}, for `--task {member.task}{options}`")
+    for choice in choices:
+        say(f"to follow several in {choice.instance}: {' '.join(f'--follow {name}' for name in choice.to_follow)}")
 
 
 def _named(choice: Choice) -> str:
@@ -337,23 +339,30 @@ def export(
     library: _Place,
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file.")],
     objective: Annotated[str | None, typer.Option(help="Objective. Default: the library's first.")] = None,
+    follow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MEMBER", help="Write what follows the best of these members instead, this one first."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Export a Python module that runs without Vulcan: it observes the workload, chooses among the library's members,
     and falls back to a baseline that does better.
 
+    With --follow it keeps to these members, all at once, and does as the one that has been best so far.
+
     \b
     Examples:
       vulcan library export mylibrary -o selector.py
+      vulcan library export mylibrary --follow broad --follow lirs_2 -o following.py
     """
     from vulcan.api.files import write_text
-    from vulcan.portfolio.export import selector_module
+    from vulcan.portfolio.export import following_module, selector_module
     from vulcan.portfolio.library_file import read_library
     from vulcan.portfolio.selector import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
-    module = selector_module(found, chosen)
+    module = following_module(found, chosen, follow) if follow else selector_module(found, chosen)
     write_text(output, module.text)
     if as_json:
         document: SelectorDocument = {
@@ -367,7 +376,8 @@ def export(
         print_json(document)
         return
     left_out = f"; left out, as they are of other tasks: {', '.join(module.left_out)}" if module.left_out else ""
-    tell(f"wrote {output}: {', '.join(module.members)}, and the baseline {module.baseline}{left_out}")
+    beginning = "first " if follow else "and the baseline "
+    tell(f"wrote {output}: {', '.join(module.members)}, {beginning}{module.baseline}{left_out}")
 
 
 def _print_document(library: Library) -> None:

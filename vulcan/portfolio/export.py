@@ -24,13 +24,13 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.parse import syntax_tree
-from vulcan.errors import UserError
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import OffersOnlineFingerprints, load_evaluator
 from vulcan.export import Exporter, Provenance, PythonExporter, find_exporter
 from vulcan.export.c.double_header import double_header
@@ -45,7 +45,7 @@ from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import find_task
-from vulcan.robustness import FACTORIES, check_guard
+from vulcan.robustness import FACTORIES, OffersFollowing, check_guard
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the library above this line ---"
@@ -94,6 +94,32 @@ def selector_module(library: Library, objective: str) -> SelectorModule:
     head = "\n\n".join([docstring(about), "from __future__ import annotations", "\n".join(imports)])
     text = "\n\n\n".join([head, *(part[1] for part in parts)]) + "\n"
     return SelectorModule(text, tuple(m.name for m in members), left_out, baseline)
+
+
+def following_module(library: Library, objective: str, names: Sequence[str]) -> SelectorModule:
+    """Export what follows the best of these members, and first the first. Raises UserError where there is no such."""
+    task = find_task(library.task)
+    evaluator = load_evaluator(task)
+    if not isinstance(evaluator, OffersFollowing):
+        raise UserError(f"task {task.name!r}: its evaluator offers nothing that follows several policies")
+    known = [member.name for member in library.members]
+    for name in names:
+        if name not in known:
+            raise UserError(f"--follow: no member {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})")
+    members = [library.member(name) for name in dict.fromkeys(names)]
+    source = evaluator.following_source()
+    texts = [
+        *(class_factory(_function(m.name), _policy(library, m, m.name), source.used_by) for m in members),
+        f"FOLLOWED = ({', '.join(_function(m.name) for m in members)},)\n"
+        f"METRIC = {task.objective(objective).metric!r}\n",
+        source.text,
+    ]
+    parts = [imports_and_body(text) for text in texts]
+    imports = sorted({line for part in parts for line in part[0]})
+    about = _documentation(library, objective, members[0].name, members)
+    head = "\n\n".join([docstring(about), *(["\n".join(imports)] if imports else [])])
+    text = "\n\n\n".join([head, *(part[1] for part in parts)]) + "\n"
+    return SelectorModule(text, tuple(m.name for m in members), (), members[0].name)
 
 
 def _template(task: Task) -> tuple[str, str]:

@@ -1,0 +1,154 @@
+"""What follows the best of several policies does as the simulator says, request by request, and stays near the best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from cache_formats import requests
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.portfolio.export import following_module
+from vulcan.portfolio.library_file import read_library
+from vulcan.portfolio.model import LibraryMember, Origin
+from vulcan.portfolio.selector import shipped_library
+from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.task import Split
+from vulcan_cache.following import simulate_following
+from vulcan_cache.simulate import simulate
+
+MRU = "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
+MEMBERS = (
+    LibraryMember("newest", MRU, "cache_eviction", {"mechanism": "heap"}, Origin("by hand", "file")),
+    *(
+        LibraryMember(name, find_task(task).seed_policies()[name], task, {}, Origin("by hand", "file"))
+        for name, task in (("s3_fifo", "cache_queues"), ("lru", "cache_eviction"))
+    ),
+)
+NAMES = tuple(member.name for member in MEMBERS)
+LIBRARY = replace(read_library(shipped_library(find_task("cache_eviction"))), members=MEMBERS)
+METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
+Column = np.ndarray[Any, Any]
+
+
+def how(member: LibraryMember) -> dict[str, Any]:
+    return {"mechanism": "queues" if member.task == "cache_queues" else "heap"}
+
+
+POLICIES = tuple((check(m.source, find_task(m.task)), how(m)) for m in MEMBERS)
+
+
+@cache
+def exported(objective: str) -> ModuleType:
+    text = following_module(LIBRARY, objective, NAMES).text
+    module = ModuleType("following")
+    exec(compile(text, "following.py", "exec"), vars(module))
+    return module
+
+
+def changing(seed: int, objects: int = 160) -> tuple[Column, Column]:
+    """Skewed requests, then a loop, then skewed ones again: LRU and LIRS are the better ones in turn."""
+    skewed, sizes = requests(900, objects, seed=seed)
+    loop = np.arange(900, dtype=np.uint32) % objects
+    size_of = np.full(objects, 100, np.uint32)
+    size_of[skewed] = sizes
+    order = np.concatenate([skewed, loop, skewed[::-1]]).astype(np.uint32)
+    return order, size_of[order]
+
+
+@pytest.mark.parametrize("objective", ["object", "byte"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_export_has_the_misses_of_the_simulator(objective: str, seed: int) -> None:
+    objects, sizes = changing(seed)
+    capacity = int(sizes.sum()) // 150
+    for evidence in (0.0, 4.0):
+        simulated = simulate_following(
+            POLICIES, objects, sizes, capacity, by_bytes=objective == "byte", evidence=evidence
+        )
+        running = exported(objective).Cache(capacity, evidence=evidence)
+        for key, size in zip(objects.tolist(), sizes.tolist(), strict=True):
+            running.request(key, size)
+        counts = simulated.counts
+        assert (running.misses, running.switches) == (counts.misses, simulated.switches)
+        assert NAMES[running.followed] == NAMES[simulated.last]
+        assert running.currsize <= capacity
+        assert simulated.switches
+
+
+def test_one_policy_that_is_followed_alone_misses_no_more_than_it_would() -> None:
+    """It misses less where the policy makes more room than is needed: what left stays until its room is."""
+    objects, sizes = changing(1)
+    for policy, own in POLICIES:
+        alone = simulate(policy, objects, sizes, 20_000, **own)
+        counts = simulate_following([(policy, own)], objects, sizes, 20_000).counts
+        assert counts.misses <= alone.misses and counts.missed_bytes <= alone.missed_bytes
+        unit = np.ones_like(sizes)
+        alone = simulate(policy, objects, unit, 60, **own)
+        assert simulate_following([(policy, own)], objects, unit, 60).counts.misses == alone.misses
+
+
+def test_a_change_costs_no_more_than_has_been_lost() -> None:
+    """Where one of two is the better one throughout, what is lost to it is at most twice what the change asks for."""
+    skewed, sizes = requests(4_000, 400, seed=5)
+    capacity = int(sizes.sum()) // 100
+    alone = [simulate(p, skewed, sizes, capacity, **own).misses for p, own in POLICIES]
+    worst, best = int(np.argmax(alone)), int(np.argmin(alone))
+    held = capacity / sizes.min()
+    found = simulate_following([POLICIES[worst], POLICIES[best]], skewed, sizes, capacity)
+    assert alone[best] - 1 <= found.counts.misses + held
+    assert found.counts.misses <= alone[best] + 2 * max(32.0, held)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("rpgdxs"), st.integers(0, 12), st.integers(1, 30)), max_size=120))
+def test_it_remains_a_mapping_of_limited_size(steps: list[tuple[str, int, int]]) -> None:
+    following = exported("byte").Cache(40, evidence=0.0)
+    for step, key, size in steps:
+        if step == "r":
+            following.request(key, size)
+        elif step == "p":
+            following.put(key, size, size)
+        elif step == "g":
+            following.get(key)
+        elif step == "d":
+            following.pop(key, None)
+        elif step == "x" and len(following):
+            following.popitem()
+        elif step == "s" and key == 0:
+            following.clear()
+        assert following.currsize == sum(obj.size for obj in following._objects.values()) <= 40
+        followed = following._policies[following.followed]
+        assert set(following._strays) == {key for key in following if key not in followed}
+        for policy, lacks in zip(following._policies, following._lacks, strict=True):
+            assert set(lacks) == {key for key in policy if key not in following}
+            assert lacks.total == sum(lacks.values())
+
+
+def test_the_evaluator_measures_what_follows() -> None:
+    evaluator = load_evaluator(find_task("cache_eviction"))
+    given_settings = {"trace": ["zipf:requests=4000,objects=400,seed=3"], "cache_size": ["10%"]}
+
+    def of(member: LibraryMember) -> Instance:
+        task = find_task(member.task)
+        own = {**given_settings, **({} if member.task == "cache_queues" else how(member))}
+        return load_evaluator(task).instances(complete_settings(task, own), Split(by="none"))[0]
+
+    pairs = [(policy, of(member)) for (policy, _), member in zip(POLICIES, MEMBERS, strict=True)]
+    metrics = evaluator.follow(pairs, METRICS["object"])  # type: ignore[attr-defined]
+    alone = [evaluator.evaluate(policy, instance)["miss_ratio"] for policy, instance in pairs]
+    assert min(alone) - 0.02 <= metrics["miss_ratio"] <= alone[0] + 0.02
+    assert metrics["switches"] == int(metrics["switches"])
+
+
+def test_members_that_there_are_not_are_refused() -> None:
+    with pytest.raises(UserError, match="--follow: no member 'lur'"):
+        following_module(LIBRARY, "object", ["lur"])
