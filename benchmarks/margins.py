@@ -38,7 +38,7 @@ from vulcan.task import Task
 POLICIES = Path(__file__).parent / "policies"
 SEARCHES = {
     "tiering": "vulcan search --task memory_tiering --state --start-from benchmarks/policies/tiering_shadows.py "
-    "--slow-tier cxl --budget-candidates 100 --tune 200 --seed 1",
+    "--slow-tier cxl --budget-candidates 100 --tune 40 --simplify 0 --seed 1",
     "balancing": "vulcan search --task load_balancing --state --start-from benchmarks/policies/balancing_wait.py "
     "--load 0.5 --load 0.7 --load 0.9 --requests 60000 --budget-candidates 100 --tune 200 --seed 1",
 }

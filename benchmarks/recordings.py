@@ -82,6 +82,9 @@ RECORDINGS = (
     Recording("recorded_spot/several-regions", "Spot VMs, that of several regions", windows="several regions"),
 )
 
+HEADLINE_RUNS: dict[str, str] = {}
+"""Stores of searches of the offline generator in `tests/data/headlines`, compressed, and what each is of."""
+
 
 def config_of(run: Path) -> SearchConfig:
     """Return the options of a recorded search."""

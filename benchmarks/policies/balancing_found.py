@@ -1,4 +1,4 @@
-"""Written by the offline generator (offline/evolve, not a language model) changed candidate 8: changed what a handler writes."""
+"""Of a search of the offline generator from `balancing_wait`: candidate 42, which changed what a handler writes."""
 
 import math
 
@@ -22,9 +22,11 @@ CONSTANT_15 = 72.5
 CONSTANT_16 = 20
 EXPONENT = 0.672
 
+
 class policy:
     others = 0
     service = 5
+
 
 class server:
     others = 0
@@ -52,7 +54,7 @@ def on_report(now, server, servers):
 def on_complete(now, server, servers, request):
     queue = max(1, (server.mine + server.others + 1) / 2)
     time = min(request.latency_ms / queue, LIMIT * policy.service)
-    policy.service = bounded(policy.service + 0.005 * (time ** EXPONENT - policy.service))
+    policy.service = bounded(policy.service + 0.005 * (time**EXPONENT - policy.service))
     server.seen = bounded(server.seen + 1)
     learn = min(max(LEARN, 1 / max(server.seen, 1)), 1)
     server.service = bounded(server.service + learn * (time - server.service))
@@ -60,4 +62,32 @@ def on_complete(now, server, servers, request):
 
 
 def score(now, server, servers):
-    return -min(max(0, policy.others + (server.others - policy.others) * math.exp(-max(0, now - server.at) / CONSTANT) + CONSTANT_2 * server.mine + SENT * server.sent + BASE), 1000000000) ** CONSTANT_4 * ((min(server.seen, CONSTANT_6) * server.service + CONSTANT_7 * policy.service) / (min(server.seen, CONSTANT_9) + CONSTANT_10) + STALL * max(0, now - server.answered - (min(server.seen, CONSTANT_12) * server.service + CONSTANT_13 * policy.service) / (min(server.seen, CONSTANT_15) + CONSTANT_16))) - LATE * server.latency_ms
+    return (
+        -(
+            min(
+                max(
+                    0,
+                    policy.others
+                    + (server.others - policy.others) * math.exp(-max(0, now - server.at) / CONSTANT)
+                    + CONSTANT_2 * server.mine
+                    + SENT * server.sent
+                    + BASE,
+                ),
+                1000000000,
+            )
+            ** CONSTANT_4
+        )
+        * (
+            (min(server.seen, CONSTANT_6) * server.service + CONSTANT_7 * policy.service)
+            / (min(server.seen, CONSTANT_9) + CONSTANT_10)
+            + STALL
+            * max(
+                0,
+                now
+                - server.answered
+                - (min(server.seen, CONSTANT_12) * server.service + CONSTANT_13 * policy.service)
+                / (min(server.seen, CONSTANT_15) + CONSTANT_16),
+            )
+        )
+        - LATE * server.latency_ms
+    )
