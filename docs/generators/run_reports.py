@@ -89,6 +89,7 @@ def report_of(store: str) -> str:
     """
     with tempfile.TemporaryDirectory() as name:
         text = report_text(Report.of(_run_of(store, Path(name))), "html", PROOF_SECONDS)
+    text = text.replace(f"{name}/", "")
     alone = text.replace(f"<script>{plotly_script()}</script>", f'<script src="{Path(SCRIPT).name}"></script>')
     allowed = alone.replace("script-src 'unsafe-inline'", "script-src 'unsafe-inline' 'self' file:")
     if len(alone) == len(text) or len(allowed) == len(alone):
