@@ -5,7 +5,8 @@
 Each headline search is a command of the installed package, with the offline generator as the model; a finished one is
 read and not run again. Beside the winner stand the best baselines, start policies and oracles, on all three parts of
 the data, best on the held-out part first; the verdict is what `vulcan search` says. Each table is compared with that of
-docs/results/headline-searches.md, or with `--write` takes its place.
+docs/results/headline-searches.md, or with `--write` takes its place; then the store of the first seed's run is kept
+too, of which the site has a report.
 
 Each recorded search of `tests/data` (`benchmarks.recordings`) is replayed from its replies and compared with its
 record, event by event; docs/results/recorded-searches.md is made of the records (`make docs`). A search without its
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -27,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import DATA, NotMeasurable
-from benchmarks.recordings import RECORDINGS, Recording, differences
+from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, Recording, differences
+from vulcan.store.runs import FILE
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "headline-searches.md"
 HEAD = "| policy | train | validation | test | verdict |"
@@ -46,9 +49,22 @@ class Headline:
     options: tuple[str, ...] = ()
     trace: str | None = None
 
+    @property
+    def file(self) -> str:
+        return self.name.replace(", ", "-").replace(" ", "-")
+
     def command(self, seed: int, directory: Path) -> list[str]:
-        given = ["--trace", str(DATA / self.trace)] if self.trace is not None else []
-        fixed = ["--seed", str(seed), "--executor", "local", "--progress", "none", "--runs-dir", str(directory)]
+        given = ["--trace", self.trace] if self.trace is not None else []
+        fixed = [
+            "--seed",
+            str(seed),
+            "--executor",
+            "local",
+            "--progress",
+            "none",
+            "--runs-dir",
+            str(directory.resolve()),
+        ]
         return [VULCAN, "search", "--task", self.task, *given, *self.options, *fixed, "--json"]
 
 
@@ -73,9 +89,10 @@ HEADLINES = (
 
 def find_result(headline: Headline, seed: int, out: Path) -> dict[str, Any]:
     """Return the JSON document of a search, run unless `out` has it. Raises CalledProcessError where it fails."""
-    file = out / f"{headline.name.replace(', ', '-').replace(' ', '-')}-{seed}.json"
+    file = out / f"{headline.file}-{seed}.json"
     if not file.is_file():
-        done = subprocess.run(headline.command(seed, out), stdout=subprocess.PIPE, check=True, text=True)
+        place = DATA if headline.trace is not None else None
+        done = subprocess.run(headline.command(seed, out), cwd=place, stdout=subprocess.PIPE, check=True, text=True)
         file.write_text(done.stdout, encoding="utf-8")
     document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return document
@@ -153,6 +170,11 @@ def replay(recording: Recording, out: Path) -> list[str]:
     return differences(recording.run, runs / json.loads(done.stdout)["run"])
 
 
+def keep(run: Path, name: str) -> None:
+    """Store a run of the offline generator, compressed, among those whose reports are in the site."""
+    (HEADLINE_STORES / f"{name}.db.xz").write_bytes(lzma.compress((run / FILE).read_bytes(), preset=9))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [*(headline.name for headline in HEADLINES), *(recording.name for recording in RECORDINGS)]
@@ -178,6 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.write:
             begin, end = page_table(page, headline)
             PAGE.write_text(page[:begin] + "\n".join(table) + page[end:], encoding="utf-8")
+            keep(Path(results[given.seeds[0]]["run"]), headline.file)
         changed = compare(page, headline, results)
         differ += [headline.name] * bool(changed)
         print("\n".join([*table, "", *(changed or ["as on the page"]), ""]), flush=True)

@@ -82,8 +82,8 @@ RECORDINGS = (
     Recording("recorded_spot/several-regions", "Spot VMs, that of several regions", windows="several regions"),
 )
 
-HEADLINE_RUNS: dict[str, str] = {}
-"""Stores of searches of the offline generator in `tests/data/headlines`, compressed, and what each is of."""
+HEADLINE_STORES = RECORDED / "headlines"
+"""Where stores of searches of the offline generator are kept, compressed, each named by what it is of."""
 
 
 def config_of(run: Path) -> SearchConfig:

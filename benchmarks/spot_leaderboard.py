@@ -142,7 +142,8 @@ def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
 def policies_of(task: str) -> dict[str, Policy | str]:
     """Return the task's policies, those of this directory for it, and the least cost."""
     declared = find_task(task)
-    found: dict[str, Policy | str] = {name: check(text, declared) for name, text in declared.seed_policies(state=True).items()}
+    seeds = declared.seed_policies(state=True)
+    found: dict[str, Policy | str] = {name: check(text, declared) for name, text in seeds.items()}
     own = ("spot_levi", "spot_reserve", "spot_surplus") if task == "spot_single" else ("spot_looks", "spot_prices")
     for name in own:
         found[name] = check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), declared)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from markdown_parts import written_by
 
-from benchmarks.recordings import HEADLINE_RUNS, RECORDINGS
+from benchmarks.recordings import HEADLINE_STORES, RECORDINGS
 from vulcan.api.run import Run
 from vulcan.results.report.data import Report
 from vulcan.results.report.figures import plotly_script
@@ -45,7 +45,8 @@ def recorded_page() -> str:
     """The page of all recorded searches."""
     lines = [_INTRODUCTION.format(remark=written_by("run_reports.py"))]
     kept = [(recording.what, f"tests/data/{recording.folder}/run.db") for recording in RECORDINGS]
-    made = [(what, f"tests/data/headlines/{name}.db.xz") for name, what in HEADLINE_RUNS.items()]
+    files = sorted(HEADLINE_STORES.glob("*.db.xz"))
+    made = [(file.name.partition(".db")[0].replace("-", " "), file.relative_to(ROOT).as_posix()) for file in files]
     for title, runs in (("With a language model", kept), ("With the offline generator", made)):
         lines += [f"## {title}", "", _COLUMNS, "|---" * 8 + "|"]
         lines += [_row(what, store) for what, store in runs]

@@ -14,7 +14,9 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
-from run_reports import SCRIPT, linked_stores, page_of, plotly_script, report_of
+from run_reports import SCRIPT, linked_stores, page_of, report_of
+
+from vulcan.results.report.figures import plotly_script
 
 ROOT = Path(__file__).resolve().parents[2]
 
