@@ -96,6 +96,22 @@ CHARTS = (
             ("greedy", "others"),
         ),
     ),
+    Chart(
+        "results-tiering",
+        "Memory tiering, 18 held-out workloads on another machine (NVM): log speed-up",
+        "memory-tiering.md",
+        "Mean scores of the same",
+        3,
+        (
+            ("static oracle", "knows the future"),
+            ("tiering_found", "found by Vulcan"),
+            ("tiering_shadows (its start)", "others"),
+            ("ARMS-like", "others"),
+            ("TPP-like", "others"),
+            ("Memtis-like", "others"),
+            ("HeMem", "others"),
+        ),
+    ),
 )
 
 
