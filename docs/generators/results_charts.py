@@ -112,6 +112,20 @@ CHARTS = (
             ("HeMem", "others"),
         ),
     ),
+    Chart(
+        "results-balancing",
+        "Load balancing, fresh seeds, 100 servers and 20 balancers: tail latency saved",
+        "load-balancing.md",
+        "Mean scores of the same",
+        3,
+        (
+            ("shortest queue (knows all queues)", "knows the future"),
+            ("balancing_found", "found by Vulcan"),
+            ("C3", "others"),
+            ("Prequal", "others"),
+            ("least loaded", "others"),
+        ),
+    ),
 )
 
 
