@@ -1,7 +1,7 @@
 """Settings of a search's links against Linux: jitter, batches, random loss, reordering, policers, applications that
-write little, traffic the other way, unlike round trips, a competitor.
+write little, transfers, traffic the other way, unlike round trips, a competitor.
 
-    sudo python -m benchmarks.kernel_settings [--only WORD ...] [--quick] [--json]
+    sudo python -m benchmarks.kernel_settings [--transfers] [--only WORD ...] [--quick] [--json]
 
 Each cell runs in this machine's kernel over the emulated link with an exact clock, and in the simulator; figures are
 medians of the repetitions and of as many seeds. docs/link-validation.md has the table. Needs what `vulcan kernel run`
@@ -13,7 +13,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks.harness import argument_parser, finish
@@ -21,9 +21,10 @@ from vulcan.anvil import Policy, check
 from vulcan.export.formats import find_exporter
 from vulcan.export.provenance import Provenance
 from vulcan.registry import find_task
-from vulcan_link.kernel.cell import Cell, predict
+from vulcan_link.kernel.cell import Cell, Completion, predict, predicted_completion
 from vulcan_link.kernel.run import run_cell
 from vulcan_link.kernel.struct_ops import in_the_kernel
+from vulcan_link.workloads import transfer_starts
 from vulcan_traces.links import load_link
 
 TASK = find_task("congestion_control")
@@ -70,28 +71,37 @@ SETTINGS = (
         20.0,
     ),
 )
-FIGURES = ("utilisation", "queueing_delay_avg_ms", "loss", "first_mbps", "second_mbps")
+TRANSFERS = (
+    Setting("10 packets every 250 ms", EVERY, {"jitter_ms": 0.5, "transfers": (10, 250.0)}),
+    Setting("100 packets every 500 ms", EVERY, {"jitter_ms": 0.5, "transfers": (100, 500.0)}),
+    Setting("400 packets every 1 s", EVERY, {"jitter_ms": 0.5, "transfers": (400, 1000.0)}),
+    Setting("100 packets, 1 % random loss", EVERY, {"jitter_ms": 0.5, "loss": 0.01, "transfers": (100, 500.0)}),
+    Setting("100 packets beside one CUBIC", EVERY, {"jitter_ms": 0.5, "transfers": (100, 500.0)}, "cubic"),
+)
 
 
 def cell_of(setting: Setting, algorithm: str, name: str) -> Cell:
     """Return the cell; `name` is the algorithm's in the kernel, or that of the simulator."""
     others = {None: (), "same": (name,)}.get(setting.competing, (setting.competing or "",))
-    cell = Cell(load_link(LINK), (name, *others), DELAY_MS, BUFFER, setting.seconds, own=1, exact_clock=True)
+    short = setting.changed.get("transfers")
+    own = len(transfer_starts(short[1], setting.seconds)) if short else 1
+    cell = Cell(load_link(LINK), (name,) * own + others, DELAY_MS, BUFFER, setting.seconds, own=own, exact_clock=True)
     return replace(cell, **setting.changed)
 
 
-def figures_of(result: Any, goodputs: list[float], loss: float) -> dict[str, float]:
+def figures_of(result: Any, goodputs: list[float], loss: float, short: Completion | None) -> dict[str, float]:
     return {
         "utilisation": result.utilisation,
         "queueing_delay_avg_ms": result.queueing_delay_avg_ms,
         "loss": loss,
         "first_mbps": goodputs[0],
         "second_mbps": goodputs[-1],
+        **(asdict(short) if short else {}),
     }
 
 
 def median(runs: list[dict[str, float]]) -> dict[str, float]:
-    return {name: statistics.median(run[name] for run in runs) for name in FIGURES}
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
 @contextmanager
@@ -113,13 +123,15 @@ def measured(setting: Setting, algorithm: str, repetitions: int) -> dict[str, An
     with loaded(algorithm) as (name, policy):
         for seed in range(1, repetitions + 1):
             got, _ = run_cell(replace(cell_of(setting, algorithm, name), seed=seed))
-            kernel.append(figures_of(got, [flow.goodput_mbps for flow in got.flows], got.loss))
+            kernel.append(figures_of(got, [flow.goodput_mbps for flow in got.flows], got.loss, got.transfers))
             late = max(late, got.punctuality.worst_ms)
             cell = cell_of(setting, algorithm, "policy" if policy else algorithm)
             said = predict(replace(cell, seed=seed), policy)
             assert said is not None
-            simulated.append(figures_of(said, [flow.goodput_bps * 1e-6 for flow in said.flows], said.drop_share))
-    spread = [run["utilisation"] for run in kernel]
+            short = predicted_completion(cell, said) if cell.transfers[0] else None
+            goodputs = [flow.goodput_bps * 1e-6 for flow in said.flows]
+            simulated.append(figures_of(said, goodputs, said.drop_share, short))
+    spread = [run["completion_ms" if cell.transfers[0] else "utilisation"] for run in kernel]
     return {
         "setting": setting.name, "algorithm": algorithm, "kernel": median(kernel), "simulator": median(simulated),
         "spread": max(spread) - min(spread), "worst_ms": late,
@@ -141,22 +153,37 @@ def row_of(found: dict[str, Any]) -> str:
     return f"| {found['setting']} | {found['algorithm']} | " + " | ".join(pairs) + f" | {found['spread']:.3f} |"
 
 
+def row_of_transfers(found: dict[str, Any]) -> str:
+    """Return a row of the page's table of transfers: simulator / Linux."""
+    kernel, simulator = found["kernel"], found["simulator"]
+    pairs = [
+        *(f"{simulator[name]:.0f} / {kernel[name]:.0f}" for name in ("completion_ms", "completion_p95_ms")),
+        f"{simulator['completion_ms'] / kernel['completion_ms']:.2f}",
+        f"{100 * simulator['completed']:.0f} / {100 * kernel['completed']:.0f}",
+        f"{100 * simulator['loss']:.2f} / {100 * kernel['loss']:.2f}",
+    ]
+    return f"| {found['setting']} | {found['algorithm']} | " + " | ".join(pairs) + f" | {found['spread']:.0f} |"
+
+
 def main() -> None:
     parser = argument_parser("settings of a search's links, in the kernel and simulated")
     parser.add_argument("--only", nargs="+", default=[""], help="settings whose names have one of these words")
+    parser.add_argument("--transfers", action="store_true", help="short flows, and how long they take")
     options = parser.parse_args()
-    table = [
-        "| setting | algorithm | utilisation | average delay, ms | drops, % | Mbit/s of each | spread |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    head = (
+        "| transfers | algorithm | mean, ms | p95, ms | ratio of means | complete, % | drops, % | spread, ms |"
+        if options.transfers
+        else "| setting | algorithm | utilisation | average delay, ms | drops, % | Mbit/s of each | spread |"
+    )
+    table = [head, "|---" * (head.count("|") - 1) + "|"]
     cells = []
-    for setting in SETTINGS:
+    for setting in TRANSFERS if options.transfers else SETTINGS:
         if not any(word in setting.name for word in options.only):
             continue
         for algorithm in setting.algorithms[:1] if options.quick else setting.algorithms:
             found = measured(setting, algorithm, 1 if options.quick else REPETITIONS)
             cells.append(found)
-            table.append(row_of(found))
+            table.append(row_of_transfers(found) if options.transfers else row_of(found))
             if not options.json:
                 print(table[-1], flush=True)
     finish(options, {"cells": cells}, table, [])

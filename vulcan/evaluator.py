@@ -15,9 +15,9 @@ them may read, and an event (`enter`, `update`, `leave`, or `observe` and `forge
 of all of them set. `policy.function("leave")` is one function alone, with its own `native(layout)` and `reference()`:
 it has only its own statistics, in its own blocks, and every event must be reported to it separately.
 
-Features of a group that is observed on an occasion (`Global.observed`, such as `round_trip`) take no part in those
-events. When the occasion occurs, and its features are set, the evaluator calls `native.occasions["round_trip"]` as it
-calls `update` (the address is 0 where the policy uses no statistic of them), or
+Features that are observed on an occasion (`observed` of a `Global` or `Feature`, such as `round_trip`) take no part in
+those events. When the occasion occurs, and its features are set, the evaluator calls `native.occasions["round_trip"]`
+as it calls `update` (the address is 0 where the policy uses no statistic of them), or
 `reference.observe_occasion("round_trip", features)`.
 
 Where the task declares events (`Task.events`), the evaluator reports each to the policies that handle it: it calls

@@ -34,7 +34,8 @@ class Feature:
     the value of a statistic of the feature before its first observation. `resolution` is the number of bits after the
     leading one that population percentiles keep of a value: their relative error is at most 2**-resolution. With
     `only`, a setting of the task and its value, a search offers the feature where the setting has that value; policies
-    that read it are valid under any.
+    that read it are valid under any. `observed` is the occasion on which statistics of the feature observe, where that
+    is not the one of its group (see `Global`).
     """
 
     name: str
@@ -46,9 +47,12 @@ class Feature:
     unknown: float = 0.0
     resolution: int = 7
     only: tuple[str, str] | None = None
+    observed: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "feature")
+        if self.observed is not None:
+            check_name(self.observed, "occasion")
         if not 1 <= self.resolution <= 16:
             raise ValueError(f"feature {self.name!r}: resolution {self.resolution} is not from 1 to 16")
         if not self.low <= self.high:
@@ -185,10 +189,11 @@ class Signature:
     def occasions(self) -> dict[str, str]:
         """Return, by feature name, the occasion at which the statistics of a feature observe, where it has one."""
         return {
-            f"{argument.name}.{feature.name}": argument.observed
+            f"{argument.name}.{feature.name}": occasion
             for argument in self.arguments
-            if isinstance(argument, Global) and argument.observed is not None
+            if isinstance(argument, Global)
             for feature in argument.features
+            if (occasion := feature.observed or argument.observed) is not None
         }
 
     @property

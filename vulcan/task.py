@@ -86,6 +86,8 @@ class Objective:
     `highest` are the ends of the range of scores, within which intervals are reported.
 
     `beside` names further metrics that are tabulated wherever scores are: what a good score must not be bought with.
+
+    `unfit(settings)` says why instances under these settings of the task have no such score; None where they have one.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Objective:
     lowest: float = -math.inf
     highest: float = math.inf
     beside: tuple[str, ...] = ()
+    unfit: Callable[[Mapping[str, Json]], str | None] = lambda settings: None
 
     def spelled(self, value: float, *, label: bool = False) -> str:
         """Return a value of the metric as a sentence has it, with or without saying what it is."""

@@ -274,12 +274,11 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
         if (c := parse_competitors(spec)) is not None
         for _ in range(c.count)
     ]
-    transfer_packets, _ = parse_transfers(p.get("transfers", NONE))
+    transfer_packets, every_ms = parse_transfers(p.get("transfers", NONE))
     mine = [own]
     if transfer_packets:
-        starts = transfer_starts(p["transfers"], p["duration_s"])
         once = replace(own, write_packets=transfer_packets, write_ms=1e9, stop_s=p["duration_s"])
-        mine = [replace(once, start_s=start) for start in starts]
+        mine = [replace(once, start_s=start) for start in transfer_starts(every_ms, p["duration_s"])]
     packets = p["buffer_packets"]
     marks = max(1, packets // 2) if p["ecn"] and p["queue"] == "droptail" else None
     return Scenario(
@@ -370,8 +369,10 @@ def _check(settings: Mapping[str, Json]) -> None:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
     parse_writes(cast("str | None", settings.get("application")) or ENDLESS)
     parse_policer(cast("str | None", settings.get("policer")) or NONE)
-    if (transfers := cast("str | None", settings.get("transfers")) or NONE) != NONE:
-        count = flows * len(transfer_starts(transfers, duration))
+    transfers = cast("str | None", settings.get("transfers")) or NONE
+    packets, every_ms = parse_transfers(transfers)
+    if packets:
+        count = flows * len(transfer_starts(every_ms, duration))
         if count > MAX_FLOWS:
             raise UserError(f"transfers {transfers}: {count} flows in {duration:g} s; at most {MAX_FLOWS} are possible")
         if settings.get("application"):

@@ -27,8 +27,8 @@ def _rate(name: str, meaning: str) -> Feature:
     return Feature(name, "float", "bits/s", 0.0, FASTEST, meaning)
 
 
-def _over_time(made: Feature) -> Feature:
-    return replace(made, meaning=f"{made.meaning}, or a tenth more; 0 where there was none", only=EXTENDED)
+def _of_interval(made: Feature) -> Feature:
+    return replace(made, name=f"interval_{made.name}", only=EXTENDED, observed="interval")
 
 
 STATE = Global(
@@ -102,10 +102,21 @@ STATE = Global(
             "the window that CUBIC (RFC 9438) would have had, given the same acknowledgements, losses and marks",
             only=EXTENDED,
         ),
-        _over_time(_time("min_rtt_1s_us", "the smallest sample of the round-trip time of the latest second", MAX_RTT)),
-        _over_time(_time("min_rtt_10s_us", "the smallest sample of the latest ten seconds", MAX_RTT)),
-        _over_time(_rate("max_rate_1s_bps", "the largest sample of the rate of delivery of the latest second")),
-        _over_time(_rate("max_rate_10s_bps", "the largest sample of the latest ten seconds")),
+        _of_interval(
+            _time(
+                "us",
+                "how long the latest interval lasted: a tenth of a second, or several where nothing was delivered in "
+                "those after the first. Statistics of n intervals are over n tenths of a second, or more; all are 0 "
+                "before the first",
+            )
+        ),
+        _of_interval(_packets("delivered_packets", "packets acknowledged in it", MAX_PACKETS)),
+        _of_interval(_packets("lost_packets", "packets found to be lost in it", MAX_PACKETS)),
+        _of_interval(_time("min_rtt_us", "the smallest sample of the round-trip time in it", MAX_RTT)),
+        _of_interval(_time("avg_rtt_us", "the mean of these samples", MAX_RTT)),
+        _of_interval(_time("max_rtt_us", "the largest of them", MAX_RTT)),
+        _of_interval(_rate("rate_bps", "the rate of delivery in it")),
+        _of_interval(_rate("max_rate_bps", "the largest sample of the rate of delivery in it")),
     ),
 )  # fmt: skip
 

@@ -42,14 +42,18 @@ STATE = (
     "one_way_delay_us",  # the latest sample by timestamps, less the smallest so far
     "extra_acked_packets",  # the most by which acknowledgements ran ahead of the rate, in 5 to 10 round trips
     "cubic_cwnd_packets",  # the window that CUBIC would have
-    "min_rtt_1s_us",  # the smallest sample of the latest second, and of ten; 0 where there was none
-    "min_rtt_10s_us",
-    "max_rate_1s_bps",  # the largest valid rate sample of them, of payload
-    "max_rate_10s_bps",
+    "interval_us",  # the latest completed interval
+    "interval_delivered_packets",
+    "interval_lost_packets",
+    "interval_min_rtt_us",
+    "interval_avg_rtt_us",
+    "interval_max_rtt_us",
+    "interval_rate_bps",  # of payload
+    "interval_max_rate_bps",  # the largest valid rate sample
 )
-"""The features of `state`. The last eight cost something, and are written for policies that read them."""
+"""The features of `state`. The last twelve cost something, and are written for policies that read them."""
 
-SIGNALS = tuple(f"state.{name}" for name in STATE[-8:])
+SIGNALS = tuple(f"state.{name}" for name in STATE[-12:])
 
 WINDOW = (
     "duration_us",

@@ -189,24 +189,40 @@ def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:
     return sum(w * v for w, v in zip(weights, values, strict=True)) / total if total else 0.0
 
 
+def completion_times(scenario: Scenario, result: LinkResult, flows: int) -> list[float]:
+    """Return the ms from the start of each of the first `flows` flows, transfers, until its receiver had all.
+
+    The handshake is a round trip of it. Infinite for a transfer that is not complete.
+    """
+    return [
+        flow.round_trip_ms + found.completion_ms if found.sent - found.retransmitted >= flow.write_packets else math.inf
+        for flow, found in zip(scenario.flows[:flows], result.flows[:flows], strict=True)
+    ]
+
+
+def completion_figures(times: Sequence[float], at_the_end: Sequence[float]) -> dict[str, float]:
+    """Return the mean and the 95th percentile of the ms that transfers took, and the share of them that are complete.
+
+    A transfer that is not complete counts with the ms that it had until the end.
+    """
+    took = sorted(time if math.isfinite(time) else end for time, end in zip(times, at_the_end, strict=True))
+    return {
+        "completion_ms": fmean(took),
+        "completion_p95_ms": took[math.ceil(0.95 * len(took)) - 1],
+        "completed": sum(map(math.isfinite, times)) / len(times),
+    }
+
+
 def completion_of(scenario: Scenario, result: LinkResult, flows: int) -> dict[str, float]:
     """Return the metrics of transfers, the first `flows` flows.
 
-    `completion_ms` and `completion_p95_ms` are the times from the start until the receiver had all, of which the
-    handshake is a round trip; a transfer that is not complete counts as if it were at the end. `completed` is the share
-    of those that are, `completion` the mean of the least possible time over that time, 0 for one that is not complete:
-    a round trip, and the time that the link takes for the packets at its mean rate.
+    Besides the figures above, `completion` is the mean of the least possible time over that time, 0 for one that is not
+    complete: a round trip, and the time that the link takes for the packets at its mean rate.
     """
-    took, shares = [], []
-    for flow, found in zip(scenario.flows[:flows], result.flows[:flows], strict=True):
-        opening = flow.round_trip_ms
-        least = opening + 8e3 * flow.write_packets * flow.packet_bytes / max(result.capacity_bps, 1.0)
-        complete = math.isfinite(found.completion_ms) and found.sent - found.retransmitted >= flow.write_packets
-        took.append(opening + (found.completion_ms if complete else 1e3 * (scenario.duration_s - flow.start_s)))
-        shares.append(min(1.0, least / took[-1]) if complete else 0.0)
-    return {
-        "completion_ms": fmean(took),
-        "completion_p95_ms": sorted(took)[math.ceil(0.95 * len(took)) - 1],
-        "completed": sum(share > 0 for share in shares) / len(shares),
-        "completion": fmean(shares),
-    }
+    times = completion_times(scenario, result, flows)
+    transfers = scenario.flows[:flows]
+    rate = max(result.capacity_bps, 1.0)
+    least = [flow.round_trip_ms + 8e3 * flow.write_packets * flow.packet_bytes / rate for flow in transfers]
+    at_the_end = [flow.round_trip_ms + 1e3 * (scenario.duration_s - flow.start_s) for flow in transfers]
+    shares = [min(1.0, shortest / time) for shortest, time in zip(least, times, strict=True)]
+    return {**completion_figures(times, at_the_end), "completion": fmean(shares)}

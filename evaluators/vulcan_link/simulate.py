@@ -140,17 +140,18 @@ def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
 
 def _policy(
     policy: Policy | None, scenario: Scenario
-) -> tuple[tuple[int, int, int, bool], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[tuple[int, int, int, int, bool], NDArray[np.int64], NDArray[np.float64]]:
     """Return the addresses of the policy's functions, those of its handlers, and what it reads, a row for each flow."""
     count = len(scenario.flows)
     if policy is None:
-        return (0, 0, 0, False), np.zeros(len(EVENTS), np.int64), np.zeros((count, GLOBALS))
+        return (0, 0, 0, 0, False), np.zeros(len(EVENTS), np.int64), np.zeros((count, GLOBALS))
     from vulcan_link.policy_state import LAYOUT
 
     native = policy.native(LAYOUT)
     shown = np.stack([native.new_globals(seed_of_policy(scenario, f)) for f in range(count)])
     handlers = np.array([native.events.get(name, 0) for name in EVENTS], np.int64)
-    addresses = (native.score, native.update, native.occasions.get("round_trip", 0), bool(handlers.any()))
+    over = [native.occasions.get(name, 0) for name in ("round_trip", "interval")]
+    addresses = (native.score, native.update, over[0], over[1], bool(handlers.any()))
     return addresses, handlers, shown
 
 
@@ -161,18 +162,27 @@ _known_reverse: dict[tuple[object, ...], NDArray[np.int64]] = {}
 
 
 def _reverse_traffic(scenario: Scenario) -> NDArray[np.int64]:
-    """Return when packets come to the queue the other way, and when each has left it, ns, in order: two rows."""
+    """Return when packets come to the queue the other way, and when each has left it, ns, in order: two rows.
+
+    Their queue is where the acknowledgements begin, and the simulation of their flow alone has them there later by its
+    propagation, with which its clock runs ahead.
+    """
     if scenario.reverse is None:
         return _NOTHING
+    ahead = scenario.reverse.delay_ms
     alone = Scenario(
-        scenario.link, scenario.queue, (scenario.reverse,), scenario.duration_s, link_offset_s=scenario.link_offset_s
+        scenario.link,
+        scenario.queue,
+        (scenario.reverse,),
+        scenario.duration_s + 1e-3 * ahead,
+        link_offset_s=(scenario.link_offset_s - 1e-3 * ahead) % (scenario.link.period / SECOND),
     )
     key = (scenario.link.digest, alone.queue, scenario.reverse, alone.duration_s, alone.link_offset_s)
     if key not in _known_reverse:
         log = simulate(alone, log=True).log
         left = log[np.isin(log[:, m.E_KIND], (m.DROPPED_WAITING, m.CARRIED, m.CARRIED_AGAIN)), m.E_TIME]
         came = log[log[:, m.E_KIND] == m.QUEUED, m.E_TIME][: len(left)]  # first in, first out
-        found = np.ascontiguousarray(np.stack((came, left)))
+        found = np.ascontiguousarray(np.stack((came, left))) - round(ahead * MILLISECOND)
         found.flags.writeable = False
         while len(_known_reverse) >= _MAX_KNOWN:
             _known_reverse.pop(next(iter(_known_reverse)), None)

@@ -170,17 +170,16 @@ def parse_transfers(spec: str) -> tuple[int, float]:
         ) from None
 
 
-def transfer_starts(spec: str, duration_s: float) -> list[float]:
+def transfer_starts(every_ms: float, duration_s: float) -> list[float]:
     """Return when transfers start, in seconds: as many as start in the time, and at least one."""
-    _, every_ms = parse_transfers(spec)
     return [1e-3 * every_ms * number for number in range(max(1, math.ceil(1e3 * duration_s / every_ms - 1e-9)))]
 
 
 def own_flows(parameters: Mapping[str, Any]) -> int:
     """Return how many of an instance's flows are the policy's: the first ones."""
     flows: int = parameters["flows"]
-    spec = parameters.get("transfers", NONE)
-    return flows if spec == NONE else flows * len(transfer_starts(spec, parameters["duration_s"]))
+    packets, every_ms = parse_transfers(parameters.get("transfers", NONE))
+    return flows * len(transfer_starts(every_ms, parameters["duration_s"])) if packets else flows
 
 
 # Policers: `8/64`, 8 Mbit/s with a bucket of 64 kB.

@@ -1,11 +1,12 @@
 """Congestion control: how many packets a sender may have in flight."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
-from vulcan.errors import UserError
 from vulcan.task import (
     Caution,
+    Json,
     Mechanism,
     Metrics,
     Objective,
@@ -48,9 +49,13 @@ def _balance(metrics: Metrics, references: "dict[str, Metrics]") -> float:
     return parts * metrics.get("drop_discount", 1.0)
 
 
+def _without_transfers(settings: Mapping[str, Json]) -> str | None:
+    if settings.get("transfers") in (None, "none"):
+        return "the objective completion is of transfers: give --transfers, such as 100/500"
+    return None
+
+
 def _completion(metrics: Metrics, references: "dict[str, Metrics]") -> float:
-    if "completion" not in metrics:
-        raise UserError("the objective completion is of transfers: give --transfers, such as 100/500")
     return metrics["completion"] * metrics["drop_discount"]
 
 
@@ -64,6 +69,7 @@ POWER = Objective(
     score=lambda metrics, _: metrics["power"],
     lowest=0.0,
     highest=1.0,
+    beside=("loss",),
 )
 BALANCED = Objective(
     name="balanced",
@@ -74,6 +80,7 @@ BALANCED = Objective(
     score=_balance,
     lowest=0.0,
     highest=1.0,
+    beside=("loss",),
 )
 POLICYSMITH = Objective(
     name="policysmith",
@@ -83,6 +90,7 @@ POLICYSMITH = Objective(
     "links of all speeds count alike: 1 is twice as good as CUBIC, 0 as good",
     score=_against_cubic,
     references=("cubic",),
+    beside=("loss",),
 )
 
 
@@ -95,7 +103,8 @@ COMPLETION = Objective(
     score=_completion,
     lowest=0.0,
     highest=1.0,
-    beside=("completion_ms", "completed"),
+    beside=("completion_ms", "completed", "loss"),
+    unfit=_without_transfers,
 )
 
 
@@ -249,8 +258,8 @@ TASK = Task(
         Setting(
             "signals",
             "text",
-            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, cubic_cwnd_packets, and the "
-            "least round trip and the largest rate of the latest second and ten seconds",
+            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, cubic_cwnd_packets, and what "
+            "happened in each tenth of a second, with statistics of them",
             "basic",
             choices=("basic", "extended"),
         ),

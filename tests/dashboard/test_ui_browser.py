@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from vulcan.dashboard.api import PAGE
 from vulcan.results.report.html_page import aligned
-from vulcan.results.run import score_of
 
 SCHEMES = (slow("light"), "dark")
 
@@ -77,7 +76,7 @@ def test_from_the_list_to_a_candidate_by_keyboard(opened: Tab, page_server: Serv
 def winner_of(server: Server) -> float:
     record = record_of(server.directory / "runs" / "recorded")
     assert record.chosen is not None
-    score = score_of(record, record.chosen.candidate, "test")
+    score = record.score_of(record.chosen.candidate, "test")
     assert score is not None
     return score
 

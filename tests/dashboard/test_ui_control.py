@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from live import Server, ended, kill_group, only_run, record_of, start_search, unfinished, until
 
-from vulcan.dashboard.control import Resumed, raise_budget, run_status
+from vulcan.dashboard.control import Resumed, raise_budget
 from vulcan.dashboard.lock_holder import LockOwner, interrupt, lock_owner
+from vulcan.dashboard.status import run_status
 from vulcan.errors import UserError
 from vulcan.store.events import RunStopped
 from vulcan.store.runs import LOCK, lock_run

@@ -12,7 +12,7 @@ WIND = Global(
     meaning="what blows",
     features=(
         Feature("speed", "float", "units", 0.0, 50.0, "how fast", unknown=7.0),
-        Feature("turn", "float", "units", -180.0, 180.0, "where to", unknown=-1.5),
+        Feature("turn", "float", "units", -180.0, 180.0, "where to", unknown=-1.5, observed="high_water"),
     ),
     observed="gust",
 )
@@ -39,7 +39,7 @@ TWO = replace(
         Property("higher water", "nondecreasing", "it admits more", subject="level", function="admit"),
     ),
 )
-"""`rate`, `admit` and `steer`; wind and tide are observed on occasions."""
+"""`rate`, `admit` and `steer`; wind and tide are observed on occasions, the wind's turn on that of the tide."""
 
 TWO_LAYOUT = replace(
     TOY_LAYOUT,

@@ -81,7 +81,8 @@ class Exported:
         """The occasion has come."""
         shown = self.shown(self.entity_class(), None, values)
         if self.counts:
-            observed = [a.name for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion]
+            occasions = self.signature.occasions
+            observed = dict.fromkeys(name.partition(".")[0] for name, o in occasions.items() if o == occasion)
             state = self.groups[self.state_name]
             getattr(state, f"observe_{occasion}")(*(shown[name] for name in observed if name != self.state_name))
 

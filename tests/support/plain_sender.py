@@ -93,8 +93,8 @@ class PlainSender:
         self.failure: Exception | None = None
         self.calls = list(self._calls())
         addresses = [ctypes.cast(call, ctypes.c_void_p).value for call in self.calls]
-        self.score, self.update, over, *handlers = addresses
-        self.occasions = {"round_trip": over}
+        self.score, self.update, over, interval, *handlers = addresses
+        self.occasions = {"round_trip": over, "interval": interval}
         self.events = dict(zip(EVENTS, handlers, strict=True))
 
     def native(self, layout: object) -> PlainSender:
@@ -113,6 +113,7 @@ class PlainSender:
         yield _DECIDES(self._shown(lambda flow, features: flow.decide(features)))
         yield _OBSERVES(self._shown(lambda flow, features: flow.happens(features)))
         yield _OBSERVES(self._shown(lambda flow, features: flow.round_is_over(features)))
+        yield _OBSERVES(self._shown(lambda flow, features: flow.run.observe_occasion("interval", features)))
         for name in EVENTS:
             yield _OBSERVES(self._shown(lambda flow, features, name=name: flow.handle(name, features), controls=True))
 

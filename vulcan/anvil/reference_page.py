@@ -358,9 +358,12 @@ def _statistics() -> str:
             "the latest observation of every live entity, and of an entity that leaves nothing stays in it. The key of "
             "an entity (`pool.id`) means nothing but itself and can only be looked for: `pool.id.contains(obj.id, n)` "
             "is a list of what came last.",
-            "**Occasions.** A group of global features may be observed on an occasion that the task names, such as "
-            "each round trip, instead of at every event. Then `window.delivered.recent(3)` is what it was at the last "
-            "but two of them, and `window.delivered.window_avg(8)` the mean over eight.",
+            "**Occasions.** A group of global features, or some of its features, may be observed on an occasion that "
+            "the task names, such as each round trip or each tenth of a second, instead of at every event. Then "
+            "`window.delivered.recent(3)` is what it was at the last but two of them, and "
+            "`window.delivered.window_avg(8)` the mean over eight. So statistics over time are those of intervals: "
+            "of n tenths of a second, `window_percentile(1, n)` has the largest and `window_percentile(0, n)` the "
+            "smallest.",
             f"**Arguments.** {bounds_of_arguments('entity')} So the plan of a program is known from its text.",
             table(("written", "scope", "meaning", "accepted", "rejected"), _statistic_rows()),
             "**Unknown and empty.** Before the first observation a statistic is the feature's declared `unknown` (0 "

@@ -25,8 +25,7 @@ from vulcan.searches.config import SearchConfig, make_config, read_config, sort_
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.mechanism import with_mechanism
-from vulcan.searches.model_pool import ASK
-from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution
+from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.session import (
     ExecutionConfig,
     RecordedReplies,

@@ -16,7 +16,7 @@ from vulcan.progress.display import Display
 from vulcan.results.run import state_of
 from vulcan.results.seeds import SeedComparison, compare_seeds
 from vulcan.searches.evidence import EvaluationSet
-from vulcan.searches.model_pool import ASK
+from vulcan.searches.options import ASK
 from vulcan.searches.session import ExecutionConfig, check_config, load_run_spec
 from vulcan.store import RunRecord
 from vulcan.store.runs import RunNotStarted, open_store, run_directories

@@ -329,7 +329,7 @@ def prompt(
     from vulcan.searches.config import SearchConfig, complete_settings, make_config
     from vulcan.searches.evidence import describe_workload, find_instances, find_objective
     from vulcan.searches.feedback import PromptFeedback, workload_text
-    from vulcan.searches.model_pool import ASK
+    from vulcan.searches.options import ASK
     from vulcan.searches.prompts import Prompts
     from vulcan.searches.session import check_config
     from vulcan.searches.strategies import Draft

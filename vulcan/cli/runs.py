@@ -31,7 +31,6 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
       vulcan runs
       vulcan runs --runs-dir elsewhere --json
     """
-    from vulcan.results.run import score_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
@@ -52,8 +51,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             "state": _state(path, record),
             "candidates": len(record.candidates),
             "best": winner,
-            "train": score_of(record, winner, "train") if winner else None,
-            "test": score_of(record, winner, "test") if winner else None,
+            "train": record.score_of(winner, "train") if winner else None,
+            "test": record.score_of(winner, "test") if winner else None,
         }
         found.append((begun, row))
     rows = [row for _, row in sorted(found, key=lambda pair: pair[0])]
@@ -83,8 +82,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
 
 def _state(place: Path, record: RunRecord) -> str:
     """Return the state of a run: of those that no stop is recorded of, some are running and some crashed."""
-    from vulcan.dashboard.control import run_status
     from vulcan.dashboard.lock_holder import lock_owner
+    from vulcan.dashboard.status import run_status
 
     state = run_status(place, record, lock_owner(place)).state
     return "waiting" if state == "asked" else state

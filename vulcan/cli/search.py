@@ -20,7 +20,7 @@ from vulcan.cli.options import (
     takes_options,
 )
 from vulcan.errors import UserError
-from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
+from vulcan.searches.options import ASK, EXECUTION_OPTIONS, OPTIONS
 
 CONTEXT = TASK_OPTIONS
 
@@ -95,7 +95,6 @@ def search(
     if seeds is not None:
         from vulcan.api.seeds import search_seeds
         from vulcan.cli.launch import search_with_seeds
-        from vulcan.searches.model_pool import ASK
 
         if replay is not None or dry_run or wanted.search.model == (ASK,):
             raise UserError("--seeds goes with none of --replay, --dry-run and --model ask")

@@ -20,7 +20,6 @@ from vulcan.results.run import (
     proposals,
     refined,
     run_document,
-    score_of,
     scorer_of,
     start_scores,
 )
@@ -100,7 +99,7 @@ def _print_scores(
     last = shown[-1] if shown else "train"
     if record.chosen is not None:
         winner = record.chosen.candidate
-        scores = [score_of(record, winner, split) for split in shown]
+        scores = [record.score_of(winner, split) for split in shown]
         more = mean_metrics(metrics_of(record, winner, last), watched)
         rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
     if compared is not None and record.chosen is not None:
@@ -132,7 +131,7 @@ def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: 
         interval = interval_of(record, scorer, winner, split)
         spelled = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
         count = sum(i.split == split for i in record.instances)
-        rows.append((split, str(count), number(score_of(record, winner, split)), spelled))
+        rows.append((split, str(count), number(record.score_of(winner, split)), spelled))
     assert record.chosen is not None
     say(f"Candidate {winner} won on the split {record.chosen.split}. Mean score per split:")
     print_table(("split", "instances", "mean", "95% interval"), rows)

@@ -7,20 +7,18 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan import __version__
-from vulcan.dashboard.lock_holder import LockOwner, lock_owner
-from vulcan.documents.dashboard import StatusDocument
+from vulcan.dashboard.lock_holder import lock_owner
+from vulcan.dashboard.status import run_status
 from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.model_pool import ASK
 from vulcan.searches.options import EXECUTION_OPTIONS
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
 from vulcan.store.events import RunStarted
-from vulcan.store.runs import REPEATS, lock_run, open_store
+from vulcan.store.runs import lock_run, open_store
 
 LOG = "resume.log"
 """Output of a search resumed from the dashboard, in the run's directory."""
@@ -36,50 +34,6 @@ BUDGETS: Mapping[str, str] = {
 _MAX = sys.float_info.max
 
 _RUN = "from vulcan.cli.main import run; run()"
-
-
-@dataclass(frozen=True, slots=True)
-class RunStatus:
-    """The state of a run, and the actions it allows.
-
-    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (waiting for replies to its prompts), or `crashed`
-    (its process is gone, and no exit was recorded). `message` is that of an error.
-    """
-
-    state: str
-    message: str = ""
-    pid: int | None = None
-
-    @property
-    def can_stop(self) -> bool:
-        return self.state == "running" and self.pid is not None
-
-    @property
-    def can_resume(self) -> bool:
-        return self.state in ("interrupted", "error", "crashed")
-
-    def document(self) -> StatusDocument:
-        return {
-            "state": self.state,
-            "message": " ".join(self.message.split()),
-            "pid": self.pid,
-            "can_stop": self.can_stop,
-            "can_resume": self.can_resume,
-        }
-
-
-def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunStatus:
-    """Return the status of a run, from its events and its lock owner."""
-    if holder is not None:
-        return RunStatus("running", pid=holder.pid)
-    stopped = record.stopped
-    if stopped is not None and stopped.reason == "finished":
-        return RunStatus("finished")
-    if tuple(record.config.get("model") or ()) == (ASK,) and not (run / REPEATS).is_file():
-        return RunStatus("asked")
-    if stopped is not None:
-        return RunStatus(stopped.reason, stopped.message)
-    return RunStatus("crashed")
 
 
 class Resumed:

@@ -14,13 +14,14 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from vulcan.dashboard.control import RunStatus, budgets_of, planned, run_status
+from vulcan.dashboard.control import budgets_of, planned
 from vulcan.dashboard.lock_holder import lock_owner
+from vulcan.dashboard.status import RunStatus, run_status
 from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
-from vulcan.results.run import comparison_of, proposals, score_of, scorer_of
+from vulcan.results.run import comparison_of, proposals, scorer_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
@@ -309,7 +310,7 @@ class LiveRun:
                 lines.append({"policy": f"start: {name}", "kind": "start", "candidate": candidate, "scores": of_start})
         last = "train"
         if best is not None:
-            scores: dict[str, float | None] = {split: score_of(record, best.candidate, split) for split in SPLITS}
+            scores: dict[str, float | None] = {split: record.score_of(best.candidate, split) for split in SPLITS}
             last = [split for split in SPLITS if scores[split] is not None][-1]
             lines.append(
                 {

@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.dashboard.control import run_status
 from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
 from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.dashboard.manage import delete_run, read_notes
+from vulcan.dashboard.status import run_status
 from vulcan.documents.dashboard import RunLine, StatusDocument
 from vulcan.errors import UserError, did_you_mean
-from vulcan.results.run import score_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
 from vulcan.store.runs import run_directories
@@ -131,7 +130,7 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
         "candidates": len(record.candidates),
         "best": None if best is None else best.candidate,
         "train": None if best is None else best.score,
-        "test": None if best is None else score_of(record, best.candidate, "test"),
+        "test": None if best is None else record.score_of(best.candidate, "test"),
         "baselines": {split: {"policy": b.policy, "score": b.score} for split, b in known.items() if b is not None},
         "status": status,
     }

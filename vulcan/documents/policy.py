@@ -252,13 +252,13 @@ class FeatureDocument(TypedDict):
     unknown: Annotated[float, "the value where it is not known"]
     resolution: Annotated[int, "significant digits of its values"]
     only: Annotated[list[str] | None, "the setting, and its value, with which searches offer it; `null` for any"]
+    observed: Annotated[str | None, "the occasion at which its statistics observe, `null` for every event"]
 
 
 class FunctionFeature(FeatureDocument):
     """A feature of a function, as a policy reads it."""
 
     reads: Annotated[str, "how a program names it"]
-    observed: Annotated[str | None, "the occasion at which its statistics observe, `null` for every event"]
 
 
 class MechanismDocument(TypedDict):

@@ -32,8 +32,7 @@ from vulcan.searches.config import make_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
 from vulcan.searches.mechanism import with_mechanism
-from vulcan.searches.model_pool import ASK
-from vulcan.searches.options import OPTIONS
+from vulcan.searches.options import ASK, OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
 from vulcan.store import RunRecord
 from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store

@@ -45,7 +45,7 @@ from vulcan.portfolio.selector import choose_rule
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
-from vulcan.searches.model_pool import ASK
+from vulcan.searches.options import ASK
 from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, run_search
 from vulcan.store import RunRecord, Store
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, open_store

@@ -40,7 +40,7 @@ from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import built_in_directory, find_task
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
 from vulcan.results.report.data import Report, model_calls
-from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict, score_of
+from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.verdict import RunVerdict
@@ -208,7 +208,7 @@ def _of_run(report: Report, judged: CandidateJudged) -> CardEvidence:
 
 
 def _score(report: Report, candidate: int, split: SplitName) -> CardScore | None:
-    score = score_of(report.record, candidate, split)
+    score = report.record.score_of(candidate, split)
     if score is None:
         return None
     interval = interval_of(report.record, report.scorer, candidate, split)

@@ -39,17 +39,9 @@ def state_of(record: RunRecord) -> Literal["finished", "interrupted", "error", "
     return record.stopped.reason if record.stopped else "open"
 
 
-def score_of(record: RunRecord, candidate: int, split: SplitName) -> float | None:
-    """Return a candidate's mean objective on a split; None where it was not measured there, or failed."""
-    if split == "train":
-        return record.candidates[candidate].score
-    confirmed = record.confirmed.get((candidate, split))
-    return confirmed.score if confirmed else None
-
-
 def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceMetrics:
     """Return a candidate's metrics on each instance of a split; empty where it has no score there."""
-    if score_of(record, candidate, split) is None:
+    if record.score_of(candidate, split) is None:
         return ()
     return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
 
@@ -85,7 +77,7 @@ def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | N
     """Return the generalization gap: the score on `train` minus that on a held-out split."""
     if candidate is None:
         return None
-    seen, unseen = score_of(record, candidate, "train"), score_of(record, candidate, split)
+    seen, unseen = record.score_of(candidate, "train"), record.score_of(candidate, split)
     return None if seen is None or unseen is None else seen - unseen
 
 
@@ -305,7 +297,7 @@ def _split(
     best = record.best_baseline(split)
     interval = None if winner is None else interval_of(record, scorer, winner, split)
     return {
-        "score": score_of(record, winner, split) if winner is not None else None,
+        "score": record.score_of(winner, split) if winner is not None else None,
         "interval": interval_document(interval),
         "instances": [instance.name for instance in record.instances if instance.split == split],
         "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
@@ -356,7 +348,7 @@ def _control(record: RunRecord) -> ControlResult:
 def scores_by_split(record: RunRecord, candidate: int) -> ScoresBySplit:
     """Return a candidate's mean objective on each split."""
     return {
-        "train": score_of(record, candidate, "train"),
-        "validation": score_of(record, candidate, "validation"),
-        "test": score_of(record, candidate, "test"),
+        "train": record.score_of(candidate, "train"),
+        "validation": record.score_of(candidate, "validation"),
+        "test": record.score_of(candidate, "test"),
     }

@@ -61,7 +61,12 @@ def find_objective(task: Task, name: str) -> Objective:
 
 
 def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tuple[Instance, ...]:
-    """Return the instances of the configuration. Raises UserError, also if none is left to search on."""
+    """Return the instances of the configuration.
+
+    Raises UserError, also if none is left to search on, or its objective has no score under its settings.
+    """
+    if why := find_objective(task, config.objective).unfit(config.settings):
+        raise UserError(why)
     split = task.split if config.split == "task" else replace(task.split, by="none")
     found = tuple(evaluator.instances(config.settings, split))
     if split == replace(split, by="none"):

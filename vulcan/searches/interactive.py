@@ -16,7 +16,7 @@ from vulcan.documents.run import BestSoFar, MessageDocument
 from vulcan.errors import UserError
 from vulcan.models import Message, Reply
 from vulcan.scoring import WorkerLost
-from vulcan.searches.model_pool import ASK
+from vulcan.searches.options import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
 from vulcan.searches.reply import ParsedReply
 from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, measure_for_verdict, open_study

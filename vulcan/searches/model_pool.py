@@ -20,14 +20,13 @@ from vulcan.models.open import Replay
 from vulcan.models.prices import UNKNOWN, Price, expected_cost, expected_tokens, find_price, price_per_million
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
+from vulcan.searches.options import ASK
 from vulcan.searches.proposal import Proposal
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CandidateJudged, Event
 from vulcan.task import Program, Task
 
 OFFLINE = "offline/evolve"
-ASK = "ask"
-"""Model name of a search whose prompts are answered from outside, through `ask` and `tell`."""
 
 
 class ModelPool:

@@ -16,6 +16,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from vulcan.errors import UserError, did_you_mean
 
+ASK = "ask"
+"""Model name of a search whose prompts are answered from outside, through `ask` and `tell`."""
+
 StrategyName = Literal["evolve", "policysmith", "best-of-n"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]

@@ -27,8 +27,8 @@ from vulcan.searches.evidence import (
     tells_findings,
 )
 from vulcan.searches.held_out import measure_held_out
-from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_model_pool
-from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
+from vulcan.searches.model_pool import ModelPool, open_model_pool, replay_model_pool
+from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import make_strategy

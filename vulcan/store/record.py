@@ -112,6 +112,13 @@ class RunRecord:
         scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
         return sorted(scored, key=lambda c: (-(c.score or 0.0), c.candidate))
 
+    def score_of(self, candidate: int, split: SplitName) -> float | None:
+        """Return a candidate's mean objective on a split; None where it was not measured there, or failed."""
+        if split == "train":
+            return self.candidates[candidate].score
+        confirmed = self.confirmed.get((candidate, split))
+        return confirmed.score if confirmed else None
+
     def best_baseline(self, split: SplitName) -> BaselineMeasured | None:
         """Return the baseline with the highest score on a split; bounds are excluded."""
         known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == "baseline"]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
-from vulcan.errors import UserError
-from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.scorer import Scorer
-from vulcan.testing.check import CheckFailed, Measured, Subject
+from vulcan.testing.check import CheckFailed, Subject
 
 _TOLERANCE = 1e-9
 
@@ -16,7 +14,7 @@ _TOLERANCE = 1e-9
 def objective(subject: Subject) -> str:
     """Check that scores are finite, refer to existing baselines, and are higher for better policies.
 
-    An objective after the first may refuse all instances, where it is of what other settings bring.
+    An objective after the first may be unfit for the settings, and is then passed over.
     """
     known = subject.baselines
     for declared in subject.task.objectives:
@@ -34,7 +32,7 @@ def objective(subject: Subject) -> str:
             for (split, name), found in subject.of_baselines[reference].items():
                 scorer.add_reference(reference, split, ((name, found),))  # type: ignore[arg-type]
         where = f"the objective {declared.name!r}"
-        if declared is not subject.task.objectives[0] and _is_refused(scorer, subject, everything):
+        if declared is not subject.task.objectives[0] and declared.unfit(subject.settings):
             continue
         scores = {
             who: fmean(
@@ -67,15 +65,3 @@ def _check_bounds(objective_name: str, scores: Mapping[str, float], bounds: list
                 f"{scores[best]:.6g}",
                 "higher must be better: turn the objective's sign, or mend the bound",
             )
-
-
-def _is_refused(scorer: Scorer, subject: Subject, everything: Mapping[str, dict[tuple[str, str], Measured]]) -> bool:
-    """Check whether the objective raises UserError for every policy on every instance."""
-    refused = []
-    for measured in everything.values():
-        for instance in subject.measured:
-            attempt = ForeignCall()
-            with attempt:
-                scorer.on_instance(instance.split, instance.name, measured[instance.split, instance.name])
-            refused.append(isinstance(attempt.error, UserError))
-    return all(refused)

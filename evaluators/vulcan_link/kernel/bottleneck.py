@@ -51,7 +51,7 @@ class Bottleneck:
         packets: how many may wait.
         loss: the probability that a packet of data is lost on its way to the queue, drawn from `seed`.
         policer: bytes a second, and of its bucket, beyond which packets are dropped as they come; None for no policer.
-        data_alone: packets without data wait as the others do, but take no room and nothing of an opportunity.
+        data_alone: packets without data wait until what came before them has left, and take no room and no opportunity.
     """
 
     def __init__(
@@ -85,7 +85,14 @@ class Bottleneck:
         """The next opportunity (ns), where there is something for it to carry."""
         if self._in_transit is None and not self._queue:
             return None
-        return self._times[self._next]
+        return 0 if self._passes else self._times[self._next]
+
+    @property
+    def _passes(self) -> bool:
+        """Whether a packet without data has nothing to wait for."""
+        if not self._data_alone or self._in_transit is not None or not self._queue:
+            return False
+        return len(self._queue[0][1]) <= _MAX_CONTROL_BYTES
 
     def arrive(self, now: int, packet: bytes) -> None:
         """Take a packet, after `advance(now)`."""
@@ -119,7 +126,7 @@ class Bottleneck:
     def advance(self, now: int) -> list[bytes]:
         """Uses every opportunity up to `now` (ns); the packets that have crossed, in order."""
         times, queue, number = self._times, self._queue, self._next
-        crossed = []
+        crossed = self._passing()
         while times[number] <= now:
             when = times[number]
             number += 1
@@ -129,10 +136,7 @@ class Bottleneck:
                     if not queue:
                         break
                     self._in_transit = queue.popleft()
-                    size = len(self._in_transit[1])
-                    free = self._data_alone and size <= _MAX_CONTROL_BYTES
-                    self._without_data -= free
-                    self._bytes_left = 0 if free else size + HEADER_BYTES
+                    self._bytes_left = len(self._in_transit[1]) + HEADER_BYTES
                 sent = min(room, self._bytes_left)
                 room -= sent
                 self._bytes_left -= sent
@@ -141,9 +145,18 @@ class Bottleneck:
                     self._in_transit = None
                     self.log.departed.append((when, len(packet) + HEADER_BYTES, arrived))
                     crossed.append(packet)
+                    crossed += self._passing()
         self.log.opportunities += number - self._next
         self._next = number
         return crossed
+
+    def _passing(self) -> list[bytes]:
+        """Take out the packets that have nothing to wait for."""
+        out = []
+        while self._passes:
+            out.append(self._queue.popleft()[1])
+            self._without_data -= 1
+        return out
 
     def drain(self) -> None:
         """Carries what still waits by the opportunities to come; the log counts the packets, not the opportunities."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from vulcan.errors import UserError
 from vulcan_link.kernel.bottleneck import OPPORTUNITY_BYTES, LinkLog
 from vulcan_link.kernel.emulator import WakeupLateness
-from vulcan_link.kernel.transfer import SentFlow
+from vulcan_link.kernel.transfer import Received, SentFlow
+from vulcan_link.result import completion_figures, completion_of
+from vulcan_link.scenario import HEADERS
+from vulcan_link.workloads import MAX_FLOWS, transfer_starts
 
-if TYPE_CHECKING:
-    from vulcan_traces.links import LinkTrace
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.result import LinkResult
+    from vulcan_link.scenario import Scenario
+    from vulcan_traces.links import LinkTrace
+
+PAYLOAD = 1500 - HEADERS
+"""Bytes of a full packet's data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,8 @@ class Cell:
         jitter_ms, ack_batch_ms, loss, seed: noise of the path, as of `vulcan_link.Scenario`.
         application, policer, reordering: packets and ms between the writes of the flows that are not competitors,
             Mbit/s and bytes of the bucket, and the share of packets that come late and by how many ms.
+        transfers: packets of each flow that is not a competitor's, an entry of `algorithms`, and ms between their
+            starts; 0 packets for flows that begin together and do not end.
         reverse: the kernel's name of the congestion control of a flow that sends the other way; None for no such flow.
         reverse_after_ms: how much later than the others that flow begins.
         exact_clock: whether the emulator acts at the exact time, or on Mahimahi's clock of milliseconds.
@@ -54,6 +62,7 @@ class Cell:
     reordering: tuple[float, float] = (0.0, 0.0)
     reverse: str | None = None
     reverse_after_ms: float = 0.0
+    transfers: tuple[int, float] = (0, 500.0)
 
     def __post_init__(self) -> None:
         if not 0 <= self.delay_ms <= 10_000:
@@ -62,8 +71,10 @@ class Cell:
             raise UserError(f"--buffer {self.buffer}: give a buffer of 1 to 1,000,000 packets")
         if not 1 <= self.seconds <= 3600:
             raise UserError(f"--seconds {self.seconds:g}: give a duration of 1 to 3,600 seconds")
-        if not 1 <= len(self.algorithms) <= 64:
-            raise UserError(f"--flows {len(self.algorithms)}: give 1 to 64 flows, competing ones included")
+        if not 1 <= len(self.algorithms) <= MAX_FLOWS:
+            raise UserError(
+                f"--flows {len(self.algorithms)}: give 1 to {MAX_FLOWS} flows, transfers and competing ones included"
+            )
         for option, value in (("jitter-ms", self.jitter_ms), ("ack-batch-ms", self.ack_batch_ms)):
             if not 0 <= value <= 1000:
                 raise UserError(f"--{option} {value:g}: give a time of 0 to 1,000 ms")
@@ -73,9 +84,22 @@ class Cell:
             raise UserError(f"--competing-delay-ms {self.competing_delay_ms:g}: give a delay of 0 to 10,000 ms")
 
     @property
+    def own_flows(self) -> int:
+        """How many of the flows, the first, are not competitors."""
+        return len(self.algorithms) if self.own is None else self.own
+
+    @property
+    def transfer_starts_s(self) -> tuple[float, ...]:
+        """When each of the flows that are not competitors starts; of several at a time one series follows the other."""
+        if not self.transfers[0]:
+            return ()
+        starts = transfer_starts(self.transfers[1], self.seconds)
+        return tuple(starts[number % len(starts)] for number in range(self.own_flows))
+
+    @property
     def delays_ms(self) -> tuple[float, ...]:
         """One-way propagation delay of each flow."""
-        own = len(self.algorithms) if self.own is None else self.own
+        own = self.own_flows
         other = self.delay_ms if self.competing_delay_ms is None else self.competing_delay_ms
         return tuple(self.delay_ms if number < own else other for number in range(len(self.algorithms)))
 
@@ -86,6 +110,15 @@ class CellFlow:
     retransmitted: int  # segments
     min_rtt_ms: float
     smoothed_rtt_ms: float  # at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How long transfers took, opening included; those that are not complete count as if they were at the end."""
+
+    completion_ms: float  # on average
+    completion_p95_ms: float
+    completed: float  # share
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +141,7 @@ class Measurement:
     jain: float
     flows: tuple[CellFlow, ...]
     punctuality: WakeupLateness
+    transfers: Completion | None = None
 
     @property
     def goodput_mbps(self) -> float:
@@ -119,15 +153,20 @@ class Measurement:
 
 
 def measure(
-    log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: WakeupLateness
+    log: LinkLog,
+    cell: Cell,
+    sent: list[SentFlow],
+    received: dict[int, Received],
+    punctuality: WakeupLateness,
 ) -> Measurement:
     """Return the figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
     if not log.departed:
         raise UserError("no packet crossed the link in this time: take a longer run, or another link")
+    seconds = cell.seconds
     delays = sorted((when - arrived) / 1e6 for when, _, arrived in log.departed)
     in_time = [size for when, size, _ in log.departed if when <= seconds * 1e9]
     carried = sum(in_time)
-    goodputs = [received.get(flow.port, 0) * 8e-6 / seconds for flow in sent]
+    goodputs = [received.get(flow.port, Received()).size * 8e-6 / seconds for flow in sent]
     squares = len(goodputs) * sum(goodput**2 for goodput in goodputs)
     return Measurement(
         utilisation=carried / (log.opportunities * OPPORTUNITY_BYTES),
@@ -144,7 +183,17 @@ def measure(
             for goodput, flow in zip(goodputs, sent, strict=True)
         ),
         punctuality=punctuality,
+        transfers=_completion(cell, sent, received) if cell.transfers[0] else None,
     )
+
+
+def _completion(cell: Cell, sent: list[SentFlow], received: dict[int, Received]) -> Completion:
+    times, ends = [], []
+    for flow, start in zip(sent[: cell.own_flows], cell.transfer_starts_s, strict=True):
+        had = received.get(flow.port, Received())
+        times.append(had.latest * 1e-6 - 1e3 * start if had.size >= cell.transfers[0] * PAYLOAD else math.inf)
+        ends.append(1e3 * (cell.seconds - start))
+    return Completion(**completion_figures(times, ends))
 
 
 # The simulator's prediction for a cell that the kernel runs.
@@ -158,36 +207,38 @@ Called = Literal["ack", "round"]
 SlowStart = Literal["mechanism", "policy"]
 
 
-def predict(
-    cell: Cell, policy: Policy | None = None, called: Called = "ack", slow_start: SlowStart = "mechanism"
-) -> LinkResult | None:
-    """Return the same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
+def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mechanism") -> Scenario | None:
+    """Return the same link, buffer, delay and flows for the simulator; None for an algorithm that it does not have.
 
-    The flows that are called `policy` ask the given one; `called` and `slow_start` are then those of
-    `vulcan_link.Flow`. Raises UserError for others.
+    `called` and `slow_start` are those of `vulcan_link.Flow`. Raises UserError for what it cannot simulate.
     """
-    from vulcan_link import Flow, Queue, Scenario, simulate
+    from vulcan_link import Flow, Queue, Scenario
     from vulcan_link.algorithms import ALGORITHMS
 
     if any(name not in ALGORITHMS for name in (*cell.algorithms, cell.reverse or "cubic")):
         return None
-    own = len(cell.algorithms) if cell.own is None else cell.own
-    scenario = Scenario(
+    packets, write_ms = cell.transfers if cell.transfers[0] else cell.application
+    starts = cell.transfer_starts_s
+    flows = [
+        Flow(
+            algorithm=name,
+            delay_ms=delay,
+            # A connection opens within a round trip, so the farther flow sends that much later than the nearer; half
+            # of it is what its clock runs ahead by in the simulator, where the way to the queue is the whole delay
+            start_s=1e-3 * (delay - min(cell.delays_ms)),
+            called=called,
+            slow_start=slow_start,
+            write_packets=packets if number < cell.own_flows else 0,
+            write_ms=write_ms,
+        )
+        for number, (name, delay) in enumerate(zip(cell.algorithms, cell.delays_ms, strict=True))
+    ]
+    for number, start in enumerate(starts):
+        flows[number] = replace(flows[number], start_s=start, stop_s=cell.seconds, write_ms=1e9)
+    return Scenario(
         link=cell.link,
         queue=Queue("droptail", packets=cell.buffer),
-        flows=tuple(
-            Flow(
-                algorithm=name,
-                delay_ms=delay,
-                # A connection opens within a round trip: the farther flow sends data that much later than the nearer
-                start_s=2e-3 * (delay - min(cell.delays_ms)),
-                called=called,
-                slow_start=slow_start,
-                write_packets=cell.application[0] if number < own else 0,
-                write_ms=cell.application[1],
-            )
-            for number, (name, delay) in enumerate(zip(cell.algorithms, cell.delays_ms, strict=True))
-        ),
+        flows=tuple(flows),
         duration_s=cell.seconds,
         loss=cell.loss,
         seed=cell.seed,
@@ -203,4 +254,24 @@ def predict(
         if cell.reverse
         else None,
     )
-    return simulate(scenario, policy)
+
+
+def predict(
+    cell: Cell, policy: Policy | None = None, called: Called = "ack", slow_start: SlowStart = "mechanism"
+) -> LinkResult | None:
+    """Return the cell's simulated result; None for an algorithm that the simulator does not have.
+
+    The flows that are called `policy` ask the given one. Raises UserError for others.
+    """
+    from vulcan_link import simulate
+
+    scenario = scenario_of(cell, called, slow_start)
+    return None if scenario is None else simulate(scenario, policy)
+
+
+def predicted_completion(cell: Cell, result: LinkResult) -> Completion:
+    """Return how long transfers took in a cell's simulated result."""
+    scenario = scenario_of(cell)
+    assert scenario is not None
+    found = completion_of(scenario, result, cell.own_flows)
+    return Completion(**{name: found[name] for name in ("completion_ms", "completion_p95_ms", "completed")})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.kernel.bottleneck import LinkLog
     from vulcan_link.kernel.cell import Cell, Measurement
-    from vulcan_link.kernel.documents import KernelRunDocument, LinkFigures, MeasuredLink
+    from vulcan_link.kernel.documents import KernelRunDocument, LinkFigures, MeasuredLink, TransfersDocument
     from vulcan_link.result import LinkResult
 
 app = typer.Typer(
@@ -71,6 +71,9 @@ def run(
     application: Annotated[
         str, typer.Option(help="What the flows' application writes: packets and the ms between writes, such as 20/100.")
     ] = "endless",
+    transfers: Annotated[
+        str, typer.Option(help="Short flows instead: packets of each and the ms between their starts, such as 100/500.")
+    ] = "none",
     policer: Annotated[
         str, typer.Option(help="Drop what comes beyond Mbit/s and a bucket of kilobytes, such as 8/64.")
     ] = "none",
@@ -108,7 +111,7 @@ def run(
     from vulcan_link.kernel.cell import Cell, predict
     from vulcan_link.kernel.host import require_algorithm, require_namespaces, require_policies
     from vulcan_link.kernel.run import run_cell
-    from vulcan_link.workloads import parse_policer, parse_reordering, parse_writes
+    from vulcan_link.workloads import parse_policer, parse_reordering, parse_transfers, parse_writes, transfer_starts
     from vulcan_traces.links import load_link
 
     policy_file = _policy_file(algorithm)
@@ -120,13 +123,15 @@ def run(
     others = _competitors(competing or [])
     for name in (*others, *([reverse] if reverse else [])):
         require_algorithm(name)
+    short = parse_transfers(transfers)
+    own = flows * len(transfer_starts(short[1], seconds)) if short[0] else flows
     cell = Cell(
         load_link(link, format=format),
-        ("policy" if policy_file else algorithm,) * flows + others,
+        ("policy" if policy_file else algorithm,) * own + others,
         delay_ms,
         buffer,
         seconds,
-        own=flows,
+        own=own,
         competing_delay_ms=competing_delay_ms,
         jitter_ms=jitter_ms,
         ack_batch_ms=ack_batch_ms,
@@ -136,6 +141,7 @@ def run(
         policer=parse_policer(policer),
         reordering=parse_reordering(reordering),
         reverse=reverse,
+        transfers=short,
     )
     policy = _checked(policy_file, task) if policy_file else None
     settings = {
@@ -145,7 +151,7 @@ def run(
     try:
         with _in_the_kernel(policy, settings) as loaded:
             tell(f"sending for {seconds:g} s")
-            measured, events = run_cell(replace(cell, algorithms=(loaded or algorithm,) * flows + others))
+            measured, events = run_cell(replace(cell, algorithms=(loaded or algorithm,) * own + others))
         predicted = predict(cell, policy, **settings)
     except KeyboardInterrupt:
         tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
@@ -235,18 +241,22 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResu
         "ack_batch_ms": cell.ack_batch_ms,
         "random_loss": cell.loss,
         "application": list(cell.application) if cell.application[0] else None,
+        "transfers": list(cell.transfers) if cell.transfers[0] else None,
         "policer": list(cell.policer) if cell.policer[0] else None,
         "reordering": list(cell.reordering) if cell.reordering[0] else None,
         "reverse": cell.reverse,
         "exact_clock": cell.exact_clock,
         "linux": platform.release(),
         "kernel": cast("MeasuredLink", figures),
-        "simulator": None if predicted is None else _of_simulator(predicted),
+        "simulator": None if predicted is None else _of_simulator(cell, predicted),
     }
 
 
-def _of_simulator(result: LinkResult) -> LinkFigures:
+def _of_simulator(cell: Cell, result: LinkResult) -> LinkFigures:
     """Return the simulator's figures under the kernel's names."""
+    from vulcan_link.kernel.cell import predicted_completion
+
+    transfers = asdict(predicted_completion(cell, result)) if cell.transfers[0] else None
     return {
         "utilisation": result.utilisation,
         "throughput_mbps": result.throughput_bps * 1e-6,
@@ -267,6 +277,7 @@ def _of_simulator(result: LinkResult) -> LinkFigures:
         ],
         "goodput_mbps": result.goodput_bps * 1e-6,
         "retransmitted": result.retransmitted,
+        "transfers": cast("TransfersDocument | None", transfers),
     }
 
 
@@ -274,8 +285,8 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
     from vulcan.cli.output import print_table, say, tell
 
     document = _document(label, cell, measured, predicted)
-    own = len(cell.algorithms) if cell.own is None else cell.own
-    flows = f", {own} flows" if own > 1 else ""
+    own = cell.own_flows
+    flows = f", {own} {'transfers' if cell.transfers[0] else 'flows'}" if own > 1 else ""
     if others := cell.algorithms[own:]:
         flows += f", competing with {', '.join(others)}"
     say(
@@ -286,7 +297,13 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
     if document["simulator"] is not None:
         rows.append(_row("simulator", document["simulator"]))
     print_table(_COLUMNS, rows)
-    if len(measured.flows) > 1:
+    for name, figures in (("Linux", document["kernel"]), ("simulator", document["simulator"])):
+        if figures is not None and (short := figures["transfers"]):
+            say(
+                f"transfers, {name}: {short['completion_ms']:.1f} ms on average, p95 "
+                f"{short['completion_p95_ms']:.1f} ms, {100 * short['completed']:.0f} % complete"
+            )
+    if len(measured.flows) > 1 and not cell.transfers[0]:
         say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
     if predicted is None:
         tell(f"the simulator has no {label}: no prediction")

@@ -14,6 +14,14 @@ class FlowDocument(TypedDict):
     smoothed_rtt_ms: NotRequired[Annotated[float, "smoothed round-trip time at the end, of the kernel"]]
 
 
+class TransfersDocument(TypedDict):
+    """How long short flows took, the connection's opening included."""
+
+    completion_ms: Annotated[float, "mean; one that is not complete counts as if it were at the end"]
+    completion_p95_ms: Annotated[float, "95th percentile"]
+    completed: Annotated[float, "share of those that are complete"]
+
+
 class PunctualityDocument(TypedDict):
     """Punctuality of the emulated link."""
 
@@ -38,6 +46,7 @@ class LinkFigures(TypedDict):
     jain: Annotated[float, "Jain's fairness index of the flows' goodputs"]
     retransmitted: Annotated[int, "retransmitted segments"]
     flows: Annotated[list[FlowDocument], "figures of each flow"]
+    transfers: Annotated[TransfersDocument | None, "of `--transfers`"]
 
 
 class MeasuredLink(LinkFigures):
@@ -63,6 +72,7 @@ class KernelRunDocument(TypedDict):
     application: Annotated[
         list[float] | None, "packets that the application writes, and ms between; `null`: endless data"
     ]
+    transfers: Annotated[list[float] | None, "packets of each short flow, and ms between their starts"]
     policer: Annotated[list[float] | None, "Mbit/s that a policer lets through, and bytes of its bucket"]
     reordering: Annotated[list[float] | None, "share of packets that come late, and by how many ms"]
     reverse: Annotated[str | None, "the algorithm of a flow that sends the other way"]

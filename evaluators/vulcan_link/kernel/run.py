@@ -11,7 +11,7 @@ from threading import Thread
 
 from vulcan.errors import UserError
 from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
-from vulcan_link.kernel.cell import Cell, Measurement, measure
+from vulcan_link.kernel.cell import PAYLOAD, Cell, Measurement, measure
 from vulcan_link.kernel.emulator import emulate
 from vulcan_link.kernel.host import require_algorithm, require_namespaces
 from vulcan_link.kernel.namespace import (
@@ -22,8 +22,7 @@ from vulcan_link.kernel.namespace import (
     open_link_end,
 )
 from vulcan_link.kernel.processes import PipeChannel, become_real_time, children
-from vulcan_link.kernel.transfer import FIRST_PORT, Writes, listen, receive, send, send_the_other_way
-from vulcan_link.scenario import HEADERS
+from vulcan_link.kernel.transfer import FIRST_PORT, Source, listen, receive, send, send_the_other_way
 
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
@@ -32,8 +31,6 @@ _LEAD = _SECOND // 5
 _DRAIN = 120 * _SECOND
 # Milliseconds after which the noise repeats
 _NOISES = 100_003
-# Bytes of a full packet's data
-PAYLOAD = 1500 - HEADERS
 
 
 def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
@@ -69,7 +66,7 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     changed = [flow.algorithm for flow in sent if flow.algorithm not in cell.algorithms]
     if changed:
         raise RuntimeError(f"a flow of {cell.algorithms} ended as {changed[0]}")
-    return measure(log, cell.seconds, sent, received, punctuality), log
+    return measure(log, cell, sent, received, punctuality), log
 
 
 def delay_lines(cell: Cell) -> tuple[DelayLine, DelayLine]:
@@ -83,6 +80,17 @@ def delay_lines(cell: Cell) -> tuple[DelayLine, DelayLine]:
     return DelayLine(delay, delays=delays, late=(share, round(ms * 1e6)), seed=cell.seed), back
 
 
+def sources_of(cell: Cell) -> list[Source]:
+    """Return what the application of each flow writes."""
+    packets, ms = cell.application
+    endless = Source()
+    if cell.transfers[0]:
+        own = [Source(round(start * 1e9), cell.transfers[0] * PAYLOAD) for start in cell.transfer_starts_s]
+    else:
+        own = [Source(0, packets * PAYLOAD, round(ms * 1e6)) if packets else endless] * cell.own_flows
+    return own + [endless] * (len(cell.algorithms) - len(own))
+
+
 def _receiver(cell: Cell, duration: int, channel: PipeChannel) -> None:
     enter_new_namespace()
     channel.give("ready", open_link_end(RECEIVER_ADDRESS, SENDER_ADDRESS))
@@ -92,7 +100,7 @@ def _receiver(cell: Cell, duration: int, channel: PipeChannel) -> None:
     if cell.reverse:
         after = round(cell.reverse_after_ms * 1e6)
         _beside(send_the_other_way, cell.reverse, begins + after, begins + duration)
-    channel.give(receive(listener, begins + duration))
+    channel.give(receive(listener, begins, begins + duration))
     channel.take()  # the namespace ends with this process, and others may still be at work in it
 
 
@@ -103,11 +111,8 @@ def _sender(cell: Cell, duration: int, channel: PipeChannel) -> None:
     listener = listen(SENDER_ADDRESS) if cell.reverse else None
     begins, _ = channel.take()
     if listener is not None:
-        _beside(receive, listener, begins + duration)
-    packets, ms = cell.application
-    own = len(cell.algorithms) if cell.own is None else cell.own
-    writes = Writes(packets * PAYLOAD, round(ms * 1e6), own) if packets else None
-    sent = send(cell.algorithms, begins, begins + duration, writes)
+        _beside(receive, listener, begins, begins + duration)
+    sent = send(cell.algorithms, begins, begins + duration, sources_of(cell))
     channel.give((sent, dropped_by_device()))
     channel.take()
 

@@ -6,6 +6,7 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from vulcan_link.kernel.namespace import RECEIVER_ADDRESS, SENDER_ADDRESS
@@ -16,8 +17,7 @@ FIRST_PORT = 6001
 REVERSE_PORT = 7001
 """Of the flow that sends the other way."""
 _CHUNK = 1 << 16
-# After how many ns an application tries again what the socket did not take
-_RETRY = 1_000_000
+_NEVER = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,33 @@ class SentFlow:
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
-    """What the application of the first flows writes: bytes at a time, from the start on, and the ns between."""
+class Source:
+    """What an application writes to a flow, which is opened for it: endless data from `begins` on, or `size` bytes then
+    and after every `interval`; times in ns since the start."""
 
-    size: int
-    interval: int
-    flows: int
+    begins: int = 0
+    size: int = 0
+    interval: int = _NEVER
+
+    def due(self, now: int) -> int:
+        """Return the bytes to be written by now."""
+        if now < self.begins:
+            return 0
+        return ((now - self.begins) // self.interval + 1) * self.size if self.size else _NEVER
+
+    def next(self, now: int) -> int:
+        """Return when there is more to write."""
+        if now < self.begins:
+            return self.begins
+        return self.begins + ((now - self.begins) // self.interval + 1) * self.interval
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What a receiver had of a flow: bytes, and when the latest of them came (ns since the start)."""
+
+    size: int = 0
+    latest: int = 0
 
 
 def listen(address: str = RECEIVER_ADDRESS) -> socket.socket:
@@ -50,9 +71,9 @@ def listen(address: str = RECEIVER_ADDRESS) -> socket.socket:
     return listener
 
 
-def receive(listener: socket.socket, ends: int) -> dict[int, int]:
-    """Receive until `ends` (ns of the monotonic clock). Returns the bytes by the sender's port."""
-    received: dict[int, int] = {}
+def receive(listener: socket.socket, begins: int, ends: int) -> dict[int, Received]:
+    """Receive until `ends`; both times in ns of the monotonic clock. Returns what came, by the sender's port."""
+    received: dict[int, Received] = {}
     ports: dict[int, int] = {}
     flows: dict[int, socket.socket] = {}
     buffer = bytearray(1 << 20)
@@ -63,26 +84,28 @@ def receive(listener: socket.socket, ends: int) -> dict[int, int]:
             if number == listener.fileno():
                 flow, (_, port) = listener.accept()
                 flow.setblocking(False)
-                flows[flow.fileno()], ports[flow.fileno()], received[port] = flow, port, 0
+                flows[flow.fileno()], ports[flow.fileno()], received[port] = flow, port, Received()
                 poller.register(flow, select.EPOLLIN)
                 continue
             count = flows[number].recv_into(buffer)
-            received[ports[number]] += count
             if not count:
                 poller.unregister(number)
+                continue
+            before = received[ports[number]].size
+            received[ports[number]] = Received(before + count, time.monotonic_ns() - begins)
     return received
 
 
-def send(algorithms: tuple[str, ...], begins: int, ends: int, writes: Writes | None = None) -> list[SentFlow]:
+def send(algorithms: tuple[str, ...], begins: int, ends: int, sources: Sequence[Source]) -> list[SentFlow]:
     """Send one flow per algorithm between two times (ns of the monotonic clock). Raises OSError."""
     flows = [_socket(algorithm, (SENDER_ADDRESS, FIRST_PORT + number)) for number, algorithm in enumerate(algorithms)]
-    _send_all(flows, (RECEIVER_ADDRESS, PORT), begins, ends, writes)
+    _send_all(flows, (RECEIVER_ADDRESS, PORT), begins, ends, sources)
     return [_sent(flow) for flow in flows]
 
 
 def send_the_other_way(algorithm: str, begins: int, ends: int) -> None:
     """Send one flow from the receiver's side to the sender's. Raises OSError."""
-    _send_all([_socket(algorithm, (RECEIVER_ADDRESS, REVERSE_PORT))], (SENDER_ADDRESS, PORT), begins, ends, None)
+    _send_all([_socket(algorithm, (RECEIVER_ADDRESS, REVERSE_PORT))], (SENDER_ADDRESS, PORT), begins, ends, [Source()])
 
 
 def _socket(algorithm: str, address: tuple[str, int]) -> socket.socket:
@@ -95,29 +118,32 @@ def _socket(algorithm: str, address: tuple[str, int]) -> socket.socket:
     return flow
 
 
-def _send_all(flows: list[socket.socket], to: tuple[str, int], begins: int, ends: int, writes: Writes | None) -> None:
-    limited = [] if writes is None else flows[: writes.flows]
-    written = [0] * len(limited)
+def _send_all(
+    flows: list[socket.socket], to: tuple[str, int], begins: int, ends: int, sources: Sequence[Source]
+) -> None:
+    places = {flow.fileno(): place for place, flow in enumerate(flows)}
+    written = [0] * len(flows)
+    watched: dict[int, int] = {}  # what the poller waits for, of the flows that are open
     poller = select.epoll()
     time.sleep(max(begins - time.monotonic_ns(), 0) * 1e-9)
-    by_number = {flow.fileno(): flow for flow in flows}
-    for flow in flows:
-        flow.connect_ex(to)
-        poller.register(flow.fileno(), select.EPOLLERR | (0 if flow in limited else select.EPOLLOUT))
     data = bytes(_CHUNK)
-    while (left := ends - (now := time.monotonic_ns())) > 0:
-        if writes is not None:
-            due = ((now - begins) // writes.interval + 1) * writes.size
-            for place, flow in enumerate(limited):
-                written[place] += _write(flow, due - written[place], data)
-            behind = any(count < due for count in written)
-            left = min(left, _RETRY if behind else writes.interval - (now - begins) % writes.interval)
-        for number, happened in poller.poll(left * 1e-9):
-            flow = by_number[number]
+    while (now := time.monotonic_ns()) < ends:
+        for number, place in places.items():
+            owes = written[place] < sources[place].due(now - begins)
+            events = select.EPOLLERR | (select.EPOLLOUT if owes else 0)
+            if owes and number not in watched:
+                flows[place].connect_ex(to)
+                poller.register(number, events)
+                watched[number] = events
+            elif watched.get(number, events) != events:
+                poller.modify(number, events)
+                watched[number] = events
+        wakes = min(ends, begins + min(source.next(now - begins) for source in sources))
+        for number, happened in poller.poll(max(wakes - time.monotonic_ns(), 0) * 1e-9):
+            place = places[number]
             if happened & (select.EPOLLERR | select.EPOLLHUP):
-                raise OSError(flow.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "the connection broke")
-            if happened & select.EPOLLOUT:
-                _write(flow, _CHUNK, data)
+                raise OSError(flows[place].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "the connection broke")
+            written[place] += _write(flows[place], min(_CHUNK, sources[place].due(now - begins) - written[place]), data)
 
 
 def _write(flow: socket.socket, size: int, data: bytes) -> int:

@@ -190,8 +190,8 @@ _I3 = types.Array(types.int64, 3, "C")
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
 _SIGNATURE = types.int64(
-    # addresses of the policy's score, update and end of a round trip, 0 for none, and whether it has handlers
-    types.Tuple((types.int64, types.int64, types.int64, types.boolean)),
+    # addresses of the policy's score, update, end of a round trip and of an interval, 0 for none; has it handlers?
+    types.Tuple((types.int64, types.int64, types.int64, types.int64, types.boolean)),
     _I1,  # addresses of these
     types.Array(types.int64, 1, "C", readonly=True),  # times of the link's trace
     types.Array(types.float64, 1, "C", readonly=True),  # its rates

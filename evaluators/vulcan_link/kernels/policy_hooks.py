@@ -271,16 +271,17 @@ def handle_events(mine, flow, handlers, shown, records, statistics, over, acknow
 @helper
 def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     """Let the policy observe the event, and set the window to its answer if one is due."""
-    score, update, round_over, handles = policy
+    score, update, round_over, interval_over, handles = policy
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
-    if mine[m.SIGNALS] == 1:
-        show_signals(mine, flow, shown, over)
+    interval = show_signals(mine, flow, shown, over) if mine[m.SIGNALS] == 1 else False
     if handles:
         show_flow(mine, flow, shown)
     if over and round_over != 0:
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
+    if interval and interval_over != 0:
+        call_event(interval_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
         call_event(update, shown, records, 0, statistics, 0, 0.0)
     if handles:

@@ -1,11 +1,13 @@
 """Signals that only some policies read: application limits, one-way delay, ACK aggregation, CUBIC's own window, and
-extremes over time.
+what happened in intervals of time.
 
 They are kept behind a flow's slots, and only for a policy that reads one of them. CUBIC runs on the flow's
 acknowledgements and losses with a window of its own, which nothing follows but a policy that returns it.
 """
 
 from __future__ import annotations
+
+import math
 
 from vulcan.kernel_support import function
 from vulcan_link import engine_state as m
@@ -23,6 +25,7 @@ from vulcan_link.flow_state import (
     OPEN,
     PACED,
     PACKET_BYTES,
+    PAYLOAD_BYTES,
     PRIOR_CWND,
     RECOVERY,
     REDUCING,
@@ -51,14 +54,19 @@ _APP_LIMITED = SLOT["state.app_limited"]
 _ONE_WAY = SLOT["state.one_way_delay_us"]
 _EXTRA = SLOT["state.extra_acked_packets"]
 _CUBIC = SLOT["state.cubic_cwnd_packets"]
-_MIN_RTT_1S, _MIN_RTT_10S = SLOT["state.min_rtt_1s_us"], SLOT["state.min_rtt_10s_us"]
-_MAX_RATE_1S, _MAX_RATE_10S = SLOT["state.max_rate_1s_bps"], SLOT["state.max_rate_10s_bps"]
+_I_LASTED = SLOT["state.interval_us"]
+_I_DELIVERED = SLOT["state.interval_delivered_packets"]
+_I_LOST = SLOT["state.interval_lost_packets"]
+_I_MIN = SLOT["state.interval_min_rtt_us"]
+_I_AVG = SLOT["state.interval_avg_rtt_us"]
+_I_MAX = SLOT["state.interval_max_rtt_us"]
+_I_RATE = SLOT["state.interval_rate_bps"]
+_I_MAX_RATE = SLOT["state.interval_max_rate_bps"]
 _RATE = SLOT["state.delivery_rate_bps"]
 _ROUND_TRIPS = SLOT["state.round_trips"]
 
-TENTH_OF_A_SECOND, SECOND = 100_000_000, 1_000_000_000
-PARTS = 11
-"""Tenths of the time that are kept: the one at hand and ten whole ones, so that all of the time is in them."""
+INTERVAL = 100_000_000.0
+"""Nanoseconds that an interval lasts, or a multiple of them where nothing is delivered."""
 
 # Behind CUBIC's row.
 _LEAST_ONE_WAY = SIGNALS + SLOTS  # ns
@@ -67,8 +75,16 @@ _EPOCH_ACKED = _LEAST_ONE_WAY + 2  # packets
 _PERIOD_BEGAN = _LEAST_ONE_WAY + 3  # round trips when the newer maxima began
 _RATES = _LEAST_ONE_WAY + 4  # two maxima of the rate of delivery, bits/s on the wire
 _EXTRAS = _LEAST_ONE_WAY + 6  # two of what was acknowledged beyond it, packets
-_OVER_1S = _LEAST_ONE_WAY + 8  # the latest part's number, and of each part the least round trip and the largest rate
-_OVER_10S = _OVER_1S + 1 + 2 * PARTS
+_BEGAN = _LEAST_ONE_WAY + 8  # the interval at hand: ns
+_DELIVERED_THEN = _BEGAN + 1  # packets when it began
+_LOST_THEN = _BEGAN + 2
+_LEAST_RTT = _BEGAN + 3  # ns, of its samples
+_MOST_RTT = _BEGAN + 4
+_RTT_SUM = _BEGAN + 5
+_RTT_SAMPLES = _BEGAN + 6
+_MOST_RATE = _BEGAN + 7
+_DELIVERED = _BEGAN + 8  # packets before the event at hand
+_LOST = _BEGAN + 9
 
 
 @function
@@ -81,11 +97,16 @@ def begin_signals(flow):
     own[STATE] = OPEN
     own[NOW], own[NEXT] = flow[NOW], flow[NEXT]
     cubic.begin(own)
+    flow[_BEGAN] = flow[NOW]
+    flow[_LEAST_RTT] = math.inf
 
 
 @function
 def show_signals(mine, flow, shown, over):
-    """Write the signals, after an acknowledgement, a loss, a mark or a time-out; `over`: so is a round trip."""
+    """Write the signals, after an acknowledgement, a loss, a mark or a time-out; `over`: so is a round trip.
+
+    Returns whether an interval is over.
+    """
     if flow[CAUSE] != TIMEOUT and flow[SAMPLE_INTERVAL] > 0.0:
         shown[_APP_LIMITED] = flow[SAMPLE_LIMITED]
     if flow[CAUSE] != TIMEOUT and flow[ONE_WAY] >= 0.0:
@@ -93,13 +114,9 @@ def show_signals(mine, flow, shown, over):
             flow[_LEAST_ONE_WAY] = flow[ONE_WAY]
         shown[_ONE_WAY] = (flow[ONE_WAY] - flow[_LEAST_ONE_WAY]) // 1e3
     _aggregation(flow, shown, over)
-    rate = shown[_RATE] if flow[CAUSE] != TIMEOUT and flow[SAMPLE_INTERVAL] > 0.0 else 0.0
-    least, most = _over_time(flow, _OVER_1S, TENTH_OF_A_SECOND, rate)
-    shown[_MIN_RTT_1S], shown[_MAX_RATE_1S] = least // 1e3, most
-    least, most = _over_time(flow, _OVER_10S, SECOND, rate)
-    shown[_MIN_RTT_10S], shown[_MAX_RATE_10S] = least // 1e3, most
     _cubic(mine, flow)
     shown[_CUBIC] = min(max(flow[SIGNALS + CWND], 1.0), 65_535.0)
+    return _observe_interval(mine, flow, shown)
 
 
 @function
@@ -125,24 +142,39 @@ def _aggregation(flow, shown, over):
 
 
 @function
-def _over_time(flow, at, part, rate):
-    """Return the least round trip and the largest rate of the latest ten parts, in ns; 0 where there is none."""
-    number = float(flow[NOW] // part) + 1.0
-    least, most = at + 1, at + 1 + PARTS
-    for passed in range(int(min(number - flow[at], PARTS))):  # parts that have begun since, the one at hand included
-        place = int(number - passed) % PARTS
-        flow[least + place] = flow[most + place] = 0.0
-    flow[at] = number
-    place = int(number) % PARTS
-    if flow[CAUSE] != TIMEOUT and flow[RTT] >= 0.0 and (flow[least + place] == 0.0 or flow[RTT] < flow[least + place]):
-        flow[least + place] = flow[RTT]
-    flow[most + place] = max(flow[most + place], rate)
-    shortest = largest = 0.0
-    for one in range(PARTS):
-        if flow[least + one] > 0.0 and (shortest == 0.0 or flow[least + one] < shortest):
-            shortest = flow[least + one]
-        largest = max(largest, flow[most + one])
-    return shortest, largest
+def _observe_interval(mine, flow, shown):
+    """Count towards the interval at hand. Returns whether one was over before; the features of intervals then show it.
+
+    An interval ends on a multiple of its length since the flow began, and after something was delivered in it.
+    """
+    lasted = (flow[NOW] - flow[_BEGAN]) // INTERVAL * INTERVAL
+    delivered = flow[_DELIVERED] - flow[_DELIVERED_THEN]
+    is_over = lasted > 0.0 and delivered > 0.0
+    if is_over:
+        shown[_I_LASTED] = lasted // 1e3
+        shown[_I_DELIVERED] = delivered
+        shown[_I_LOST] = flow[_LOST] - flow[_LOST_THEN]
+        if flow[_RTT_SAMPLES] > 0.0:
+            shown[_I_MIN] = flow[_LEAST_RTT] // 1e3
+            shown[_I_AVG] = flow[_RTT_SUM] / flow[_RTT_SAMPLES] // 1e3
+            shown[_I_MAX] = flow[_MOST_RTT] // 1e3
+        shown[_I_RATE] = delivered * flow[PAYLOAD_BYTES] * 8e9 / lasted
+        shown[_I_MAX_RATE] = flow[_MOST_RATE]
+        flow[_BEGAN] += lasted
+        flow[_DELIVERED_THEN], flow[_LOST_THEN] = flow[_DELIVERED], flow[_LOST]
+        flow[_LEAST_RTT] = math.inf
+        flow[_MOST_RTT] = flow[_RTT_SUM] = flow[_RTT_SAMPLES] = flow[_MOST_RATE] = 0.0
+    flow[_DELIVERED], flow[_LOST] = mine[m.DELIVERED_COUNT], mine[m.LOST_COUNT]
+    if flow[CAUSE] == TIMEOUT:
+        return is_over
+    if flow[RTT] >= 0.0:
+        flow[_LEAST_RTT] = min(flow[_LEAST_RTT], flow[RTT])
+        flow[_MOST_RTT] = max(flow[_MOST_RTT], flow[RTT])
+        flow[_RTT_SUM] += flow[RTT]
+        flow[_RTT_SAMPLES] += 1.0
+    if flow[SAMPLE_INTERVAL] > 0.0:
+        flow[_MOST_RATE] = max(flow[_MOST_RATE], shown[_RATE])
+    return is_over
 
 
 @function

@@ -20,7 +20,6 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import find_exporter
 from vulcan.registry import find_task
-from vulcan_link.policy_state import SIGNALS
 
 BTF = Path("/sys/kernel/btf/vmlinux")
 MAIN = "congestion_control.bpf.c"
@@ -74,7 +73,7 @@ def compiled(place: Path, types: Path) -> Path:
     return target
 
 
-NOT_OFFERED = set(SIGNALS) - {"state.app_limited"}
+NOT_OFFERED = {"state.cubic_cwnd_packets"}
 """Features that no policy exported to the kernel may read."""
 
 
@@ -97,12 +96,28 @@ def test_a_task_without_a_use_in_the_kernel_says_so() -> None:
         find_exporter("bpf").export(policy, provenance("cache_eviction"))
 
 
+OPTIONAL = """
+def cwnd(state, window):
+    ahead = state.extra_acked_packets + state.one_way_delay_us.recent(2) / 1000
+    return ahead + state.interval_max_rate_bps.window_percentile(1, 50) / 1e6 + 10 * state.app_limited
+"""
+SOURCES = {"optional": OPTIONAL, **POLICIES}
+
+
+def test_what_few_policies_read_is_counted_for_them_alone(tmp_path: Path) -> None:
+    reads = [f"#define POLICY_READS_{n}\n" for n in ("interval", "state_extra_acked_packets", "state_one_way_delay_us")]
+    header = exported(OPTIONAL, tmp_path)["policy.h"]
+    assert all(line in header for line in reads)
+    header = exported(POLICIES["vegas"], tmp_path)["policy.h"]
+    assert not any(line in header for line in reads)
+
+
 @pytest.mark.parametrize("settings", [{}, {"called": "round", "slow_start": "policy"}], ids=["ack", "round"])
-@pytest.mark.parametrize("name", few(POLICIES, 3))
+@pytest.mark.parametrize("name", few(SOURCES, 3))
 def test_clang_compiles_the_program_without_a_warning(
     name: str, settings: dict[str, str], tmp_path: Path, kernel_types: Path
 ) -> None:
-    exported(POLICIES[name], tmp_path, **settings)
+    exported(SOURCES[name], tmp_path, **settings)
     assert compiled(tmp_path, kernel_types).stat().st_size > 1000
 
 

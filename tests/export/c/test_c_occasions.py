@@ -14,30 +14,28 @@ from vulcan.errors import UserError
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.registry import find_task
-from vulcan.task import Global
 
 TASK = find_task("congestion_control")
-STATE, WINDOW = TASK.signature.arguments
-assert isinstance(WINDOW, Global)
-ON_OCCASION = replace(
-    TASK, signature=replace(TASK.signature, arguments=(STATE, replace(WINDOW, observed="round_trip")))
-)
 SOURCE = """
 def cwnd(state, window):
     oldest = window.delivered_packets.recent(3) + window.lost_packets.window_percentile(0.5, 4)
+    tenths = state.interval_lost_packets.window_percentile(1, 5) + state.interval_delivered_packets.recent(2)
+    oldest = oldest + tenths - state.interval_us.avg() / 4096
     return oldest + state.acked_packets.recent(2) + window.ecn_packets.max() + state.lost_packets.window_avg(4)
 """
 
 
 def test_statistics_observe_on_their_occasion() -> None:
-    policy = check(SOURCE, ON_OCCASION)
+    policy = check(SOURCE, TASK)
     integers, reference, random = Integers(policy), policy.reference(), Random(5)
-    assert "policy_observe_round_trip(" in double_header(policy, provenance())
+    for occasion in ("round_trip", "interval"):
+        assert f"policy_observe_{occasion}(" in double_header(policy, provenance())
     for step in range(200):
-        values = sender_state(ON_OCCASION.signature, random)
-        if step % 5 == 3:
-            integers.observe(values, "round_trip")
-            reference.observe_occasion("round_trip", values)
+        values = sender_state(TASK.signature, random)
+        for occasion, every in (("round_trip", 5), ("interval", 7)):
+            if step % every == 3:
+                integers.observe(values, occasion)
+                reference.observe_occasion(occasion, values)
         integers.observe(values)
         reference.observe(None, values)
         assert abs(integers.score(values) - reference(values)) <= 2.0**-16

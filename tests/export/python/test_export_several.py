@@ -107,7 +107,7 @@ def test_what_was_exported_is_read_back(task: Task) -> None:
 def test_the_exported_module_has_a_method_for_each_occasion() -> None:
     text = python_module(check(defining(steer="wind.turn.ewma(0.5)"), TWO), provenance(), Template())
     assert "    def observe_gust(self, wind) -> None:" in text
-    assert "    def observe_high_water(self, tide) -> None:" in text
+    assert "    def observe_high_water(self, wind, tide) -> None:" in text
     flow = python_module(policy("window.delivered.recent(2)"), provenance(), Template())
     assert "    def observe_round_trip(self, window) -> None:" in flow
     alone = replace(FLOW_TASK, signature=Value("cwnd", (WINDOW,), "a window"))

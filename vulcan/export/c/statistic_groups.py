@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from vulcan.anvil import ir
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.state_layout import OBSERVATIONS, Base, Part, block_of
-from vulcan.task import Global, Signature
+from vulcan.task import Signature
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,7 @@ class Group:
 
 def occasions(signature: Signature) -> tuple[str, ...]:
     """Return the occasions on which some statistics of the signature observe, in alphabetical order."""
-    named = (occasion_of(a) for a in signature.arguments if isinstance(a, Global))
-    return tuple(sorted({occasion for occasion in named if occasion is not None}))
-
-
-def occasion_of(argument: Global) -> str | None:
-    found: str | None = getattr(argument, "observed", None)
-    return found
+    return tuple(sorted(set(signature.occasions.values())))
 
 
 def groups_of(plan: Plan, signature: Signature) -> tuple[Group, ...]:
@@ -54,22 +48,16 @@ def groups_of(plan: Plan, signature: Signature) -> tuple[Group, ...]:
     if signature.entity is not None:
         groups.append(Group("entity", None, _parts(plan.statistics, "entity", plan, signature)))
     for occasion in (None, *occasions(signature)):
-        own = [s for s in plan.statistics if _occasion_of_feature(s.feature, signature) == occasion]
+        own = [s for s in plan.statistics if signature.occasions.get(s.feature) == occasion]
         groups.append(Group("system", occasion, _parts(own, "system", plan, signature)))
     return tuple(groups)
 
 
 def group_of(statistic: ir.Statistic, groups: tuple[Group, ...], signature: Signature) -> Group:
     """Return the group that holds the state of a statistic."""
-    occasion = _occasion_of_feature(statistic.feature, signature) if statistic.scope == "system" else None
+    occasion = signature.occasions.get(statistic.feature) if statistic.scope == "system" else None
     base = "entity" if statistic.scope == "entity" else "system"
     return next(group for group in groups if (group.base, group.occasion) == (base, occasion))
-
-
-def _occasion_of_feature(feature: str, signature: Signature) -> str | None:
-    owner = feature.partition(".")[0]
-    groups = (a for a in signature.arguments if isinstance(a, Global) and a.name == owner)
-    return next((occasion_of(group) for group in groups), None)
 
 
 def _parts(statistics: Iterable[ir.Statistic], base: Base, plan: Plan, signature: Signature) -> dict[Part, int]:

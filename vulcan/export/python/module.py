@@ -44,7 +44,7 @@ from vulcan.export.python.statistic_names import (
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import Template
-from vulcan.task import Feature, Global, History, Json, Scalar, Signature
+from vulcan.task import Feature, History, Json, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
 """Statistics that the first observation initialises and later ones update."""
@@ -184,8 +184,8 @@ class _Writer:
     def occasions(self) -> Iterator[str]:
         """Yield a method for each occasion, which takes the groups of features observed then."""
         for occasion, kept in self.at_occasions.items():
-            observed = (a for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion)
-            groups = [a.name for a in observed if a.name != self.names.state]
+            owners = dict.fromkeys(n.partition(".")[0] for n, o in self.signature.occasions.items() if o == occasion)
+            groups = [owner for owner in owners if owner != self.names.state]
             yield from self.method(
                 f"observe_{occasion}", f"The occasion has come: {occasion.replace('_', ' ')}.", groups
             )

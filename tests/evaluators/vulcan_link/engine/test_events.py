@@ -48,6 +48,7 @@ def on_timeout(state, window, flow):
 
 def cwnd(state, window):
     grown = 6 + policy.ticks % 16 + policy.times[3] / 1e5 + (policy.waits > 500)
+    grown += state.interval_max_rtt_us.window_percentile(1, 3) / 1e5
     return min(grown, state.cwnd_packets) if state.cause > 0 else grown + policy.losses
 """
 STATEFUL = {**TASK.seed_policies(state=True), "timers": TIMERS}

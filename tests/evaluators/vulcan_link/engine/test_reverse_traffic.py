@@ -25,6 +25,13 @@ def test_acknowledgements_wait_as_long_as_the_queue_there_is() -> None:
     assert delayed.queueing_delay_avg_ms == pytest.approx(alone.queueing_delay_avg_ms, abs=0.1)
 
 
+def test_its_packets_are_in_their_queue_when_they_are_sent() -> None:
+    """Of 60 packets sent at 0, 38 or 39 wait when the first acknowledgements leave, after 20 ms of the way there."""
+    burst = Flow("fixed", parameter=60.0, initial_window=60)
+    scenario = Scenario(load_link(LINK), Queue(packets=100), (Flow("fixed", parameter=2.0),), 0.1, reverse=burst)
+    assert simulate(scenario).flows[0].rtt_max_ms == pytest.approx(40 + 39 + 1, abs=1.5)
+
+
 def test_a_flow_by_delay_takes_it_for_its_own_queue_and_a_window_does_not() -> None:
     """A rising round trip is all that Vegas sees: beside CUBIC the other way it gives up much of the link."""
     vegas = [run(Flow("vegas"), reverse).goodput_bps for reverse in (None, Flow("cubic"))]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from test_policies import LINK, policy
 
+from vulcan.anvil import check
+from vulcan.registry import find_task
 from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link.result import LinkResult
 from vulcan_traces.links import load_link
@@ -13,6 +15,12 @@ from vulcan_traces.links import load_link
 def run(body: str, flow: Flow, **around: float) -> LinkResult:
     """On a link of a packet a millisecond."""
     return simulate(Scenario(LINK, Queue(packets=200), (flow,), 10.0, **around), policy(body), series=True)  # type: ignore[arg-type]
+
+
+def run_in_the_task(body: str, flow: Flow, **around: float) -> LinkResult:
+    """The same with the features of the task congestion_control, of which some are observed on occasions."""
+    found = check(f"def cwnd(state, window):\n    return {body}\n", find_task("congestion_control"))
+    return simulate(Scenario(LINK, Queue(packets=200), (flow,), 10.0, **around), found, series=True)  # type: ignore[arg-type]
 
 
 def last_window(result: LinkResult) -> float:
@@ -50,18 +58,33 @@ def test_the_one_way_delay_is_the_queue_ahead_and_not_the_way_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("feature", "before", "after", "most"),
+    ("statistic", "before", "after", "most"),
     [
-        ("min_rtt_1s_us / 1000", 40, 80, 80.0),
-        ("min_rtt_10s_us / 1000", 40, 80, 40.0),
-        ("max_rate_1s_bps / 1e6", 60, 20, 6.5),
-        ("max_rate_10s_bps / 1e6", 60, 20, 11.6),
+        ("state.interval_min_rtt_us.window_percentile(0, 10) / 1000", 40, 80, 80.0),
+        ("state.interval_min_rtt_us.window_percentile(0, 100) / 1000", 40, 80, 40.0),
+        ("state.interval_max_rtt_us.window_percentile(1, 60) / 1000", 80, 40, 80.0),
+        ("state.interval_avg_rtt_us.window_avg(20) / 1000", 80, 60, 60.0),
+        ("state.interval_max_rate_bps.window_percentile(1, 10) / 1e6", 60, 20, 6.5),
+        ("state.interval_max_rate_bps.window_percentile(1, 100) / 1e6", 60, 20, 11.6),
+        ("state.interval_rate_bps.window_avg(10) / 1e6", 60, 20, 5.8),
+        ("state.interval_delivered_packets.window_avg(10)", 60, 20, 50.0),
+        ("state.interval_delivered_packets.recent(80)", 60, 20, 100.0),
+        ("state.interval_us.window_avg(10) / 1000", 60, 20, 100.0),
     ],
 )
-def test_extremes_over_time_forget_what_is_older(feature: str, before: int, after: int, most: float) -> None:
+def test_statistics_of_intervals_are_over_time(statistic: str, before: int, after: int, most: float) -> None:
     """Of a window of `before` packets up to 5 s and `after` from then on, at 10 s: a packet a millisecond, 40 ms."""
-    told = f"{after} + 5 * (abs(state.{feature} / {most} - 1) < 0.2) * (state.now_us > 9.5e6)"
-    assert last_window(run(f"{before} if state.now_us < 5e6 else {told}", sender())) == after + 5
+    told = f"{after} + 5 * (abs({statistic} / {most} - 1) < 0.2) * (state.now_us > 9.5e6)"
+    result = run_in_the_task(f"{before} if state.now_us < 5e6 else {told}", sender())
+    assert last_window(result) == after + 5
+
+
+def test_an_interval_without_an_acknowledgement_lasts_until_the_next() -> None:
+    """An application that writes five packets every second: an interval for each, of a second."""
+    told = "10 + 10 * (abs(state.interval_us.window_avg(5) / 1e6 - 1) < 0.05)"
+    lost = "10 + 10 * state.interval_lost_packets.max()"
+    assert last_window(run_in_the_task(told, sender(write_packets=5, write_ms=1000.0))) == 20
+    assert last_window(run_in_the_task(lost, sender(write_packets=5, write_ms=1000.0), loss=0.2, seed=3)) > 10
 
 
 @pytest.mark.parametrize(("batch", "least", "most"), [(0.0, 0, 3), (20.0, 15, 30), (40.0, 30, 50)])

@@ -179,6 +179,10 @@ def test_where_data_alone_counts_acknowledgements_wait_behind_it_and_take_no_roo
         bottleneck.arrive(0, tcp(7001, data=1460))
         bottleneck.arrive(0, tcp(6001))
     assert bottleneck.log.dropped == []
-    assert [len(packet) for packet in bottleneck.advance(1 * MS)] == [1500]
-    assert [len(packet) for packet in bottleneck.advance(2 * MS)] == [40, 1500]
-    assert [len(packet) for packet in bottleneck.advance(3 * MS)] == [40]
+    assert bottleneck.next_event == 1 * MS
+    assert [len(packet) for packet in bottleneck.advance(1 * MS)] == [1500, 40]
+    assert [len(packet) for packet in bottleneck.advance(2 * MS)] == [1500, 40]
+    bottleneck.arrive(2_300_000, tcp(6001))
+    assert bottleneck.next_event == 0, "with nothing before it, it waits for no opportunity"
+    assert [len(packet) for packet in bottleneck.advance(2_300_000)] == [40]
+    assert bottleneck.next_event is None

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,6 +147,19 @@ def test_what_is_around_a_link_is_as_predicted(setting: str, value: str, tmp_pat
         late_ms,
     )
     assert document[setting] is not None
+
+
+def test_transfers_take_as_long_as_predicted(tmp_path: Path) -> None:
+    link = ("--link", "constant:rate=20", "--buffer", "67", "--seconds", "3", "--exact-clock", "--jitter-ms", "0.5")
+
+    def as_long(document: dict[str, Any]) -> None:
+        took, said = document["kernel"]["transfers"], document["simulator"]["transfers"]
+        assert took["completed"] == said["completed"] == 1
+        assert took["completion_ms"] == pytest.approx(said["completion_ms"], rel=0.1)
+
+    run = ("kernel", "run", "cubic", *link, "--transfers", "100/500")
+    document = agreeing(lambda: Console(tmp_path).document(*run), as_long, late_ms)
+    assert document["transfers"] == [100, 500] and len(document["kernel"]["flows"]) == 6
 
 
 @pytest.mark.parametrize("ending", few([signal.SIGINT, signal.SIGKILL], 1))

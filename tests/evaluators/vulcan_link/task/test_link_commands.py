@@ -40,10 +40,18 @@ def test_eval_takes_many_links_tells_their_mean_and_draws_the_picture(tmp_path, 
         (("--link", "missing.down"), "no trace at missing.down"),
         (("--queue", "red"), "one of: droptail, codel"),
         (("--delay-ms", "-5"), "above 0"),
+        (("--objective", "completion"), "give --transfers"),
     ],
 )
 def test_a_mistake_is_one_line(vulcan, arguments, why):
     assert why in one_line(vulcan("eval", "mine.py", "--task", "congestion_control", *arguments))
+
+
+def test_a_search_for_what_its_settings_do_not_measure_ends_before_it_writes_anything(tmp_path, vulcan):
+    few = ("--budget-candidates", "4", "--executor", "local", "--runs-dir", "runs")
+    search = ("search", "--task", "congestion_control", "--objective", "completion", *few)
+    assert "give --transfers" in one_line(vulcan(*search))
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.slow
