@@ -83,7 +83,10 @@ RECORDINGS = (
 )
 
 HEADLINE_STORES = RECORDED / "headlines"
-"""Where stores of searches of the offline generator are kept, compressed, each named by what it is of."""
+"""Where runs of the offline generator are kept, each a compressed archive named by what it is of."""
+
+RUN_FILES = ("run.db", "held-out.json")
+"""The store of a run, and what its start policies score on held-out data, which the verdict takes account of."""
 
 
 def config_of(run: Path) -> SearchConfig:

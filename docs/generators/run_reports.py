@@ -6,15 +6,16 @@ draws the figures is 5 MB in each report: in the site all share one file of it.
 
 from __future__ import annotations
 
-import lzma
 import re
+import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from markdown_parts import written_by
 
-from benchmarks.recordings import HEADLINE_STORES, RECORDINGS
+from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, RUN_FILES
 from vulcan.api.run import Run
 from vulcan.results.report.data import Report
 from vulcan.results.report.figures import plotly_script
@@ -22,7 +23,7 @@ from vulcan.results.report.formats import report_text
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "reports/plotly.js"
-STORE = re.compile(r"\]\((?:\.\./)*(tests/data/[\w./-]+\.db(?:\.xz)?)\)")
+STORE = re.compile(r"\]\((?:\.\./)*(tests/data/[\w./-]+(?:/run\.db|\.tar\.xz))\)")
 PROOF_SECONDS = 1.0
 SPLITS = ("train", "validation", "test")
 UNLINKED = "recorded_feedback"
@@ -45,8 +46,8 @@ def recorded_page() -> str:
     """The page of all recorded searches."""
     lines = [_INTRODUCTION.format(remark=written_by("run_reports.py"))]
     kept = [(recording.what, f"tests/data/{recording.folder}/run.db") for recording in RECORDINGS]
-    files = sorted(HEADLINE_STORES.glob("*.db.xz"))
-    made = [(file.name.partition(".db")[0].replace("-", " "), file.relative_to(ROOT).as_posix()) for file in files]
+    files = sorted(HEADLINE_STORES.glob("*.tar.xz"))
+    made = [(file.name.removesuffix(".tar.xz").replace("-", " "), file.relative_to(ROOT).as_posix()) for file in files]
     for title, runs in (("With a language model", kept), ("With the offline generator", made)):
         lines += [f"## {title}", "", _COLUMNS, "|---" * 8 + "|"]
         lines += [_row(what, store) for what, store in runs]
@@ -71,10 +72,9 @@ def _figure(score: float | None) -> str:
 
 
 def page_of(store: str) -> str:
-    """Return where the report is on the site; `store` is the path of a store in the repository."""
-    return (
-        f"reports/{'-'.join(Path(store).parts[2:]).removesuffix('.xz').removesuffix('.db').removesuffix('-run')}.html"
-    )
+    """Return where the report is on the site; `store` is the path of a run's store, or archive, in the repository."""
+    name = "-".join(Path(store).parts[2:]).removesuffix(".tar.xz").removesuffix("-run.db")
+    return f"reports/{name}.html"
 
 
 def linked_stores() -> Iterator[str]:
@@ -99,9 +99,14 @@ def report_of(store: str) -> str:
 
 
 def _run_of(store: str, directory: Path) -> Path:
-    """Return a directory that has the store, written into `directory` so that nothing of the repository changes."""
-    run = directory / page_of(store).removeprefix("reports/").removesuffix(".html")
+    """Return a directory with the run, below `directory`, so that nothing of the repository changes."""
+    run = directory / Path(page_of(store)).stem
     run.mkdir()
-    content = (ROOT / store).read_bytes()
-    (run / "run.db").write_bytes(lzma.decompress(content) if store.endswith(".xz") else content)
+    if store.endswith(".tar.xz"):
+        with tarfile.open(ROOT / store) as archive:
+            archive.extractall(run, filter="data")
+    else:
+        for file in RUN_FILES:
+            if (found := (ROOT / store).with_name(file)).is_file():
+                shutil.copy(found, run)
     return run

@@ -73,7 +73,7 @@ def links_of_the_site(markdown: str, source: str, place: str) -> str:
         if not (ROOT / wanted).exists():
             raise PluginError(f"{source}: a link to {target}, and there is no {wanted}")
         page = elsewhere().get(wanted)
-        if page is None and wanted.endswith((".db", ".db.xz")):
+        if page is None and wanted.endswith(("/run.db", ".tar.xz")):
             page = page_of(wanted)
         if page is None and wanted.startswith("docs/"):
             page = wanted.removeprefix("docs/") + ("/README.md" if (ROOT / wanted).is_dir() else "")

@@ -81,7 +81,7 @@ def test_recorded_runs_have_reports_that_share_their_script(site: Path) -> None:
     assert {page_of(store) for store in stores} == {
         path.relative_to(site).as_posix() for path in (site / "reports").glob("*.html")
     }
-    assert {file.name for file in HEADLINE_STORES.glob("*.db.xz")} <= {Path(store).name for store in stores}
+    assert {file.name for file in HEADLINE_STORES.glob("*.tar.xz")} <= {Path(store).name for store in stores}
     for store in stores:
         page = (site / page_of(store)).read_text(encoding="utf-8")
         assert Loaded(page).loads == ["plotly.js"]
