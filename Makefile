@@ -69,8 +69,10 @@ bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.search
 
+# The headline searches and the recorded ones once more, and what differs from the pages; hours, and minutes with
+# ARGS="--seeds 1 --only NAME"
 evidence: $(VENV)/.tests-installed
-	$(BIN)/python -m benchmarks.evidence
+	$(BIN)/python -m benchmarks.evidence $(ARGS)
 
 # The library of cache_eviction, from its plan and the training traces below VULCAN_DATA
 library: $(VENV)/.tests-installed

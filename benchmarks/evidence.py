@@ -1,27 +1,40 @@
-"""The headline searches of docs/results/headline-searches.md, run again, and their tables.
+"""The headline searches and the recorded ones, run again: their tables, and what differs from the pages and the record.
 
-    python -m benchmarks.evidence [--only NAME] [--out runs/evidence]
+    python -m benchmarks.evidence [--only NAME] [--seeds 1 2 3] [--out runs/evidence] [--write]
 
-Each search is a command of the installed package, with the offline generator as the model; a finished one is read and
-not run again. A search whose traces are not below VULCAN_DATA is left out. Beside the winner stand the best baselines,
-start policies and oracles, on all three parts of the data, best on the held-out part first; the verdict is what
-`vulcan search` says.
+Each headline search is a command of the installed package, with the offline generator as the model; a finished one is
+read and not run again. Beside the winner stand the best baselines, start policies and oracles, on all three parts of
+the data, best on the held-out part first; the verdict is what `vulcan search` says. Each table is compared with that of
+docs/results/headline-searches.md, or with `--write` takes its place; then the store of the first seed's run is kept
+too, of which the site has a report.
+
+Each recorded search of `tests/data` (`benchmarks.recordings`) is replayed from its replies and compared with its
+record, event by event; docs/results/recorded-searches.md is made of the records (`make docs`). A search without its
+traces below VULCAN_DATA is left out, and one for which ADRS_LEADERBOARD names no checkout of the public leaderboard.
+The exit code is 1 where anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
+import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import DATA
+from benchmarks.harness import DATA, NotMeasurable
+from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, RUN_FILES, Recording, differences
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "headline-searches.md"
+HEAD = "| policy | train | validation | test | verdict |"
 SPLITS = ("train", "validation", "test")
+SEED = re.compile(r"\| \*\*winner, seed (\d+)\*\*")
 SHOWN = 5
 """Baselines and start policies that a table shows."""
 
@@ -34,15 +47,27 @@ class Headline:
     task: str
     options: tuple[str, ...] = ()
     trace: str | None = None
-    seeds: tuple[int, ...] = (1, 2, 3)
+
+    @property
+    def file(self) -> str:
+        return self.name.replace(", ", "-").replace(" ", "-")
 
     def command(self, seed: int, directory: Path) -> list[str]:
-        given = ["--trace", str(DATA / self.trace)] if self.trace is not None else []
-        fixed = ["--seed", str(seed), "--executor", "local", "--progress", "none", "--runs-dir", str(directory)]
-        vulcan = str(Path(sys.executable).with_name("vulcan"))
-        return [vulcan, "search", "--task", self.task, *given, *self.options, *fixed, "--json"]
+        given = ["--trace", self.trace] if self.trace is not None else []
+        fixed = [
+            "--seed",
+            str(seed),
+            "--executor",
+            "local",
+            "--progress",
+            "none",
+            "--runs-dir",
+            str(directory.resolve()),
+        ]
+        return [VULCAN, "search", "--task", self.task, *given, *self.options, *fixed, "--json"]
 
 
+VULCAN = str(Path(sys.executable).with_name("vulcan"))
 _PARENTS = ("--offline-parents", "archive")
 """With which the tables of docs/results/headline-searches.md were measured: the default then, as was `sample`."""
 
@@ -63,9 +88,10 @@ HEADLINES = (
 
 def find_result(headline: Headline, seed: int, out: Path) -> dict[str, Any]:
     """Return the JSON document of a search, run unless `out` has it. Raises CalledProcessError where it fails."""
-    file = out / f"{headline.name.replace(', ', '-').replace(' ', '-')}-{seed}.json"
+    file = out / f"{headline.file}-{seed}.json"
     if not file.is_file():
-        done = subprocess.run(headline.command(seed, out), stdout=subprocess.PIPE, check=True, text=True)
+        place = DATA if headline.trace is not None else None
+        done = subprocess.run(headline.command(seed, out), cwd=place, stdout=subprocess.PIPE, check=True, text=True)
         file.write_text(done.stdout, encoding="utf-8")
     document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return document
@@ -110,21 +136,96 @@ def _figure(score: float | None) -> str:
     return "" if score is None else f"{score:.4f}" if abs(score) < 10 else f"{score:.2f}"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def page_table(page: str, headline: Headline) -> tuple[int, int]:
+    """Return where the search's table is in the text of the page. Raises ValueError where it is not."""
+    title = headline.name[0].upper() + headline.name[1:] if headline.trace is None else headline.name
+    begin = page.find(HEAD, page.index(f"\n**{title}.**"))
+    return begin, page.index("\n\n", begin)
+
+
+def compare(page: str, headline: Headline, results: Mapping[int, dict[str, Any]]) -> list[str]:
+    """Return the lines of a diff of the page's table and of what it would be now: none where they are equal.
+
+    Where fewer seeds were run than the page has, the winners of the others are left out.
+    """
+    begin, end = page_table(page, headline)
+    shown = [
+        line
+        for line in page[begin:end].splitlines()
+        if (seed := SEED.match(line)) is None or int(seed[1]) in results
+    ]  # fmt: skip
+    return list(difflib.unified_diff(shown, table_of(headline, results), "the page", "now", lineterm="", n=0))
+
+
+def replay(recording: Recording, out: Path) -> list[str]:
+    """Repeat a recorded search; return what differs. Raises NotMeasurable where its data are missing."""
+    place = recording.directory(out / f"{recording.name}-data")
+    runs = (out / "replays" / recording.name).resolve()
+    fixed = ["--executor", "local", "--progress", "none", "--runs-dir", str(runs), "--json"]
+    command = [VULCAN, "search", "--replay", str(recording.run), *fixed]
+    done = subprocess.run(command, cwd=place, capture_output=True, check=False, text=True)
+    if done.returncode:
+        return [(done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]]
+    return differences(recording.run, runs / json.loads(done.stdout)["run"])
+
+
+def keep(run: Path, name: str) -> None:
+    """Store a run of the offline generator, compressed, among those whose reports are in the site."""
+    with tarfile.open(HEADLINE_STORES / f"{name}.tar.xz", "w:xz", preset=9) as archive:
+        for file in RUN_FILES:
+            archive.add(run / file, file, filter=_anonymous)
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=[headline.name for headline in HEADLINES])
+    names = [*(headline.name for headline in HEADLINES), *(recording.name for recording in RECORDINGS)]
+    parser.add_argument("--only", action="append", metavar="NAME", help=", ".join(dict.fromkeys(names)))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--out", type=Path, default=Path("runs/evidence"))
+    parser.add_argument("--write", action="store_true", help="write the tables into the page; all seeds are needed")
     given = parser.parse_args(arguments)
+    if unknown := set(given.only or ()) - set(names):
+        parser.error(f"no search {', '.join(sorted(unknown))} (known: {', '.join(names)})")
+    if given.write and given.seeds != [1, 2, 3]:
+        parser.error("--write: the tables have the winners of seeds 1, 2 and 3")
     given.out.mkdir(parents=True, exist_ok=True)
+    differ = []
     for headline in HEADLINES:
         if given.only and headline.name not in given.only:
             continue
+        print(f"## {headline.name}\n")
         if headline.trace is not None and not (DATA / headline.trace).is_file():
-            print(f"## {headline.name}\n\nleft out: there is no {DATA / headline.trace}\n")
+            print(f"left out: there is no {DATA / headline.trace}\n")
             continue
-        results = {seed: find_result(headline, seed, given.out) for seed in headline.seeds}
-        print("\n".join([f"## {headline.name}", "", *table_of(headline, results), ""]), flush=True)
+        results = {seed: find_result(headline, seed, given.out) for seed in given.seeds}
+        table = table_of(headline, results)
+        page = PAGE.read_text(encoding="utf-8")
+        if given.write:
+            begin, end = page_table(page, headline)
+            PAGE.write_text(page[:begin] + "\n".join(table) + page[end:], encoding="utf-8")
+            keep(Path(results[given.seeds[0]]["run"]), headline.file)
+        changed = compare(page, headline, results)
+        differ += [headline.name] * bool(changed)
+        print("\n".join([*table, "", *(changed or ["as on the page"]), ""]), flush=True)
+    for recording in RECORDINGS:
+        if given.only and recording.name not in given.only:
+            continue
+        try:
+            changed = replay(recording, given.out)
+        except NotMeasurable as missing:
+            print(f"{recording.name}: left out: {missing}", flush=True)
+            continue
+        differ += [recording.name] * bool(changed)
+        print(f"{recording.name}: {'; '.join(changed) or 'repeated, event for event'}", flush=True)
+    print(f"\n{len(differ)} differ{': ' if differ else ''}{', '.join(differ)}")
+    return 1 if differ else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,9 +5,10 @@
 One region: 36 instances (six zones, deadlines of 52 and 70 h, overheads of 0.02, 0.05 and 0.1 h) in 30 windows each, as
 the public evaluator takes them, which makes 1,080 runs; and in ten windows, 360 runs. Several regions: six scenarios,
 34 runs, with one price of spot for all regions. Beside them what took no part in any search: two zones that the
-leaderboard leaves out, and zones and VMs of October 2022, months before the windows of the leaderboard. With a checkout
-of the leaderboard, several regions are billed by the prices of its files too: each hour at its own region's price, and
-as the public evaluator bills; also at times and in sets of zones that took no part.
+leaderboard leaves out, nine zones of February 2023, and for several regions zones and VMs of October 2022, months
+before the windows of the leaderboard. With a checkout of it, several regions are billed by the prices of its files too:
+each hour at its own region's price, and as the public evaluator bills; also at times and in sets of zones that took no
+part.
 `benchmarks.spot_public` asks the public evaluator itself.
 """
 
@@ -56,6 +57,17 @@ def one_region(windows: int, zones: Sequence[str] = ZONES) -> list[Case]:
             chosen = [traces[i] for i in regular(0, len(traces) - 1, windows)]
             cut = Windows.of(chosen, [(i, 0, trace.ticks) for i, trace in enumerate(chosen)])
             found += [(SpotJob.of_hours(48, deadline, overhead), cut) for deadline in DEADLINES]
+    return found
+
+
+def other_months() -> list[Case]:
+    """Return each zone of February 2023 by itself, with each deadline and overhead, in 30 windows of 90 hours."""
+    found = []
+    for file in sorted((spot_windows.TRACES / spot_windows.PUBLIC).glob("*.json")):
+        (trace,) = load_regions(str(file), None, 1)[0]
+        needed = -(-90 * 3600 // trace.gap)
+        cut = Windows.of([trace], [(0, begin, trace.ticks) for begin in regular(0, trace.ticks - needed, 30)])
+        found += [(SpotJob.of_hours(48, deadline, over), cut) for over in OVERHEADS for deadline in DEADLINES]
     return found
 
 
@@ -130,7 +142,8 @@ def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
 def policies_of(task: str) -> dict[str, Policy | str]:
     """Return the task's policies, those of this directory for it, and the least cost."""
     declared = find_task(task)
-    found: dict[str, Policy | str] = {name: check(text, declared) for name, text in declared.seed_policies().items()}
+    seeds = declared.seed_policies(state=True)
+    found: dict[str, Policy | str] = {name: check(text, declared) for name, text in seeds.items()}
     own = ("spot_levi", "spot_reserve", "spot_surplus") if task == "spot_single" else ("spot_looks", "spot_prices")
     for name in own:
         found[name] = check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), declared)
@@ -174,6 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                         "1,080 runs": one_region(30),
                         "360 runs": one_region(10),
                         "other zones": one_region(30, OTHER_ZONES),
+                        "February 2023": other_months() if spot_windows.TRACES.is_dir() else [],
                     },
                 )
             ),

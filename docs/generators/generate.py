@@ -10,6 +10,7 @@ from json_page import json_page
 from performance_chart import DETAILS, performance_chart
 from python_page import python_page
 from results_charts import results_charts
+from run_reports import recorded_page
 from task_pages import task_pages
 
 from vulcan.anvil.reference_page import describe_reference
@@ -27,6 +28,7 @@ def generated_pages() -> dict[str, str]:
         "images/performance.svg": performance_chart(DETAILS.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
         "reference/python.md": python_page(),
+        "results/recorded-searches.md": recorded_page(),
         **results_charts(),
         **task_pages(),
     }

@@ -97,6 +97,36 @@ CHARTS = (
             ("greedy", "others"),
         ),
     ),
+    Chart(
+        "results-tiering",
+        "Memory tiering, 18 held-out workloads on another machine (NVM): log speed-up",
+        "memory-tiering.md",
+        "Mean scores of the same",
+        3,
+        (
+            ("static oracle", "knows the future"),
+            ("tiering_found", "found by Vulcan"),
+            ("tiering_shadows (its start)", "others"),
+            ("ARMS-like", "others"),
+            ("TPP-like", "others"),
+            ("Memtis-like", "others"),
+            ("HeMem", "others"),
+        ),
+    ),
+    Chart(
+        "results-balancing",
+        "Load balancing, fresh seeds, 100 servers and 20 balancers: tail latency saved",
+        "load-balancing.md",
+        "Mean scores of the same",
+        3,
+        (
+            ("shortest queue (knows all queues)", "knows the future"),
+            ("balancing_found", "found by Vulcan"),
+            ("C3", "others"),
+            ("Prequal", "others"),
+            ("least loaded", "others"),
+        ),
+    ),
 )
 
 

@@ -1,8 +1,8 @@
 """Pages of the site that lie elsewhere in the repository, and links that hold in both places: a hook of mkdocs.
 
 The README is the home page, and the papers of the project and of each task are pages too. Links in all of them, and in
-`docs/`, are written as they hold in the repository. On the site a link to a page leads to that page; one to any other
-file of the repository is shown as its path, for the site has no copy of it.
+`docs/`, are written as they hold in the repository. On the site a link to a page leads to that page, one to the store
+of a recorded run to its report; one to any other file of the repository is shown as its path, for the site has no copy.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from run_reports import SCRIPT, linked_stores, page_of, report_of
+
+from vulcan.results.report.figures import plotly_script
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,6 +44,9 @@ def elsewhere() -> dict[str, str]:
 def on_files(files: Files, config: Any) -> Files:
     for source, page in elsewhere().items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for store in linked_stores():
+        files.append(File.generated(config, page_of(store), content=report_of(store)))
+    files.append(File.generated(config, SCRIPT, content=plotly_script()))
     return files
 
 
@@ -67,6 +73,8 @@ def links_of_the_site(markdown: str, source: str, place: str) -> str:
         if not (ROOT / wanted).exists():
             raise PluginError(f"{source}: a link to {target}, and there is no {wanted}")
         page = elsewhere().get(wanted)
+        if page is None and wanted.endswith(("/run.db", ".tar.xz")):
+            page = page_of(wanted)
         if page is None and wanted.startswith("docs/"):
             page = wanted.removeprefix("docs/") + ("/README.md" if (ROOT / wanted).is_dir() else "")
         if page is None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks.evidence import HEADLINES, Headline, find_result, table_of
+from benchmarks.evidence import HEAD, HEADLINES, PAGE, Headline, compare, find_result, page_table, table_of
+from benchmarks.recordings import RECORDINGS, differences
 from vulcan.registry import find_task
 
 TRACE = "zipf:requests=4000,objects=400,alpha=0.9,seed=3,sizes=lognormal"
 SMALL = Headline(
     "small", "cache_eviction", ("--trace", TRACE, "--cache-size", "10%", "--budget-candidates", "12", "--tune", "0"),
-    seeds=(1, 2),
 )  # fmt: skip
 
 
 def test_a_table_has_the_winners_and_the_best_of_the_others(tmp_path: Path) -> None:
-    results = {seed: find_result(SMALL, seed, tmp_path) for seed in SMALL.seeds}
+    results = {seed: find_result(SMALL, seed, tmp_path) for seed in (1, 2)}
     head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table_of(SMALL, results)]
     assert head == ["policy", "train", "validation", "test", "verdict"]
     by_name = {row[0]: row for row in rows}
@@ -41,3 +41,33 @@ def test_headlines_name_tasks_and_have_names_of_their_own() -> None:
     assert len({headline.name for headline in HEADLINES}) == len(HEADLINES)
     for headline in HEADLINES:
         assert find_task(headline.task).name == headline.task
+
+
+def test_each_headline_has_a_table_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    places = [page_table(page, headline) for headline in HEADLINES]
+    assert len({begin for begin, _ in places}) == len(HEADLINES)
+    for begin, end in places:
+        rows = page[begin:end].splitlines()
+        assert rows[0] == HEAD
+        assert sum("**winner, seed" in row for row in rows) == 3
+
+
+def test_what_differs_from_the_page_is_said() -> None:
+    score = {"score": 0.5, "baselines": {"lru": 0.25}}
+    document = {"verdict": "better", "train": score, "validation": score, "test": score}
+    headline = Headline("loops", "cache_eviction", trace="loops")
+    page = "\n".join(["", "**loops.** Prose.", "", *table_of(headline, {1: document, 2: document}), "", "More.", ""])
+    assert compare(page, headline, {1: document, 2: document}) == []
+    assert compare(page, headline, {2: document}) == []
+    worse = {**document, "test": {"score": 0.5, "baselines": {"lru": 0.125}}}
+    assert [line for line in compare(page, headline, {1: worse}) if line.startswith(("-|", "+|"))] == [
+        "-| lru | 0.2500 | 0.2500 | 0.2500 |  |",
+        "+| lru | 0.2500 | 0.2500 | 0.1250 |  |",
+    ]
+
+
+def test_a_recording_differs_from_another_and_not_from_itself() -> None:
+    one, other = (r.run for r in RECORDINGS if r.name in ("recorded", "feedback-cp-scores"))
+    assert differences(one, one) == []
+    assert [line.split()[0] for line in differences(one, other)] == ["event", "call"]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +15,10 @@ from pathlib import Path
 import pytest
 from docs_pages import ROOT
 from mkdocs.exceptions import PluginError
+from run_reports import SCRIPT, linked_stores, page_of
 from site_pages import elsewhere, links_of_the_site
+
+from benchmarks.recordings import HEADLINE_STORES
 
 LOADS = {
     "script": "src",
@@ -68,13 +72,27 @@ def test_every_page_of_the_repository_is_on_the_site(site: Path) -> None:
     sources = [p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")]
     wanted = {s.replace("README.md", "index.md") for s in sources} | set(elsewhere().values())
     made = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")}
-    assert made - {"404.md"} == wanted
+    assert {page for page in made if not page.startswith("reports/")} - {"404.md"} == wanted
     assert len(made) > 50
+
+
+def test_recorded_runs_have_reports_that_share_their_script(site: Path) -> None:
+    stores = list(linked_stores())
+    assert {page_of(store) for store in stores} == {
+        path.relative_to(site).as_posix() for path in (site / "reports").glob("*.html")
+    }
+    assert {file.name for file in HEADLINE_STORES.glob("*.tar.xz")} <= {Path(store).name for store in stores}
+    for store in stores:
+        page = (site / page_of(store)).read_text(encoding="utf-8")
+        assert Loaded(page).loads == ["plotly.js"]
+        assert "script-src 'unsafe-inline' 'self' file:" in page
+        assert tempfile.gettempdir() not in page
+    assert (site / SCRIPT).stat().st_size > 1e6
 
 
 def test_no_page_loads_anything_from_another_host(site: Path) -> None:
     pages = list(read(site))
-    assert sum(len(page.loads) for _, page in pages) > 5 * len(pages)  # styles and scripts are there
+    assert sum(len(page.loads) for _, page in pages) > 4 * len(pages)  # styles and scripts are there
     foreign = {f"{path.name}: {a}" for path, page in pages for a in page.loads if re.match(r"(https?:)?//", a)}
     assert foreign == set()
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]

@@ -11,7 +11,8 @@ from locations import RECORDED
 from real_caches import DATA
 from search_parts import contents, of_kind
 
-from benchmarks import spot, spot_windows
+from benchmarks.harness import NotMeasurable
+from benchmarks.recordings import RECORDINGS, Recording, config_of
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
@@ -74,56 +75,34 @@ def test_the_recorded_search_is_repeated_event_for_event(recorded: MemoryStore) 
     assert contents(repeated(recorded)) == contents(recorded)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["recorded_link", "recorded_link_pacing"])
-def test_a_recorded_search_for_congestion_control_is_repeated_event_for_event(name: str, tmp_path: Path) -> None:
-    recording = read(RECORDED.with_name(name), tmp_path)
-    assert contents(repeated(recording)) == contents(recording)
-    assert len({call.reply for call in recording.calls()}) >= 64
+REPLIES = {"prefix_generated": 61, "state-p3": 60, "spot-one-region": 72, "spot-several-regions": 56}
+"""How many different ones a recording has at least; the others have 64."""
+
+
+def test_every_recording_is_listed() -> None:
+    library = RECORDED.with_name("recorded_library")
+    there = {path.parent for path in RECORDED.parent.glob("recorded*/**/run.db")} - set(library.iterdir())
+    assert there == {recording.run for recording in RECORDINGS}
 
 
 @pytest.mark.slow
-def test_the_recorded_search_for_prefix_caches_is_repeated_event_for_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("recording", RECORDINGS[1:], ids=[recording.name for recording in RECORDINGS[1:]])
+def test_the_recorded_searches_are_repeated_event_for_event(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    enter_directory_of("mooncake/conversation_trace.jsonl", monkeypatch)
-    recording = read(RECORDED.with_name("recorded_prefix"), tmp_path)
-    assert contents(repeated(recording)) == contents(recording)
-    assert len({call.reply for call in recording.calls()}) == 64
-
-
-@pytest.mark.slow
-def test_the_recorded_search_for_prefix_caches_of_generated_workloads_is_repeated(tmp_path: Path) -> None:
-    recording = read(RECORDED.with_name("recorded_prefix_generated"), tmp_path)
-    assert SearchConfig.from_json(RunRecord.of(recording.events()).config).state
-    assert contents(repeated(recording)) == contents(recording)
-    assert len({call.reply for call in recording.calls()}) == 61  # 60 proposals, one of which was repaired
-
-
-FEEDBACK = RECORDED.with_name("recorded_feedback")
-TRACES = {
-    "cp": "libcachesim/cloudPhysicsIO.vscsi",
-    "tencent": "tencent/tencentBlock.ns1326.sample.csv",
-    "web07": "caffeine/cache2k/web07.trace.xz",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(path.parent.name for path in FEEDBACK.glob("*/run.db")))
-def test_the_recorded_searches_with_and_without_findings_are_repeated(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    enter_directory_of(TRACES[name.partition("-")[0]], monkeypatch)
-    recording = read(FEEDBACK / name, tmp_path)
-    assert contents(repeated(recording)) == contents(recording)
-    config = SearchConfig.from_json(RunRecord.of(recording.events()).config)
-    assert config.feedback == name.partition("-")[2]
-    assert len([e for e in recording.events() if isinstance(e, CandidateProposed) and e.round]) == 64
+    try:
+        monkeypatch.chdir(recording.directory(tmp_path / "data"))
+    except NotMeasurable as missing:
+        pytest.skip(str(missing))
+    held = read(recording.run, tmp_path)
+    assert len({call.reply for call in held.calls()}) >= REPLIES.get(recording.name, 64)
+    if recording.folder.startswith("recorded_feedback"):
+        assert config_of(recording.run).feedback == recording.name.rpartition("-")[2]
+    assert contents(repeated(held)) == contents(held)
 
 
 STATE = RECORDED.with_name("recorded_state")
 WITH_STATE = sorted(path.parent.name for path in STATE.glob("*/run.db"))
-A_TRACE = {"loops": "caffeine/lirs/sprite.trace.gz", "p3": "arc/P3.lis.zst"}
 
 
 @pytest.mark.parametrize("name", WITH_STATE)
@@ -136,40 +115,6 @@ def test_the_searches_with_state_hold_sixty_replies_most_of_which_keep_state(nam
     assert len({call.reply for call in recording.calls()}) >= 60
     assert len(stateful) >= 0.95 * len(written) >= 50
     assert record.chosen is not None and {(record.chosen.candidate, "test")} <= record.confirmed.keys()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WITH_STATE)
-def test_the_recorded_searches_with_state_are_repeated(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    enter_directory_of(A_TRACE[name], monkeypatch)
-    recording = read(STATE / name, tmp_path)
-    assert contents(repeated(recording)) == contents(recording)
-
-
-SPOT = RECORDED.with_name("recorded_spot")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "replies"), [("one-region", 72), ("several-regions", 56)])
-def test_the_recorded_searches_for_spot_vms_are_repeated(
-    name: str, replies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the directory that `python -m benchmarks.spot_windows` writes."""
-    windows = tmp_path / "windows"
-    if name == "one-region":
-        if not spot.ARCHIVE.is_file():
-            pytest.skip("the leaderboard's windows are not here")
-        spot_windows.write_one_region(windows)
-    else:
-        if not (spot_windows.LEADERBOARD / spot_windows.PRICED).is_dir():
-            pytest.skip("no checkout of the leaderboard, which has the prices, is here")
-        spot_windows.write(windows, spot_windows.LEADERBOARD)
-    monkeypatch.chdir(windows)
-    recording = read(SPOT / name, tmp_path)
-    assert contents(repeated(recording)) == contents(recording)
-    assert len({call.reply for call in recording.calls()}) == replies
 
 
 @pytest.mark.slow
