@@ -166,7 +166,9 @@ def _print_mechanism(record: RunRecord) -> None:
         rest = ", ".join(f"{name} {number(score)}" for name, score in tried.items() if name != used)
         others = f"; {count(n, 'proposal')} made under the rest" if (n := record.config.get("piloted", 0)) else ""
         say(f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, {rest}{others}")
-    elif used is not None and (untried := [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]):
+        return
+    untried = [] if used is None else [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]
+    if untried:
         say(f"mechanism: {used}; not tried: {', '.join(untried)} (`vulcan search --choose-mechanism` tries each)")
 
 
