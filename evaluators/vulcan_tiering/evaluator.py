@@ -54,7 +54,7 @@ class TieringEvaluator(TieringFindings):
         else:
             sizes_of_pages = cast(list[str], settings.get("workloads", ["small-pages"]))  # as before there was a choice
             plan = [
-                (spec, cast(SplitName, part), (0.0, 1.0))
+                (spec, part, (0.0, 1.0))
                 for part in ("train", "validation", "test")
                 for size in sizes_of_pages
                 for spec in MEMORY_WORKLOADS[size][part]
