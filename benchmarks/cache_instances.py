@@ -274,7 +274,8 @@ def tabulated(groups: Mapping[str, Sequence[Case]]) -> list[str]:
             counts = " | ".join(str(f[key]) for key in ("instances", "best", "tied", "within 5 %", "within 10 %"))
             lead = partial(lead_of, ratio=ratio)
             low, high = interval(group, lead)
-            mean = f"{statistics.fmean(map(lead, group)):+.4f} [{low:+.4f}, {high:+.4f}]"
+            bounds = f" [{low:+.4f}, {high:+.4f}]" if low < high else ""  # there is none of a single trace
+            mean = f"{statistics.fmean(map(lead, group)):+.4f}{bounds}"
             table.append(f"| {name} | {how} | {counts} | {f['mean score']:.4f} | {mean} |")
     return table
 
