@@ -105,7 +105,7 @@ def tiering() -> Contest:
         for instance in held:
             units.setdefault(instance.name.partition("@")[0], []).append(instance)
         sets[machine] = units
-    rivals = ("arms-like", "tpp", "memtis-like", "hemem", "static-oracle")
+    rivals = ("arms", "arms-like", "tpp", "memtis-like", "hemem", "static-oracle")
     return Contest(task, evaluator, rivals, sets)
 
 

@@ -76,6 +76,7 @@ RECORDINGS = (
     Recording("recorded_state/loops", "Cache eviction with state, nine loops", "cache/caffeine/lirs"),
     Recording("recorded_link", "Congestion control"),
     Recording("recorded_link_pacing", "Congestion control with pacing, for BPF"),
+    Recording("recorded_link_beside", "Congestion control beside CUBIC too, for BPF"),
     Recording("recorded_prefix", "Prefix caches, Mooncake's conversations", "cache/mooncake"),
     Recording("recorded_prefix_generated", "Prefix caches with state, generated workloads"),
     Recording("recorded_spot/one-region", "Spot VMs, the leaderboard of one region", windows="one region"),

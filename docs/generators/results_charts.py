@@ -74,7 +74,7 @@ CHARTS = (
         3,
         (
             ("bdp-oracle (knows the link; not a strict bound)", "knows the future"),
-            ("winner, candidate 77", "found by Vulcan"),
+            ("winner, candidate 40", "found by Vulcan"),
             ("Copa", "others"),
             ("Vegas", "others"),
             ("BBR", "others"),
@@ -99,14 +99,15 @@ CHARTS = (
     ),
     Chart(
         "results-tiering",
-        "Memory tiering, 18 held-out workloads on another machine (NVM): log speed-up",
+        "Memory tiering, 20 held-out workloads on another machine (NVM): log speed-up",
         "memory-tiering.md",
         "Mean scores of the same",
-        3,
+        2,
         (
             ("static oracle", "knows the future"),
             ("tiering_found", "found by Vulcan"),
             ("tiering_shadows (its start)", "others"),
+            ("ARMS, the whole", "others"),
             ("ARMS-like", "others"),
             ("TPP-like", "others"),
             ("Memtis-like", "others"),
