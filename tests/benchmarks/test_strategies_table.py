@@ -61,7 +61,7 @@ def test_searches_are_compared_at_one_time() -> None:
     table = comparison(found, 2.5)
     assert table[0] == f"| trace | {' | '.join(SEARCHES)} |"
     assert table[2] == "| gli | 0.2000 | 0.2000 | 0.1000 | 0.1000 | 0.1000 | 0.1000 |"
-    one, held_out = "0.1000 [0.1000, 0.1000]", "-2.0000 [-2.0000, -2.0000]"
+    one, held_out = "0.1000 [0.1000, 0.1000]", "-3.0000 [-3.0000, -3.0000]"
     gained = f"| {EVOLVE} - policysmith | {one} | 1, 0 of 1 | {held_out} | 0, 1 of 1 |"
     assert gained in table
 
