@@ -104,7 +104,9 @@ def _run_of(store: str, directory: Path) -> Path:
     run.mkdir()
     if store.endswith(".tar.xz"):
         with tarfile.open(ROOT / store) as archive:
-            archive.extractall(run, filter="data")
+            for file in RUN_FILES:
+                if file in archive.getnames():
+                    archive.extract(file, run)
     else:
         for file in RUN_FILES:
             if (found := (ROOT / store).with_name(file)).is_file():

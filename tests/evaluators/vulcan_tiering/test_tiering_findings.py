@@ -135,6 +135,7 @@ def test_an_evaluator_says_it_in_words_and_tables() -> None:
             "sample_cost": 50.0,
             "slow_tier": ["cxl"],
             "sample_period": [32],
+            "fast_size": ["10%"],
         },
     )
     (instance,) = evaluator.instances(given, Split(by="none"))
