@@ -330,6 +330,7 @@ def _choice_document(library: Library, directory: Path, choice: Choice) -> Choic
         "method": library.rule.method,
         "tried": choice.tried,
         "expected": [{"choice": name, "score": score} for name, score in choice.expected],
+        "to_follow": list(choice.to_follow),
         "fingerprint": dict(choice.fingerprint),
     }
 

@@ -98,7 +98,7 @@ class CommandsAndContributed(typer.core.TyperGroup):
 
 
 class _LazyCommand(typer.core.TyperCommand):
-    """A placeholder for a contributed command that is not imported yet."""
+    """A contributed command, imported when it is run or asked for help."""
 
     def __init__(self, entry: Contributed) -> None:
         super().__init__(entry.name, help=entry.help(), callback=None, rich_markup_mode=None)

@@ -380,6 +380,7 @@ class ChoiceDocument(TypedDict):
     method: Annotated[str, "how the library chooses"]
     tried: Annotated[bool, "whether the choices were tried on the first events"]
     expected: Annotated[list[ExpectedScore], "the best first"]
+    to_follow: Annotated[list[str], "the members for `vulcan library export --follow`, the first to be followed first"]
     fingerprint: Annotated[dict[str, float], "the features that describe the instance"]
 
 

@@ -2,7 +2,7 @@
 
 The BPF format is a program for the Linux kernel. A pack that supports it has a folder `export/bpf` of text files: the
 program, named `*.bpf.c`, which includes `policy.h` (documented in `vulcan.export.c.fixed_header`), a Makefile, notes.
-They are written next to `policy.h`, with these placeholders replaced:
+They are written next to `policy.h`, with these names replaced:
 
     @NAME@      a name of at most 15 characters, derived from the policy's fingerprint
     @POLICY@    the policy's origin, in a few words

@@ -301,7 +301,7 @@ OPERATIONS: dict[str, Operation] = {
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """A query of a history about the current entity; the meaning has placeholders `{count_of}` and `{age_unit}`."""
+    """A query of a history about the current entity; its meaning is formatted with `count_of` and `age_unit`."""
 
     meaning: str
     example: Example

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from cache_formats import requests
+from directories_caches import STEPS, Steps, check_uses
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
@@ -109,28 +109,9 @@ def test_a_change_costs_no_more_than_has_been_lost() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("rpgdxs"), st.integers(0, 12), st.integers(1, 30)), max_size=120))
-def test_it_remains_a_mapping_of_limited_size(steps: list[tuple[str, int, int]]) -> None:
-    following = exported("byte").Cache(40, evidence=0.0)
-    for step, key, size in steps:
-        if step == "r":
-            following.request(key, size)
-        elif step == "p":
-            following.put(key, size, size)
-        elif step == "g":
-            following.get(key)
-        elif step == "d":
-            following.pop(key, None)
-        elif step == "x" and len(following):
-            following.popitem()
-        elif step == "s" and key == 0:
-            following.clear()
-        assert following.currsize == sum(obj.size for obj in following._objects.values()) <= 40
-        followed = following._policies[following.followed]
-        assert set(following._strays) == {key for key in following if key not in followed}
-        for policy, lacks in zip(following._policies, following._lacks, strict=True):
-            assert set(lacks) == {key for key in policy if key not in following}
-            assert lacks.total == sum(lacks.values())
+@given(STEPS)
+def test_it_remains_a_mapping_of_limited_size(steps: Steps) -> None:
+    check_uses(exported("byte").Cache(40, evidence=0.0), steps)
 
 
 def test_the_evaluator_measures_what_follows() -> None:

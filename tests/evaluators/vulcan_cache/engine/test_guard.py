@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from cache_formats import POLICIES, requests
 from console import Console
+from directories_caches import STEPS, Steps, check_uses
 from effort import slow
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks.verdicts import TRACES
 from vulcan.anvil import check
@@ -128,28 +128,9 @@ def test_an_export_decides_as_the_simulator(task: str, name: str, safe: str) -> 
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("rpgdxs"), st.integers(0, 12), st.integers(1, 30)), max_size=120))
-def test_it_remains_a_mapping_of_limited_size(steps: list[tuple[str, int, int]]) -> None:
-    guarded = exported(TASK.name, LFU, "lru").Cache(40)
-    for step, key, size in steps:
-        if step == "r":
-            guarded.request(key, size)
-        elif step == "p":
-            guarded.put(key, size, size)
-        elif step == "g":
-            guarded.get(key)
-        elif step == "d":
-            guarded.pop(key, None)
-        elif step == "x" and len(guarded):
-            guarded.popitem()
-        elif step == "s" and key == 0:
-            guarded.clear()
-        assert guarded.currsize == sum(obj.size for obj in guarded._objects.values()) <= 40
-        followed = guarded._policies[guarded._followed]
-        assert set(guarded._strays) == {key for key in guarded if key not in followed}
-        for policy, lacks in zip(guarded._policies, guarded._lacks, strict=True):
-            assert set(lacks) == {key for key in policy if key not in guarded}
-            assert lacks.total == len(lacks)
+@given(STEPS)
+def test_it_remains_a_mapping_of_limited_size(steps: Steps) -> None:
+    check_uses(exported(TASK.name, LFU, "lru").Cache(40), steps)
 
 
 def test_a_plugin_of_libcachesim_has_the_misses_of_the_simulator() -> None:
