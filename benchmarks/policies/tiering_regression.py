@@ -2,17 +2,17 @@
 
 After each interval the samples of all pages are regressed on what was known of each before: its latest samples, its
 mean since it was mapped, and the latest samples of the pages first touched before it. The weights are of least squares
-and not negative, found by coordinate descent. Where hot pages stay the mean comes to lead, where they move the latest
-samples, and where samples are few the neighbours. The interval in which a page is first touched does not count: much is
-written then that is not read again. A page of the fast tier is ahead of others by a part of the mean page's samples.
-The form was written by hand, from training and validation workloads.
+and not negative, found by coordinate descent once all pages of before have been seen. Where hot pages stay the mean
+comes to lead, where they move the latest samples, and where samples are few the neighbours. The interval in which a
+page is first touched does not count: much is written then that is not read again. A page of the fast tier is ahead of
+others by about the mean page's samples. The form was written by hand, from training and validation workloads.
 """
 
 LATEST = 0.8
 NEAR = 0.03
-KEEP = 0.7
+KEEP = 0.8
 RIDGE = 0.01
-STAY = 0.9
+STAY = 1.2
 
 
 class policy:
@@ -21,6 +21,8 @@ class policy:
     weight = [0.3] * 3
     near = 0.0
     sum = 0.0
+    pages = 0
+    before = 0  # pages in the interval before
     mean = 0.0  # samples of a page in an interval
 
 
@@ -42,18 +44,8 @@ def on_tick(now, memory):
     policy.mean = bounded(policy.sum / max(1, memory.pages))
     policy.sum = 0
     policy.near = 0
-    for _sweep in range(10):
-        for k in range(3):
-            left = policy.targets[k]
-            for j in range(3):
-                if j != k:
-                    left -= policy.products[3 * k + j] * policy.weight[j]
-            if policy.products[4 * k] > 0:
-                policy.weight[k] = min(max(left / (policy.products[4 * k] * (1 + RIDGE)), 0), 3)
-    for k in range(9):
-        policy.products[k] = bounded(policy.products[k] * KEEP)
-    for k in range(3):
-        policy.targets[k] = bounded(policy.targets[k] * KEEP)
+    policy.before = policy.pages
+    policy.pages = 0
 
 
 def on_page(now, page, memory):
@@ -67,6 +59,20 @@ def on_page(now, page, memory):
             policy.targets[k] += seen * x
             for j in range(3):
                 policy.products[3 * k + j] += seen * known(j, page.latest, page.long, page.near)
+    policy.pages += 1
+    if policy.pages == policy.before:
+        for _sweep in range(10):
+            for k in range(3):
+                left = policy.targets[k]
+                for j in range(3):
+                    if j != k:
+                        left -= policy.products[3 * k + j] * policy.weight[j]
+                if policy.products[4 * k] > 0:
+                    policy.weight[k] = min(max(left / (policy.products[4 * k] * (1 + RIDGE)), 0), 3)
+        for k in range(9):
+            policy.products[k] = bounded(policy.products[k] * KEEP)
+        for k in range(3):
+            policy.targets[k] = bounded(policy.targets[k] * KEEP)
     if age > 0:
         page.latest = bounded(page.latest + max(LATEST, 1 / age) * (x - page.latest))
         page.long = bounded(page.long + (x - page.long) / age)
