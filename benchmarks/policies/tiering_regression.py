@@ -41,7 +41,7 @@ def known(k, latest, long, near):
 
 
 def on_tick(now, memory):
-    policy.mean = bounded(policy.sum / max(1, memory.pages))
+    policy.mean = bounded(policy.sum / max(1, policy.pages))
     policy.sum = 0
     policy.near = 0
     policy.before = policy.pages
