@@ -13,6 +13,8 @@ Tiering is trained on a machine with CXL alone. Measured are 32 workloads whose 
 machine, on one with NVM, and on one with NVM, four threads and a larger fast tier. A value is a workload's mean over
 the periods and the shares of the fast tier. The claim is on ARMS, the whole of it, on each machine. The task's test
 workloads, which two older forms were measured on, are shown beside them (`--only tiering-test`) and are no part of it.
+The verdict of the search is that nothing is better than the form, which it recommends: known before the measurement, so
+that the claim is on the form, and the winner is shown beside it.
 
 Balancing is trained on 20 servers with four balancers and no bursts. Measured are the task's test clusters (three kinds
 of servers at two loads with three kinds of work) with five fresh seeds: as trained, with bursts, with more servers
