@@ -1,6 +1,6 @@
 """Memory tiering beside ARMS, and load balancing beside C3: margins on what no search has seen, with paired intervals.
 
-    python -m benchmarks.margins [--only tiering | tiering-test | balancing | bursts] [--form]
+    python -m benchmarks.margins [--only tiering | balancing | bursts] [--form]
 
 The plan, fixed before a policy was measured on any of it. For each task a form was written by hand, from training
 instances alone (`policies/balancing_wait.py`) or from those of training and validation
@@ -12,9 +12,9 @@ Tiering is trained on a machine with CXL alone. Measured are 32 workloads whose 
 (`fresh_workloads`), a third of them of gigabytes in huge pages, with three sample periods and sampling anew: on that
 machine, on one with NVM, and on one with NVM, four threads and a larger fast tier. A value is a workload's mean over
 the periods and the shares of the fast tier. The claim is on ARMS, the whole of it, on each machine. The task's test
-workloads, which two older forms were measured on, are shown beside them (`--only tiering-test`) and are no part of it.
-The verdict of the search is that nothing is better than the form, which it recommends: known before the measurement, so
-that the claim is on the form, and the winner is shown beside it.
+workloads, which two older forms were measured on, are no part of it: the report of the search has them. The verdict of
+the search is that nothing is better than the form, which it recommends: known before the measurement, so that the claim
+is on the form, and the winner is shown beside it.
 
 Balancing is trained on 20 servers with four balancers and no bursts. Measured are the task's test clusters (three kinds
 of servers at two loads with three kinds of work) with five fresh seeds: as trained, with bursts, with more servers
@@ -126,20 +126,15 @@ def fresh_workloads() -> list[str]:
     return told
 
 
-def tiering(fresh: bool = True) -> Contest:
+def tiering() -> Contest:
     task = find_task("memory_tiering")
     evaluator = load_evaluator(task)
     sets = {}
     for machine, changes in MACHINES.items():
         given: dict[str, Any] = {**changes, "sample_period": list(PERIODS), "sample_seed": 7}
-        if fresh:
-            whole = replace(task.split, by="none")
-            given["trace"] = fresh_workloads()
-            held = list(evaluator.instances(complete_settings(task, given), whole))
-        else:
-            held = [i for i in evaluator.instances(complete_settings(task, given), task.split) if i.split == "test"]
+        given["trace"] = fresh_workloads()
         units: dict[str, list[Instance]] = {}
-        for instance in held:
+        for instance in evaluator.instances(complete_settings(task, given), replace(task.split, by="none")):
             units.setdefault(instance.name.partition("@")[0], []).append(instance)
         sets[machine] = units
     rivals = ("arms", "arms-like", "tpp", "memtis-like", "hemem", "static-oracle")
@@ -162,22 +157,11 @@ def balancing(clusters: Mapping[str, Mapping[str, Any]] = CLUSTERS, seeds: Seque
 
 CONTESTS: Mapping[str, Callable[[], Contest]] = {
     "tiering": tiering,
-    "tiering-test": lambda: tiering(fresh=False),
     "balancing": balancing,
     "bursts": lambda: balancing(BURSTS, OTHER_SEEDS),
 }
-FORMS = {
-    "tiering": "tiering_regression",
-    "tiering-test": "tiering_regression",
-    "balancing": "balancing_wait",
-    "bursts": "balancing_wait",
-}
-FOUND = {
-    "tiering": "tiering_found",
-    "tiering-test": "tiering_found",
-    "balancing": "balancing_found",
-    "bursts": "balancing_bursts",
-}
+FORMS = {"tiering": "tiering_regression", "balancing": "balancing_wait", "bursts": "balancing_wait"}
+FOUND = {"tiering": "tiering_found", "balancing": "balancing_found", "bursts": "balancing_bursts"}
 
 
 def scores_of(contest: Contest, who: Policy | str, instances: Iterable[Instance]) -> list[float]:
