@@ -24,10 +24,13 @@ def test_fresh_workloads_are_the_same_every_time_and_none_of_the_task():
     assert not {workload.values["seed"] for workload in parsed} & {workload.values["seed"] for workload in known}
 
 
-@pytest.mark.parametrize("name", [FORMS["tiering"], FOUND["tiering"]])
 @pytest.mark.parametrize(
-    "moves",
-    [pytest.param(60_000, id="the hot set moves every five intervals"), pytest.param(0, id="it stays")],
+    ("name", "moves"),
+    [
+        pytest.param(FORMS["tiering"], 60_000, id="the form where the hot set moves every five intervals"),
+        pytest.param(FORMS["tiering"], 0, id="the form where it stays"),
+        pytest.param(FOUND["tiering"], 60_000, id="the winner where it moves"),
+    ],
 )
 def test_the_form_and_the_winner_are_ahead_of_arms_on_updates_of_a_hot_set(name, moves):
     policy = check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), TASK)
