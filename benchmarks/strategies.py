@@ -341,11 +341,12 @@ def search_of(name: str, grounds: Mapping[str, Ground], seed: int, seconds: floa
     mechanisms = MECHANISMS if name == EVOLVE else (MECHANISMS[name.endswith(HEAP)],)
     under = [Searching(grounds[mechanism], seed, SEARCHES[name]) for mechanism in mechanisms]
     began = time.process_time()
+    chosen = under[0]
     if len(under) > 1:
         for number, search in enumerate(under, 1):
             search.go_on(began, number * PILOT_SHARE * seconds, PILOT)
-    best = best_mechanism(TASK, {name: search.best for name, search in zip(mechanisms, under, strict=True)})
-    chosen = under[mechanisms.index(best)]
+        scores = {name: search.best for name, search in zip(mechanisms, under, strict=True)}
+        chosen = under[mechanisms.index(best_mechanism(TASK, scores))]
     chosen.go_on(began, seconds)
     spent = time.process_time() - began
     return Search(tuple(chosen.points), tuple(chosen.made), spent, chosen.held_out())
