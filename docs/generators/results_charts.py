@@ -147,11 +147,11 @@ CHARTS = (
         "results-guards",
         "45 winners on later requests: misses lost to LRU, where any were",
         "guarded-winners.md",
-        "| misses lost",
+        "| of 45 winners",
         1,
         (
-            ("winner alone", "others"),
-            ("guarded by LRU", "found by Vulcan"),
+            ("misses lost, winner alone", "others"),
+            ("misses lost, guarded", "found by Vulcan"),
         ),
     ),
     Chart(
@@ -207,7 +207,10 @@ def draw(chart: Chart) -> str:
         f'<text x="16" y="24" font-size="15" font-weight="bold" fill="#222222">{escape(chart.title)}</text>',
     ]
     x = 16
+    shown = {group for _, group in chart.rows}
     for name, colour in COLOURS.items():
+        if name not in shown:
+            continue
         lines.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{colour}"/>')
         lines.append(f'<text x="{x + 18}" y="47" fill="#222222">{name}</text>')
         x += 40 + 8 * len(name)
