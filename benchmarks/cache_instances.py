@@ -146,10 +146,11 @@ def member_metrics(
     return cached_metrics(["library member", digest(member), known], measure)
 
 
-def followed_metrics(library: Library, names: Sequence[str], source: Source, size: str, metric: str) -> Metrics:
+def followed_metrics(
+    library: Library, members: Sequence[LibraryMember], source: Source, size: str, metric: str
+) -> Metrics:
     """Measure what follows these members on an instance; the result is cached on disk."""
     evaluator = load_evaluator(TASK)
-    members = [library.member(name) for name in names]
     pairs = [(m, instance_of_member(library, m, source, size)) for m in members]
     known = {key: value for key, value in pairs[0][1].parameters.items() if key != "trace"}
 
@@ -215,7 +216,8 @@ def measured(library: Library, sources: Sequence[Source], peers: Sequence[str] =
             for objective in wanted:
                 metric = METRICS[objective]
                 choice = choose(library, source, size, objective, instance, trace.requests)
-                followed = followed_metrics(library, choice.to_follow, source, size, metric)
+                members = [library.member(name) for name in choice.to_follow]
+                followed = followed_metrics(library, members, source, size, metric)
                 cases.append(
                     Case(
                         source.name, size, objective,
@@ -352,26 +354,34 @@ def beside_peers(cases: Sequence[Case]) -> list[str]:
     """Return two tables: the library where learned caches count as baselines, and each of these on its own."""
     joined = [replace(c, baselines={**c.baselines, **c.peers}) for c in cases]
     table = ["", "where the learned caches count as baselines", "", *tabulated({"all": joined})]
-    table += ["", "| | finished | best of all baselines | mean score there | best baseline | following |", f"|{'---|' * 6}"]
+    table += [
+        "",
+        "| | finished | best of all baselines | mean score there | best baseline | following |",
+        f"|{'---|' * 6}",
+    ]
     for name in PEERS:
-        done = [c for c in joined if name in c.peers]
-        means = [
-            f"{statistics.fmean(c.score(ratio(c)) for c in done):.4f}" if done else ""
-            for ratio in (
-                lambda c, name=name: c.peers[name],
-                lambda c: min(r for n, r in c.baselines.items() if n not in c.peers),
-                lambda c: c.followed,
+        done = [c for c in cases if name in c.peers]
+        best = sum(c.best_baseline == name for c in joined)
+        means = (
+            statistics.fmean(values)
+            for values in (
+                [c.score(c.peers[name]) for c in done],
+                [c.score(c.baselines[c.best_baseline]) for c in done],
+                [c.score(c.followed) for c in done],
             )
-        ]
-        best = sum(c.best_baseline == name for c in done)
-        table.append(f"| {name} | {len(done)} | {best} | {' | '.join(means)} |")
-    table += ["", f"| instance | | {' | '.join(PEERS)} | best baseline | | following |", f"|{'---|' * (len(PEERS) + 5)}"]
-    for c in cases:
-        cells = [f"{c.score(c.peers[n]):.4f}" if n in c.peers else "" for n in PEERS]
-        best = f"{c.best_baseline} | {c.score(c.baselines[c.best_baseline]):.4f}"
-        table.append(
-            f"| {c.trace}@{c.size} | {c.objective} | {' | '.join(cells)} | {best} | {c.score(c.followed):.4f} |"
         )
+        cells = " | ".join(f"{mean:.4f}" for mean in means) if done else "| |"
+        table.append(f"| {name} | {len(done)} | {best} | {cells} |")
+    table += [
+        "",
+        f"| instance | | {' | '.join(PEERS)} | best baseline | | following |",
+        f"|{'---|' * (len(PEERS) + 5)}",
+    ]
+    for c in cases:
+        row = [f"{c.trace}@{c.size}", c.objective]
+        row += [f"{c.score(c.peers[n]):.4f}" if n in c.peers else "" for n in PEERS]
+        row += [f"{c.score(c.baselines[c.best_baseline]):.4f}", c.best_baseline, f"{c.score(c.followed):.4f}"]
+        table.append(f"| {' | '.join(row)} |")
     return table
 
 

@@ -2,8 +2,8 @@
 
 Cacheus, 3L-Cache, LRB and GL-Cache, each in a process of its own, as a fault of native code must not end the benchmark,
 with one thread and an hour of processor time. 3L-Cache and LRB learn for requests or for bytes, and are run for both
-where sizes differ. GL-Cache trains once a day by the trace's clock, which most traces do not have: every trace takes ten
-days here, its requests evenly spread. Its segments have 100 objects, as by default, or fewer where the cache would hold
+where sizes differ. GL-Cache trains once a day by the trace's clock, which most traces do not have: each takes ten days
+here, its requests evenly spread. Its segments have 100 objects, as by default, or fewer where the cache would hold
 less than a hundred segments. All else is libcachesim's default.
 """
 
