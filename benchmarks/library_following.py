@@ -81,6 +81,11 @@ class Seen:
     def score(self, ratio: float) -> float:
         return improvement(self.baselines["fifo"], ratio)
 
+    def ratio(self, score: float) -> float:
+        """Return the miss ratio that has this score."""
+        fifo = self.baselines["fifo"]
+        return fifo * (1 - score) if score >= 0 else fifo / (1 + score)
+
 
 def candidates_of(library: Library) -> list[LibraryMember]:
     """Return the plan's candidates, named as in the library's matrix."""
@@ -190,8 +195,8 @@ def evaluate(
         members = members_without(each.source.unit)
         order = left_out.ranked(each, members)
         metric, fallback = METRICS[each.objective], library.fallbacks[each.objective].baseline
-        of_choice = {n: member_metrics(library, by_name[n], each.source, each.size)[metric] for n in members}
-        known = {**of_choice, fallback: each.baselines[fallback]}
+        scores = scores_of(library, each.objective)
+        known = {fallback: each.baselines[fallback]} | {n: each.ratio(scores[n][each.position]) for n in members}
         ratios.setdefault("one member", []).append(known[order[0]])
         followable = [by_name[name] for name in order if name != fallback]
         for number in counts_followed:
