@@ -11,8 +11,8 @@ those of the task: the relative reduction of the miss ratio against FIFO. Interv
 the package is installed, each on an instance for an hour at most; then another table says what the library comes to
 where they count as baselines. It takes hours the first time.
 
-What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most is
-expected, and 32 misses as `evidence`; `benchmarks.library_following` has the figures.
+What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most
+is expected, and 32 misses as `evidence`; `benchmarks.library_following` has the figures.
 """
 
 from __future__ import annotations
