@@ -68,11 +68,8 @@ class Headline:
 
 
 VULCAN = str(Path(sys.executable).with_name("vulcan"))
-_PARENTS = ("--offline-parents", "archive")
-"""With which the tables of docs/results/headline-searches.md were measured: the default then, as was `sample`."""
-
-_CACHE = ("--cache-size", "10%", "--mechanism", "sample", "--budget-candidates", "200", *_PARENTS)
-_LONG = ("--budget-candidates", "300", *_PARENTS)
+_CACHE = ("--cache-size", "10%", "--budget-candidates", "200")
+_LONG = ("--budget-candidates", "300")
 HEADLINES = (
     Headline("cloudPhysicsIO", "cache_eviction", _CACHE, "cache/libcachesim/cloudPhysicsIO.vscsi"),
     Headline("tencentBlock.ns3300", "cache_eviction", _CACHE, "cache/tencent/tencentBlock.ns3300.sample.csv"),

@@ -159,7 +159,6 @@ def searched(name: str, seed: int, settings: Mapping[str, Any], candidates: int,
     run = vulcan.search(
         TASK,
         **settings,
-        mechanism="sample",  # as in the table of docs/results/guarded-winners.md: the default then
         budget_candidates=candidates,
         seed=seed,
         runs_dir=runs,

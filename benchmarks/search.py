@@ -40,6 +40,7 @@ from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CandidateJudged, Event
 from vulcan.store.sqlite import SQLiteStore
+from vulcan.task import Task
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
 TRACES = {
@@ -94,14 +95,15 @@ class InThisProcess(Closing):
     name = "in-process"
     workers = 1
 
-    def __init__(self, instances: tuple[Instance, ...]) -> None:
-        self.evaluator = load_evaluator(TASK)
+    def __init__(self, instances: tuple[Instance, ...], task: Task = TASK) -> None:
+        self._task = task
+        self.evaluator = load_evaluator(task)
         self.evaluator.prepare(instances)
         self.seconds = 0.0
 
     def submit(self, job: Job) -> Future[Outcome]:
         began = time.process_time()
-        policy = check(job.source, TASK)
+        policy = check(job.source, self._task)
         signature = decisions_of(self.evaluator, policy) if job.probe else None
         metrics = tuple((i.name, dict(self.evaluator.evaluate(policy, i))) for i in job.instances)
         self.seconds += time.process_time() - began

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import DATA, Goal, argument_parser, finish
-from benchmarks.search import TASK, InThisProcess, interval
+from benchmarks.search import InThisProcess, interval
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator
+from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
 from vulcan.searches.model_pool import open_model_pool
@@ -27,6 +28,7 @@ from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.task import Json
 
+TASK = find_task("cache_eviction")
 TRACES: dict[str, tuple[str, str | None]] = {
     "2_pools": ("caffeine/lirs/2_pools.trace.gz", "lirs"),
     "sprite": ("caffeine/lirs/sprite.trace.gz", "lirs"),
@@ -53,10 +55,10 @@ class Ended:
 
 def searched(evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess) -> Ended:
     store = MemoryStore()
-    open_run(TASK, config, store, evidence, lambda _: None)
+    offered = config.offered(TASK)
+    open_run(offered, config, store, evidence, lambda _: None)
     executor.seconds = 0.0
     scorer = make_scorer(find_objective(TASK, config.objective), RunRecord.of(store.events()))
-    offered = TASK if config.state else replace(TASK, events=())
     study = Study(offered, config, store, scorer, executor)
     study.begin()
     with closing(open_model_pool(TASK, config)) as models:
@@ -106,7 +108,7 @@ def main() -> None:
             )
             evidence = load_evaluation_set(TASK, config, load_evaluator(TASK))
             for state in (False, True):
-                ended = searched(evidence, replace(config, state=state), InThisProcess(evidence.everything))
+                ended = searched(evidence, replace(config, state=state), InThisProcess(evidence.everything, TASK))
                 found[trace, seed, state] = ended
                 line = {"trace": trace, "seed": seed, "state": state, **asdict(ended)}
                 print(json.dumps({k: v for k, v in line.items() if k != "source"}), file=sys.stderr, flush=True)

@@ -43,7 +43,7 @@ from vulcan.evaluator import SplitName, load_evaluator
 from vulcan.searches.bootstrap import mean_interval
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
-from vulcan.searches.mechanism import PILOT
+from vulcan.searches.mechanism import PILOT, best_mechanism
 from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
@@ -341,10 +341,12 @@ def search_of(name: str, grounds: Mapping[str, Ground], seed: int, seconds: floa
     mechanisms = MECHANISMS if name == EVOLVE else (MECHANISMS[name.endswith(HEAP)],)
     under = [Searching(grounds[mechanism], seed, SEARCHES[name]) for mechanism in mechanisms]
     began = time.process_time()
+    chosen = under[0]
     if len(under) > 1:
         for number, search in enumerate(under, 1):
             search.go_on(began, number * PILOT_SHARE * seconds, PILOT)
-    chosen = max(under, key=lambda search: search.best) if len(under) > 1 else under[0]
+        scores = {name: search.best for name, search in zip(mechanisms, under, strict=True)}
+        chosen = under[mechanisms.index(best_mechanism(TASK, scores))]
     chosen.go_on(began, seconds)
     spent = time.process_time() - began
     return Search(tuple(chosen.points), tuple(chosen.made), spent, chosen.held_out())

@@ -89,7 +89,6 @@ def searches(first: int, seeds: int, candidates: int, directory: Path) -> Iterat
                 trace=[str(file)],
                 columns="time=1,id=2,size=3,header",
                 cache_size=[SIZES[seed % len(SIZES)]],
-                mechanism="sample",  # as in the tables of docs/explanation/fair-numbers.md: the default then
                 budget_candidates=candidates,
                 seed=seed,
                 runs_dir=directory / "runs",

@@ -139,12 +139,15 @@ class Mechanism:
 
     `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `simultaneous` is for a
     mechanism of RANK that scores all the entities of a decision at the same moment, so that a term which is equal for
-    all of them has no effect.
+    all of them has no effect. `late_gain` is how much more than under the task's other mechanisms a search still gains
+    under this one after a short pilot, as a share of the score: where a search chooses its mechanism, another one has
+    to be ahead by more.
     """
 
     name: str
     meaning: str
     simultaneous: bool = False
+    late_gain: float = 0.0
 
     def description_with(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""

@@ -18,7 +18,8 @@ COLOURS = {"found by Vulcan": OURS, "others": OTHERS, "knows the future": BOUND}
 class Chart:
     """Bars of some rows of a table.
 
-    `section` begins the text in which it is, `column` counts from 1 after the label.
+    `section` begins the text in which it is, `column` counts from 1 after the label. `page` is relative to
+    `docs/results/`.
     """
 
     picture: str
@@ -27,7 +28,7 @@ class Chart:
     section: str
     column: int
     rows: Sequence[tuple[str, str]]
-    """The label of a row in the table without stars, and its group."""
+    """The label of a row in the table without stars and quotes of code, and its group."""
 
 
 CHARTS = (
@@ -92,7 +93,7 @@ CHARTS = (
             ("spot_surplus, of a recorded search with a language model", "found by Vulcan"),
             ("spot_reserve, a form by hand, constants by CMA-ES (its start)", "found by Vulcan"),
             ("LEVI's program, in Anvil (published: 51.72)", "others"),
-            ("winner of the offline generator, 200 candidates, `--state`", "found by Vulcan"),
+            ("winner of the offline generator, 200 candidates, --state", "found by Vulcan"),
             ("uniform_progress", "others"),
             ("greedy", "others"),
         ),
@@ -128,6 +129,59 @@ CHARTS = (
             ("least loaded", "others"),
         ),
     ),
+    Chart(
+        "results-model",
+        "cloudPhysicsIO: miss reduction against FIFO, held out",
+        "language-models.md",
+        "## A language model",
+        3,
+        (
+            ("belady (oracle)", "knows the future"),
+            ("winner of the language model", "found by Vulcan"),
+            ("gdsf", "others"),
+            ("lhd", "others"),
+            ("lirs", "others"),
+        ),
+    ),
+    Chart(
+        "results-guards",
+        "45 winners on later requests: misses lost to LRU, where any were",
+        "guarded-winners.md",
+        "| of 45 winners",
+        1,
+        (
+            ("misses lost, winner alone", "others"),
+            ("misses lost, guarded", "found by Vulcan"),
+        ),
+    ),
+    Chart(
+        "results-search",
+        "Eight traces, equal machine time: mean miss reduction of winners, held out",
+        "search-methods.md",
+        "## Strategies",
+        2,
+        (
+            ("evolve", "found by Vulcan"),
+            ("policysmith", "others"),
+            ("best-of-n", "others"),
+            ("evolve, archive", "others"),
+        ),
+    ),
+    Chart(
+        "results-prefix",
+        "Prefix caches, generated workloads: prompt tokens saved against LRU, held out",
+        "../../tasks/prefix_cache/README.md",
+        "**With state.**",
+        1,
+        (
+            ("furthest-next-use", "knows the future"),
+            ("returning", "found by Vulcan"),
+            ("continued", "found by Vulcan"),
+            ("returning_turns", "found by Vulcan"),
+            ("vllm", "others"),
+            ("workload-aware", "others"),
+        ),
+    ),
 )
 
 
@@ -143,7 +197,7 @@ def draw(chart: Chart) -> str:
     if start < 0:
         raise ValueError(f"{chart.page}: nothing begins with {chart.section!r}")
     bars = [(label, group, _figure(text[start:], chart, label)) for label, group in chart.rows]
-    scale = (WIDTH - LEFT - 70) / max(float(figure) for *_, figure in bars)
+    scale = (WIDTH - LEFT - 70) / max(_value(figure) for *_, figure in bars)
     height = TOP + len(bars) * STEP + 12
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -153,13 +207,16 @@ def draw(chart: Chart) -> str:
         f'<text x="16" y="24" font-size="15" font-weight="bold" fill="#222222">{escape(chart.title)}</text>',
     ]
     x = 16
+    shown = {group for _, group in chart.rows}
     for name, colour in COLOURS.items():
+        if name not in shown:
+            continue
         lines.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{colour}"/>')
         lines.append(f'<text x="{x + 18}" y="47" fill="#222222">{name}</text>')
         x += 40 + 8 * len(name)
     for number, (label, group, figure) in enumerate(bars):
         y = TOP + number * STEP
-        width = max(1.0, float(figure) * scale)
+        width = max(1.0, _value(figure) * scale)
         lines.append(f'<text x="{LEFT - 10}" y="{y + 14}" text-anchor="end" fill="#222222">{_short(label)}</text>')
         lines.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{COLOURS[group]}"/>')
         lines.append(f'<text x="{LEFT + width + 6:.1f}" y="{y + 14}" fill="#222222">{figure}</text>')
@@ -169,13 +226,17 @@ def draw(chart: Chart) -> str:
 def _figure(text: str, chart: Chart, label: str) -> str:
     """Return the figure of the first row with that label."""
     for line in text.splitlines():
-        cells = [cell.strip().replace("**", "") for cell in line.split("|")[1:-1]]
+        cells = [re.sub(r"\*\*|`", "", cell.strip()) for cell in line.split("|")[1:-1]]
         if len(cells) > chart.column and cells[0] == label:
-            found = re.search(r"-?[\d.]+", cells[chart.column])
+            found = re.search(r"-?[\d.,]+", cells[chart.column])
             if found is not None:
                 return found.group()
     raise ValueError(f"{chart.page}: no row {label!r} below {chart.section!r}")
 
 
+def _value(figure: str) -> float:
+    return float(figure.replace(",", ""))
+
+
 def _short(label: str) -> str:
-    return escape(re.split(r" \(|, a form|, of a", label.replace("`", ""), maxsplit=1)[0])
+    return escape(re.split(r" \(|, a form|, of a", label, maxsplit=1)[0])

@@ -16,7 +16,7 @@ from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.costs import Costs
-from vulcan.searches.mechanism import PILOT, pilot_length, with_mechanism
+from vulcan.searches.mechanism import PILOT, best_mechanism, pilot_length, with_mechanism
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 
@@ -51,6 +51,14 @@ def test_a_pilot_is_at_most_a_fifth_of_the_search() -> None:
     assert pilot_length(config(rounds=3, samples=10), 2) == 6
 
 
+@pytest.mark.parametrize(
+    ("sample", "heap", "best"),
+    [(0.1, 0.2, "heap"), (0.2, 0.1, "sample"), (0.104, 0.1, "heap"), (0.106, 0.1, "sample"), (-1.0, -1.04, "heap")],
+)
+def test_a_mechanism_of_which_more_is_to_come_may_be_a_little_behind(sample: float, heap: float, best: str) -> None:
+    assert best_mechanism(TASK, {"sample": sample, "heap": heap}) == best
+
+
 def test_a_search_chooses_where_nothing_says_what_to_take() -> None:
     assert request().search.choose_mechanism
     assert request(budget_candidates=ENOUGH).search.choose_mechanism
@@ -75,7 +83,7 @@ def test_a_search_goes_on_from_its_pilot_and_its_repetition_does_the_same(
     assert "; 4 proposals made under the rest" in summary_of(found, capsys)
     tried = found.summary["mechanisms"]
     assert set(tried) == {"sample", "heap"}
-    assert found.config["settings"]["mechanism"] == max(tried, key=lambda name: tried[name])
+    assert found.config["settings"]["mechanism"] == best_mechanism(TASK, tried)
     assert found.summary["proposals"] == left
     assert (found.path / "run.db.replies.jsonl").is_file()
 
@@ -95,7 +103,7 @@ def test_the_generator_searches_in_place_of_a_language_model() -> None:
     assert opening.pilot is None
     chosen = opening.config
     assert (chosen.piloted, chosen.model) == (0, ("ask",))
-    assert chosen.settings["mechanism"] == max(chosen.mechanisms, key=lambda name: chosen.mechanisms[name])
+    assert chosen.settings["mechanism"] == best_mechanism(TASK, chosen.mechanisms)
     assert with_mechanism(chosen, TASK, 1).config is chosen
     assert SearchConfig.from_json(chosen.to_json()) == chosen
 

@@ -165,7 +165,11 @@ def _print_mechanism(record: RunRecord) -> None:
     if tried := record.config.get("mechanisms"):
         rest = ", ".join(f"{name} {number(score)}" for name, score in tried.items() if name != used)
         others = f"; {count(n, 'proposal')} made under the rest" if (n := record.config.get("piloted", 0)) else ""
-        say(f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, {rest}{others}")
+        later = "" if tried[used] == max(tried.values()) else f"; longer searches gain more under {used}"
+        say(
+            f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, "
+            f"{rest}{later}{others}"
+        )
         return
     untried = [] if used is None else [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]
     if untried:

@@ -8,7 +8,7 @@ is not known before it is asked, so the generator searches in its place, and tho
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -70,8 +70,7 @@ def with_mechanism(
 ) -> Opening:
     """Return the search with the best mechanism and the scores under each, if it is to be chosen.
 
-    `report` is told of each pilot once its instances are loaded. Ties go to the first that the task names. Raises
-    UserError for a task that has no choice.
+    `report` is told of each pilot once its instances are loaded. Raises UserError for a task that has no choice.
     """
     if not config.choose_mechanism or config.mechanisms:
         return Opening(config)
@@ -88,9 +87,15 @@ def with_mechanism(
         report(f"a short search under the mechanism {name}")
         pilots[name] = _piloted(one, task, evidence, proposals, workers)
     scores = {name: _best_score(pilot, name) for name, pilot in pilots.items()}
-    best = max(names, key=lambda name: scores[name])
+    best = best_mechanism(task, scores)
     chosen = replace(under(config, best), mechanisms=scores, piloted=piloted)
     return Opening(chosen, pilots[best] if config.offline else None)
+
+
+def best_mechanism(task: Task, scores: Mapping[str, float]) -> str:
+    """Return the mechanism to go on under, by the best score of a pilot under each; ties go to the first."""
+    gains = {mechanism.name: mechanism.late_gain for mechanism in task.signature.mechanisms}
+    return max(scores, key=lambda name: scores[name] + gains.get(name, 0.0) * abs(scores[name]))
 
 
 def under(config: SearchConfig, mechanism: str) -> SearchConfig:

@@ -176,7 +176,7 @@ class SearchOptions:
     choose_mechanism: Annotated[
         bool | None,
         Option(
-            "Choose the task's mechanism before the search: the one under which a short search scores highest on the "
+            "Choose the task's mechanism before the search, by the scores of a short search under each on the "
             "training instances. Default: where evolve has 20 proposals or more of the offline generator, the task has "
             "several mechanisms, and none is named; the search then goes on from the better pilot."
         ),
