@@ -1,15 +1,20 @@
 """Memory tiering beside ARMS, and load balancing beside C3: margins on what no search has seen, with paired intervals.
 
-    python -m benchmarks.margins [--only tiering | --only balancing | --only bursts] [--form]
+    python -m benchmarks.margins [--only tiering | balancing | bursts] [--form]
 
-The plan, fixed before a policy was measured on any of it. For each task a form was written by hand from training
-instances alone (`policies/tiering_shadows.py`, `policies/balancing_wait.py`), and one search of the offline generator
-begins with it, by the command in `SEARCHES`. Its winner is `policies/tiering_found.py`, `policies/balancing_found.py`,
-whatever the verdict. Form and winner are each measured once (`--form` measures the form).
+The plan, fixed before a policy was measured on any of it. For each task a form was written by hand, from training
+instances alone (`policies/balancing_wait.py`) or from those of training and validation
+(`policies/tiering_regression.py`), and one search of the offline generator begins with it, by the command in
+`SEARCHES`. Its winner is `policies/tiering_found.py`, `policies/balancing_found.py`, whatever the verdict. Form and
+winner are each measured once (`--form` measures the form).
 
-Tiering is trained on a machine with CXL alone. Measured are the task's six test workloads and twelve with seeds and
-parameters of their own, with three sample periods and sampling anew: on that machine, on one with NVM, and on one with
-NVM, four threads and a larger fast tier. A value is a workload's mean over the periods.
+Tiering is trained on a machine with CXL alone. Measured are 32 workloads whose parameters are drawn at random
+(`fresh_workloads`), a third of them of gigabytes in huge pages, with three sample periods and sampling anew: on that
+machine, on one with NVM, and on one with NVM, four threads and a larger fast tier. A value is a workload's mean over
+the periods and the shares of the fast tier. The claim is on ARMS, the whole of it, on each machine. The task's test
+workloads, which two older forms were measured on, are no part of it: the report of the search has them. The verdict of
+the search is that nothing is better than the form, which it recommends: known before the measurement, so that the claim
+is on the form, and the winner is shown beside it.
 
 Balancing is trained on 20 servers with four balancers and no bursts. Measured are the task's test clusters (three kinds
 of servers at two loads with three kinds of work) with five fresh seeds: as trained, with bursts, with more servers
@@ -24,6 +29,7 @@ A margin is claimed where the 95 % interval of the paired differences (`vulcan.s
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +45,7 @@ from vulcan.task import Task
 
 POLICIES = Path(__file__).parent / "policies"
 SEARCHES = {
-    "tiering": "vulcan search --task memory_tiering --state --start-from benchmarks/policies/tiering_shadows.py "
+    "tiering": "vulcan search --task memory_tiering --state --start-from benchmarks/policies/tiering_regression.py "
     "--slow-tier cxl --budget-candidates 100 --tune 40 --simplify 0 --seed 1",
     "balancing": "vulcan search --task load_balancing --state --start-from benchmarks/policies/balancing_wait.py "
     "--load 0.5 --load 0.7 --load 0.9 --requests 60000 --budget-candidates 100 --tune 200 --seed 1",
@@ -47,20 +53,8 @@ SEARCHES = {
     "--bursts 10 --load 0.7 --load 0.9 --requests 60000 --budget-candidates 100 --tune 40 --simplify 0 --seed 1",
 }
 
-FRESH_WORKLOADS = (
-    "gups:name=gups-small,seed=31,pages=5000,hot_pages=400,hot_share=0.85,updates_a_move=3000000",
-    "gups:name=gups-still,seed=32,hot_pages=1000,hot_share=0.9,updates_a_move=0",
-    "pagerank:name=pagerank-sparse,seed=33,scale=17,degree=6",
-    "pagerank:name=pagerank-dense-uniform,seed=34,graph=uniform,scale=16,degree=24",
-    "bfs:name=bfs-dense-kronecker,seed=35,scale=16,degree=24",
-    "bfs:name=bfs-sparse-uniform,seed=36,graph=uniform,scale=17,degree=6",
-    "betweenness:name=betweenness-small,seed=37,scale=15,degree=16",
-    "ycsb:name=ycsb-a-drift,seed=38,mix=a,operations_a_shift=8000,shift=0.01",
-    "ycsb:name=ycsb-c,seed=39,mix=c,theta=0.8",
-    "ycsb:name=ycsb-f,seed=40,mix=f,theta=0.95,records=32000",
-    "tpcc:name=tpcc-slow-warehouses,seed=41,hot_share=0.8,transactions_a_move=40000",
-    "tpcc:name=tpcc-large,seed=42,warehouses=16,hot_share=0.3,transactions_a_move=25000",
-)
+WORKLOADS_SEED = 2511
+HUGE_PAGES = "page_size=2097152,cache=4194304,loads=3000000"
 PERIODS = (32, 128, 512)
 MACHINES: Mapping[str, Mapping[str, Any]] = {
     "CXL, as trained": {"slow_tier": ["cxl"]},
@@ -91,18 +85,56 @@ class Contest:
     sets: Mapping[str, Mapping[str, Sequence[Instance]]]
 
 
+def fresh_workloads() -> list[str]:
+    """Return 20 workloads in pages of 4 KiB and 12 in huge pages, with parameters drawn anew."""
+    rng = random.Random(WORKLOADS_SEED)
+
+    def graph(kind: str) -> dict[str, Any]:
+        scale = rng.choice((15, 16) if kind == "betweenness" else (16, 17))
+        return {"graph": rng.choice(("kronecker", "uniform")), "scale": scale, "degree": rng.randint(6, 20)}
+
+    def table(pages: int, least: int) -> dict[str, Any]:
+        hot = round(pages * rng.uniform(0.05, 0.2))
+        moves = rng.choice((0, rng.randint(least, 6 * least), rng.randint(least, 6 * least)))
+        return {
+            "pages": pages,
+            "hot_pages": hot,
+            "hot_share": round(rng.uniform(0.7, 0.95), 2),
+            "updates_a_move": moves,
+        }
+
+    def store(records: int, size: int, mixes: str, shifts: tuple[int, int]) -> dict[str, Any]:
+        mix, theta = rng.choice(mixes), round(rng.uniform(0.8, 0.99), 3)
+        told = {"records": records, "record_size": size, "mix": mix, "theta": theta}
+        return told if rng.random() < 0.5 else {**told, "operations_a_shift": rng.randint(*shifts), "shift": 0.01}
+
+    def warehouses(number: int, least: int) -> dict[str, Any]:
+        moves = rng.choice((0, rng.randint(least, 5 * least), rng.randint(least, 5 * least)))
+        return {"warehouses": number, "hot_share": round(rng.uniform(0.1, 0.8), 2), "transactions_a_move": moves}
+
+    found = [("gups", table(rng.randint(4000, 10_000), 1_000_000)) for _ in range(4)]
+    found += [(kind, graph(kind)) for kind in ("pagerank", "bfs", "betweenness") for _ in range(3)]
+    found += [("ycsb", store(rng.randint(30_000, 60_000), 512, "abcdef", (4000, 20_000))) for _ in range(4)]
+    found += [("tpcc", warehouses(rng.randint(8, 16), 10_000)) for _ in range(3)]
+    huge = [("gups", table(rng.randint(768, 1280), 15_000_000)) for _ in range(4)]
+    huge += [("ycsb", store(rng.randint(400_000, 600_000), 4096, "abcf", (100_000, 500_000))) for _ in range(4)]
+    huge += [("tpcc", warehouses(rng.randint(600, 900), 100_000)) for _ in range(4)]
+    told = []
+    for k, (kind, values) in enumerate(found + huge):
+        size = f"name={kind}-{k + 1}" if k < len(found) else f"name={kind}-huge-{k + 1},{HUGE_PAGES}"
+        told.append(f"{kind}:{size},seed={300 + k}," + ",".join(f"{key}={value}" for key, value in values.items()))
+    return told
+
+
 def tiering() -> Contest:
     task = find_task("memory_tiering")
     evaluator = load_evaluator(task)
     sets = {}
     for machine, changes in MACHINES.items():
         given: dict[str, Any] = {**changes, "sample_period": list(PERIODS), "sample_seed": 7}
-        held = [i for i in evaluator.instances(complete_settings(task, given), task.split) if i.split == "test"]
-        whole = replace(task.split, by="none")
-        given["trace"] = list(FRESH_WORKLOADS)
-        held += evaluator.instances(complete_settings(task, given), whole)
+        given["trace"] = fresh_workloads()
         units: dict[str, list[Instance]] = {}
-        for instance in held:
+        for instance in evaluator.instances(complete_settings(task, given), replace(task.split, by="none")):
             units.setdefault(instance.name.partition("@")[0], []).append(instance)
         sets[machine] = units
     rivals = ("arms", "arms-like", "tpp", "memtis-like", "hemem", "static-oracle")
@@ -128,7 +160,7 @@ CONTESTS: Mapping[str, Callable[[], Contest]] = {
     "balancing": balancing,
     "bursts": lambda: balancing(BURSTS, OTHER_SEEDS),
 }
-FORMS = {"tiering": "tiering_shadows", "balancing": "balancing_wait", "bursts": "balancing_wait"}
+FORMS = {"tiering": "tiering_regression", "balancing": "balancing_wait", "bursts": "balancing_wait"}
 FOUND = {"tiering": "tiering_found", "balancing": "balancing_found", "bursts": "balancing_bursts"}
 
 

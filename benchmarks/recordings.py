@@ -66,7 +66,8 @@ class Recording:
 _CP, _TENCENT, _WEB = "cache/libcachesim", "cache/tencent", "cache/caffeine/cache2k"
 RECORDINGS = (
     Recording("recorded", "Cache eviction, cloudPhysicsIO", _CP),
-    Recording("recorded_feedback/cp-full", "The same, with findings in its prompts", _CP),
+    Recording("recorded_heap", "The same, under a mechanism chosen first", _CP),
+    Recording("recorded_feedback/cp-full", "As the first, with findings in its prompts", _CP),
     Recording("recorded_feedback/cp-scores", "The same, with scores alone", _CP),
     Recording("recorded_feedback/tencent-full", "Cache eviction, Tencent's block trace, with findings", _TENCENT),
     Recording("recorded_feedback/tencent-scores", "The same, with scores alone", _TENCENT),

@@ -1,133 +1,92 @@
-"""Of a search of the offline generator from `tiering_shadows`: candidate 106, whose constants were tuned."""
+"""Of a search of the offline generator from `tiering_regression`: candidate 90."""
 
-import math
-
-FAST = 0.667
-SLOW = 0.12
-COHORT = 0.006
-NEAR = 0.1
-KEEP = 0.85
-CHURN = 0.3
-STICK = 0.1
-STAY = 0.01
-ADAPT = 0.5
-OWN_FAST = 0.658
-OWN_SLOW = 0.27
-OWN_COHORT = 0.17
-OWN_NEAR = 0
-LONG_FAST = 0.106
-LONG_SLOW = 0.953
-LONG_COHORT = 0.7
-LONG_NEAR = 0.1
-NEAR_FAST = 0.3
-NEAR_SLOW = 0.3
-NEAR_COHORT = 0.3
-NEAR_NEAR = 0.841
+LATEST = 1.21
+NEAR = 0.0433
+KEEP = 0.996
+RIDGE = 0.00778
+START = 0.71
+LIMIT = 10800000000
+THRESHOLD = 2.25
+WEIGHT = 15.2
+WEIGHT_2 = 4.89
+WEIGHT_3 = 1.12
+WEIGHT_4 = 1.94
+WEIGHT_5 = 10.8
+LIMIT_2 = 2.82
+EXPONENT = 0.838
 
 
 class policy:
-    cohort = [0] * 4096
-    line = [1] * 3
-    hits = [0] * 3
-    inside = [0] * 3
-    moves = [0] * 3
-    worth = [0] * 3
-    best = 0
-    mean = 0
-    sum = 0
+    products = [0] * 9
+    targets = [0] * 3
+    weight = [START] * 3
     near = 0
+    sum = 0
+    pages = 0
+    before = 0
+    mean = 0
 
 
 class page:
-    fast_rate = 0
-    slow_rate = 0
+    latest = 0
+    long = 0
     near = 0
-    bits = 0
 
 
-def limited(weight):
-    return min(max(weight, 0.001), 1)
+def bounded(value):
+    return min(max(value, 0), LIMIT)
 
 
-def bounded(rate):
-    return min(max(rate, 0), 10000000000)
-
-
-def blend(way, fast_rate, slow_rate, cohort, near):
-    if way == 0:
-        return OWN_FAST * fast_rate + OWN_SLOW * slow_rate + OWN_COHORT * cohort + OWN_NEAR * near
-    if way == 1:
-        return LONG_FAST * fast_rate + LONG_SLOW * slow_rate + LONG_COHORT * cohort + LONG_NEAR * near
-    return NEAR_FAST * fast_rate + NEAR_SLOW * slow_rate + NEAR_COHORT * cohort + NEAR_NEAR * near
+def known(k, latest, long, near):
+    return latest if k == 0 else long if k == 1 else near
 
 
 def on_tick(now, memory):
-    policy.mean = bounded(policy.sum / max(1, memory.pages))
-    top = -1000000
-    leader = 0
-    for way in range(3):
-        full = max(1, policy.inside[way])
-        share = policy.hits[way] / max(1, policy.sum) * (memory.fast_capacity / full) ** 0.5
-        cost = CHURN * policy.moves[way] / max(1, memory.pages)
-        policy.worth[way] = min(max(KEEP * policy.worth[way] + share - cost, -1000), 1000)
-        line = policy.line[way] * (full / memory.fast_capacity) ** ADAPT
-        policy.line[way] = min(max(line, 0.0001 * policy.mean), 1000000)
-        lead = policy.worth[way] + (STAY if way == policy.best else 0)
-        if lead > top:
-            top = lead
-            leader = way
-        policy.hits[way] = 0
-        policy.inside[way] = 0
-        policy.moves[way] = 0
-    policy.best = leader
+    policy.mean = bounded(policy.sum / max(1, policy.pages))
     policy.sum = 0
     policy.near = 0
+    policy.before = policy.pages
+    policy.pages = 0
 
 
 def on_page(now, page, memory):
     x = page.accesses
     policy.sum += x
-    if now <= page.arrival:
-        page.fast_rate = x
-        page.slow_rate = x
-    else:
-        page.fast_rate = bounded(page.fast_rate + limited(FAST) * (x - page.fast_rate))
-        page.slow_rate = bounded(page.slow_rate + limited(SLOW) * (x - page.slow_rate))
-    cohort = policy.cohort[page.arrival]
-    policy.cohort[page.arrival] = bounded(cohort + limited(COHORT) * (x - cohort))
+    age = now - page.arrival
+    if age > THRESHOLD:
+        trust = 1 / (policy.mean + page.long)
+        for k in range(3):
+            seen = trust * known(k, page.latest, page.long, page.near)
+            policy.targets[k] += seen * x
+            for j in range(3):
+                policy.products[WEIGHT * k + j] = policy.products[WEIGHT_2 * k + j] + seen * known(
+                    j, page.latest, page.long, page.near
+                )
+    policy.pages += 1
+    if policy.pages == policy.before:
+        for _sweep in range(10):
+            for k in range(3):
+                left = policy.targets[k]
+                for j in range(3):
+                    if j != k:
+                        left -= policy.products[WEIGHT_3 * k + j] * policy.weight[j]
+                if policy.products[WEIGHT_4 * k] > 0:
+                    policy.weight[k] = min(max(left / (policy.products[WEIGHT_5 * k] * (1 + RIDGE)), 0), LIMIT_2)
+        for k in range(9):
+            policy.products[k] = bounded(policy.products[k] * KEEP)
+        for k in range(3):
+            policy.targets[k] = bounded(policy.targets[k] * KEEP)
+    if age > 0:
+        page.latest = bounded(page.latest + max(LATEST, 1 / age) * (x - page.latest))
+        page.long = bounded(page.long + (x - page.long) / age)
     page.near = policy.near
-    policy.near = bounded(policy.near + limited(NEAR) * (page.fast_rate - policy.near))
-    bits = 0
-    for way in range(3):
-        old = page.bits // 2**way % 2
-        value = blend(way, page.fast_rate, page.slow_rate, policy.cohort[page.arrival], page.near)
-        new = value + STICK * old * policy.mean > policy.line[way]
-        if old:
-            policy.hits[way] += x
-        if new:
-            policy.inside[way] += 1
-            bits += 2**way
-        if old != new:
-            policy.moves[way] += 1
-    page.bits = bits
+    policy.near = bounded(policy.near + NEAR * (page.latest - policy.near))
 
 
 def score(now, page, memory):
     return (
-        OWN_FAST * page.fast_rate
-        + OWN_SLOW * page.slow_rate
-        + OWN_COHORT * policy.cohort[page.arrival]
-        + math.log1p(OWN_NEAR * page.near)
-        if policy.best == 0
-        else math.log1p(
-            LONG_FAST * page.fast_rate
-            + LONG_SLOW * page.slow_rate
-            + LONG_COHORT * policy.cohort[page.arrival]
-            + LONG_NEAR * page.near
-            if policy.best == 1
-            else NEAR_FAST * page.fast_rate
-            + NEAR_SLOW * page.slow_rate
-            + NEAR_COHORT * policy.cohort[page.arrival]
-            + NEAR_NEAR * page.near
-        )
-    ) + STICK * page.fast * policy.mean
+        policy.weight[0] * page.latest
+        + policy.weight[1] * page.long
+        + policy.weight[2] ** EXPONENT * page.near
+        + page.fast * policy.mean
+    )

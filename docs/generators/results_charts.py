@@ -100,14 +100,14 @@ CHARTS = (
     ),
     Chart(
         "results-tiering",
-        "Memory tiering, 20 held-out workloads on another machine (NVM): log speed-up",
+        "Memory tiering, 32 held-out workloads on another machine (NVM): log speed-up",
         "memory-tiering.md",
         "Mean scores of the same",
         2,
         (
             ("static oracle", "knows the future"),
             ("tiering_found", "found by Vulcan"),
-            ("tiering_shadows (its start)", "others"),
+            ("tiering_regression (its start)", "others"),
             ("ARMS, the whole", "others"),
             ("ARMS-like", "others"),
             ("TPP-like", "others"),

@@ -16,6 +16,7 @@ from plain_ways import way_of
 from stateful_programs import stateful_programs
 from tiering_cases import Case, cases, same
 
+from benchmarks.margins import POLICIES as POLICIES_BY_HAND
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
@@ -79,6 +80,17 @@ def test_policies_with_state_run_as_in_plain_python(case: Case, policy: Policy) 
     memory = case.plain()
     memory.run(PlainRanking(policy, memory), case.first, case.last)
     same(simulate(policy, case.counts, case.samples, case.capacity, **case.arguments()), memory)
+
+
+REGRESSION = check((POLICIES_BY_HAND / "tiering_regression.py").read_text(encoding="utf-8"), TASK)
+
+
+@settings(max_examples=examples(120), deadline=None, derandomize=True)
+@given(case=cases())
+def test_the_regression_on_all_pages_runs_as_in_plain_python(case: Case) -> None:
+    memory = case.plain()
+    memory.run(PlainRanking(REGRESSION, memory), case.first, case.last)
+    same(simulate(REGRESSION, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
 OWN_AVERAGES = """class page:
