@@ -68,7 +68,7 @@ REASONS = {
         "docs/results/load-balancing.md",
         "docs/results/memory-tiering.md",
         "docs/results/spot.md",
-        *7 * ["docs/results.md"],
+        *9 * ["docs/results.md"],
         "tasks/cache_admission/README.md",
         "tasks/cache_queues/README.md",
         "tasks/memory_tiering/README.md",
