@@ -63,11 +63,12 @@ REASONS = {
     ],
     "it is a test suite or a benchmark, run by itself": [
         "docs/anvil.md",
+        "docs/library.md",
         "docs/performance.md",
         "docs/results/load-balancing.md",
         "docs/results/memory-tiering.md",
         "docs/results/spot.md",
-        *7 * ["docs/results.md"],
+        *9 * ["docs/results.md"],
         "tasks/cache_admission/README.md",
         "tasks/cache_queues/README.md",
         "tasks/memory_tiering/README.md",
