@@ -7,14 +7,12 @@ the whole trace, from an empty cache, beside every baseline and the bounds. The 
 lower than the lowest of all baselines by more than 0.1 % of that, and tied where it is not higher by more. Scores are
 those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
 
-`--quick` takes the traces of less than 400,000 requests. Without it baselines that libcachesim has and Vulcan does not
-are run on these too, where the package is installed; on longer ones they would take hours. `--no-peers` leaves them
-out.
+`--quick` takes the traces of less than 400,000 requests. `--peers` runs the caches that learn of libcachesim too, where
+the package is installed, each on an instance for an hour at most; then another table says what the library comes to
+where they count as baselines. It takes hours the first time.
 
 What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most
-is expected, and 32 misses as `evidence`. On 34 instances of 12 short training traces, expectations without the trace at
-hand, following 1, 2, 4, 6 and 8 members has a mean score of 0.1134, 0.1167, 0.1185, 0.1191 and 0.1204, where the best
-baseline of each instance has 0.1168; six of the known policies alone have 0.1134.
+is expected, and 32 misses as `evidence`; `benchmarks.library_following` has the figures.
 """
 
 from __future__ import annotations
@@ -23,14 +21,14 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Goal, argument_parser, finish
-from benchmarks.instance_peers import peers
+from benchmarks.instance_peers import PEERS, measure_peer, peers_installed
 from benchmarks.instance_traces import (
     DATA,
     MIN_HEADROOM,
@@ -83,6 +81,9 @@ class Case:
     fallback: str
     followed: float = math.nan
     """The miss ratio of what follows the best members."""
+
+    peers: Mapping[str, float] = field(default_factory=dict)
+    """The miss ratios of the learned caches that came to their end."""
 
     @property
     def fifo(self) -> float:
@@ -143,10 +144,11 @@ def member_metrics(
     return cached_metrics(["library member", digest(member), known], measure)
 
 
-def followed_metrics(library: Library, names: Sequence[str], source: Source, size: str, metric: str) -> Metrics:
+def followed_metrics(
+    library: Library, members: Sequence[LibraryMember], source: Source, size: str, metric: str
+) -> Metrics:
     """Measure what follows these members on an instance; the result is cached on disk."""
     evaluator = load_evaluator(TASK)
-    members = [library.member(name) for name in names]
     pairs = [(m, instance_of_member(library, m, source, size)) for m in members]
     known = {key: value for key, value in pairs[0][1].parameters.items() if key != "trace"}
 
@@ -185,7 +187,7 @@ def choose(library: Library, source: Source, size: str, objective: str, instance
     return select(library, fingerprint, objective, instance=instance.name, trials=trials)
 
 
-def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, Any]) -> tuple[list[Case], list[str]]:
+def measured(library: Library, sources: Sequence[Source], peers: Sequence[str] = ()) -> tuple[list[Case], list[str]]:
     """Return the cases that count, and in words those that do not."""
     cases, left_out = [], []
     for source in sources:
@@ -206,16 +208,14 @@ def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, An
             if not wanted:
                 continue
             known = {n: evaluator.evaluate_baseline(n, instance) for n in evaluator.baselines()}
-            found_by_peers = {
-                name: run(trace, int(instance.parameters["capacity"]))
-                for name, run in (extra if trace.requests < QUICK_REQUESTS else {}).items()
-            }
-            known |= {name: metrics for name, metrics in found_by_peers.items() if metrics}
+            capacity = int(instance.parameters["capacity"])  # type: ignore[call-overload]
+            learned = {name: measure_peer(name, trace, capacity) for name in peers}
             own = {m.name: member_metrics(library, m, source, size) for m in library.members}
             for objective in wanted:
                 metric = METRICS[objective]
                 choice = choose(library, source, size, objective, instance, trace.requests)
-                followed = followed_metrics(library, choice.to_follow, source, size, metric)
+                members = [library.member(name) for name in choice.to_follow]
+                followed = followed_metrics(library, members, source, size, metric)
                 cases.append(
                     Case(
                         source.name, size, objective,
@@ -223,6 +223,7 @@ def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, An
                         {n: m[metric] for n, m in known.items() if n in BOUNDS},
                         {n: m[metric] for n, m in own.items()}, choice.name, choice.trusted,
                         library.fallbacks[objective].baseline, followed[metric],
+                        {n: m[metric] for n, m in learned.items() if m},
                     )
                 )  # fmt: skip
     return cases, left_out
@@ -340,16 +341,51 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         "cases": [
             {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
              "library": c.by_library, "followed": c.followed, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
-             "members": dict(c.members)}
+             "members": dict(c.members), "peers": dict(c.peers)}
             for c in cases
         ],
     }  # fmt: skip
     return table, document, goals
 
 
+def beside_peers(cases: Sequence[Case]) -> list[str]:
+    """Return two tables: the library where learned caches count as baselines, and each of these on its own."""
+    joined = [replace(c, baselines={**c.baselines, **c.peers}) for c in cases]
+    table = ["", "where the learned caches count as baselines", "", *tabulated({"all": joined})]
+    table += [
+        "",
+        "| | finished | best of all baselines | mean score there | best baseline | following |",
+        f"|{'---|' * 6}",
+    ]
+    for name in PEERS:
+        done = [c for c in cases if name in c.peers]
+        best = sum(c.best_baseline == name for c in joined)
+        means = (
+            statistics.fmean(values)
+            for values in (
+                [c.score(c.peers[name]) for c in done],
+                [c.score(c.baselines[c.best_baseline]) for c in done],
+                [c.score(c.followed) for c in done],
+            )
+        )
+        cells = " | ".join(f"{mean:.4f}" for mean in means) if done else "| |"
+        table.append(f"| {name} | {len(done)} | {best} | {cells} |")
+    table += [
+        "",
+        f"| instance | | {' | '.join(PEERS)} | best baseline | | following |",
+        f"|{'---|' * (len(PEERS) + 5)}",
+    ]
+    for c in cases:
+        row = [f"{c.trace}@{c.size}", c.objective]
+        row += [f"{c.score(c.peers[n]):.4f}" if n in c.peers else "" for n in PEERS]
+        row += [f"{c.score(c.baselines[c.best_baseline]):.4f}", c.best_baseline, f"{c.score(c.followed):.4f}"]
+        table.append(f"| {' | '.join(row)} |")
+    return table
+
+
 def main() -> None:
     parser = argument_parser(__doc__ or "")
-    parser.add_argument("--no-peers", action="store_true", help="without what only libcachesim has")
+    parser.add_argument("--peers", action="store_true", help="with the learned caches of libcachesim; takes hours")
     parser.add_argument("--others", action="store_true", help="on the traces that took no part at all")
     options = parser.parse_args()
     library = read_library(shipped_library(TASK))
@@ -360,7 +396,11 @@ def main() -> None:
         sys.exit(f"no held-out trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
     if options.quick:
         held_out = [s for s in held_out if s.load().requests < QUICK_REQUESTS]
-    table, document, goals = report(*measured(library, held_out, {} if options.quick or options.no_peers else peers()))
+    if options.peers and not peers_installed():
+        sys.exit("--peers needs the package libcachesim")
+    cases, left_out = measured(library, held_out, list(PEERS) if options.peers else ())
+    table, document, goals = report(cases, left_out)
+    table += beside_peers(cases) if options.peers else []
     table += [
         "",
         f"left out as a whole, for at least 95 % of their requests are first ones: {', '.join(NEARLY_ALL_COLD)}",

@@ -63,6 +63,7 @@ REASONS = {
     ],
     "it is a test suite or a benchmark, run by itself": [
         "docs/anvil.md",
+        "docs/library.md",
         "docs/performance.md",
         "docs/results/load-balancing.md",
         "docs/results/memory-tiering.md",

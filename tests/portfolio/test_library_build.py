@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -185,20 +186,26 @@ def test_a_library_of_ready_policies_and_runs(vulcan: Console, built: dict[str, 
     """No search: a file under settings of its own, a run, and a policy of another task with the same traces."""
     mru = vulcan.directory / "mru.py"
     mru.write_text("def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
-    made = vulcan.document(
+    command = (
         "library", "build", "--task", "cache_eviction", "--traces", "traces", "--cache-size", "10%", "--prefix", "5000",
         "--budget-candidates", "0", "--policy", "mru.py", "--policy", "mru.py@mechanism=heap,sample_size=4",
         "--run", "lib/build/runs/cluster_0_object", "--executor", "local", "--workers", "1", "--objective", "object",
         "--objective", "byte", "-o", "ready",
     )  # fmt: skip
+    refused = vulcan(*command, "--keep", "mru_3")
+    assert "keep: no candidate 'mru_3'; did you mean 'mru_2'?" in refused.stderr.splitlines()[-1]
+    assert refused.returncode == 2
+    shutil.rmtree(vulcan.directory / "ready", ignore_errors=True)
+    made = vulcan.document(*command, "--keep", "mru_2")
     assert made["objectives"] == ["object", "byte"]
     by_name = {**made["matrix"]["object"]["members"], **made["matrix"]["object"]["dropped"]}
     assert {"mru", "mru_2"} <= set(by_name)
     assert any(name.startswith("cluster_0_object") for name in by_name)
     loops = [n for n, i in enumerate(made["instances"]) if i["name"].startswith("l")]
     assert min(by_name["mru"][n] for n in loops) > 0.05
-    kept = {m["name"]: m for m in made["members"]}
-    for name, member in kept.items():
+    members = {m["name"]: m for m in made["members"]}
+    assert "mru_2" in members, "it is kept"
+    for name, member in members.items():
         if name.startswith("cluster"):
             assert member["settings"] == {"sample_size": 8}, "its run's, where they are not the library's"
             assert member["provenance"]["run"] == "cluster_0_object"

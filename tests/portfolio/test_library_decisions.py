@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from libraries import LOOPS, ZIPF, fingerprint, instance, usual
 
 from vulcan.errors import UserError
-from vulcan.portfolio.build import earned, prune
 from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, prefixes_of, standard
+from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
 from vulcan_cache.evaluator import CacheEvaluator
 
@@ -116,6 +116,14 @@ def test_each_member_is_best_somewhere(table: list[list[float]], safe: list[floa
 def test_equal_candidates_do_not_push_each_other_out() -> None:
     twice = {"object": {"one": (0.5, 0.0), "again": (0.5, 0.0), "other": (0.0, 0.5)}}
     assert prune(twice, {"object": (0.0, 0.0)}, 0.01, 8) == ["one", "other"]
+
+
+def test_what_is_kept_stays_and_the_others_have_to_gain_over_it() -> None:
+    table = {"object": {"known": (0.4, 0.0), "found": (0.5, 0.0), "other": (0.0, 0.5), "close": (0.405, 0.0)}}
+    assert prune(table, {"object": (0.0, 0.0)}, 0.01, 8) == ["found", "other"]
+    assert prune(table, {"object": (0.0, 0.0)}, 0.01, 8, ["known"]) == ["known", "found", "other"]
+    assert prune(table, {"object": (0.0, 0.0)}, 0.2, 8, ["known"]) == ["known", "other"]
+    assert prune(table, {"object": (0.0, 0.0)}, 0.01, 1, ["known", "close"]) == ["known", "close"]
 
 
 def test_the_number_of_clusters_is_that_of_the_highest_silhouette() -> None:

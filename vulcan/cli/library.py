@@ -85,6 +85,9 @@ def build(
         float, typer.Option(help="Minimum score lead over all other members on at least one instance.")
     ] = 0.002,
     members: Annotated[int, typer.Option(help="Maximum number of members.")] = 8,
+    keep: Annotated[
+        list[str], typer.Option(help="Name of a candidate that becomes a member whatever it gains. Repeatable.")
+    ] = _NONE,
     per_search: Annotated[int, typer.Option(help="Maximum members from any one search or run.")] = 3,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
@@ -138,7 +141,7 @@ def build(
 
 _PLANNED: dict[str, tuple[type, ...]] = {
     "objective": (list,), "policy": (list,), "run": (list,), "clusters": (int, str), "method": (str,), "prefix": (int,),
-    "margin": (float, int), "members": (int,), "per_search": (int,),
+    "margin": (float, int), "members": (int,), "per_search": (int,), "keep": (list,),
 }  # fmt: skip
 """Options of a build, with their types in a file, allowed there in addition to those of the searches."""
 
@@ -209,6 +212,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         margin=p["margin"],
         max_members=p["members"],
         per_search=p["per_search"],
+        keep=tuple(p["keep"]),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from vulcan import __version__
 from vulcan.anvil import Rejected, check
-from vulcan.errors import UserError
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance, load_evaluator, rungs_of
 from vulcan.portfolio.candidates import distinct, of_file, of_run
 from vulcan.portfolio.features import (
@@ -31,7 +31,6 @@ from vulcan.portfolio.features import (
 from vulcan.portfolio.library_file import write_library
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
 from vulcan.portfolio.model import (
-    Contribution,
     Fallback,
     FingerprintedInstance,
     Library,
@@ -41,6 +40,7 @@ from vulcan.portfolio.model import (
     Origin,
     Scores,
 )
+from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
@@ -100,55 +100,6 @@ def _restrict(evidence: EvaluationSet, names: Sequence[str], config: SearchConfi
     return EvaluationSet(instances, rungs_of(evaluator, [i for i in instances if i.split == "train"]))
 
 
-def prune(
-    scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]], margin: float, max_members: int
-) -> list[str]:
-    """Return the names of the candidates that become members, in the order of the candidates.
-
-    `scores` are the candidates' and `fallbacks` those of the task's own policy that they would replace, by objective. A
-    candidate's gain on an instance is its lead over that policy and every other remaining candidate. While some
-    candidate gains no more than `margin` on any instance, the one of these with the smallest mean gain is removed (of
-    equals the last); then the one with the smallest mean gain of all, until `max_members` are left.
-    """
-    left = list(next(iter(scores.values())))
-    while left:
-        gains = {name: _gains(name, left, scores, fallbacks) for name in left}
-        idle = [name for name in left if max(gains[name]) <= margin]
-        if not idle and len(left) <= max_members:
-            break
-        among = idle or left
-        gone = min(reversed(among), key=lambda name: sum(gains[name]))
-        left.remove(gone)
-    return left
-
-
-def earned(
-    name: str,
-    members: Sequence[str],
-    scores: Mapping[str, Scores],
-    fallbacks: Mapping[str, Sequence[float]],
-    instances: Sequence[str],
-    margin: float,
-) -> tuple[Contribution, ...]:
-    """Return the instances on which a member gains more than the margin, largest gain first."""
-    gains = _gains(name, members, scores, fallbacks)
-    pairs = [(objective, instance) for objective in scores for instance in instances]
-    found = [Contribution(*pair, by=gain) for pair, gain in zip(pairs, gains, strict=True) if gain > margin]
-    return tuple(sorted(found, key=lambda each: -each.by))
-
-
-def _gains(
-    name: str, remaining: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]]
-) -> list[float]:
-    """Return a candidate's gain on each instance under each objective: 0 where another one is as good."""
-    gains: list[float] = []
-    for objective, by_name in scores.items():
-        others = [by_name[other] for other in remaining if other != name]
-        best = [max(column) for column in zip(fallbacks[objective], *others, strict=True)]
-        gains += [max(0.0, mine - other) for mine, other in zip(by_name[name], best, strict=True)]
-    return gains
-
-
 FOLDER = "build"
 """Build directory inside the library's: searches and cached measurements. Safe to delete after the build."""
 
@@ -164,8 +115,9 @@ class BuildConfig:
 
     `search` has the options of the searches, and the task's settings; `workloads` are as `find_workloads` returns them.
     With `searching` false there are no searches, and `policies` (texts as `FILE@key=value`, with their sources) and
-    `runs` are the only candidates. `per_search` is the number of candidates taken from each search. `clusters` and
-    `method` are chosen from the data where they are None.
+    `runs` are the only candidates. `per_search` is the number of candidates taken from each search. `keep` names
+    candidates that become members whatever they gain. `clusters` and `method` are chosen from the data where they are
+    None.
     """
 
     search: SearchConfig
@@ -180,6 +132,7 @@ class BuildConfig:
     margin: float = MARGIN
     max_members: int = MAX_MEMBERS
     per_search: int = PER_SEARCH
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in (("prefix", self.first), ("members", self.max_members), ("per-search", self.per_search)):
@@ -213,6 +166,7 @@ class BuildConfig:
             "margin": self.margin,
             "members": self.max_members,
             "per_search": self.per_search,
+            "keep": list(self.keep),
         }
 
 
@@ -350,6 +304,9 @@ class _Build:
         candidates = self._candidates([*known, *(member.name for member in own)])
         if not candidates:
             raise UserError("no search found a policy: there is nothing to build a library of")
+        for name in config.keep:
+            if name not in (every := [member.name for member in candidates]):
+                raise UserError(f"keep: no candidate {name!r}{did_you_mean(name, every)} (known: {', '.join(every)})")
         reference = ReferenceScores.of(self._task, self._instances, lambda name: self._report(f"baseline {name}"))
         measured = self._measured(candidates)
         own_measured = self._measured(own)
@@ -364,7 +321,7 @@ class _Build:
         names = [i.name for i in self._instances]
         # a member must beat the policy that could be deployed in its place
         instead = {o: own_scores[o][fallbacks[o].policy] for o in config.objectives}
-        stay = prune(scores, instead, config.margin, config.max_members)
+        stay = prune(scores, instead, config.margin, config.max_members, config.keep)
         members = tuple(
             replace(m, earned=earned(m.name, stay, scores, instead, names, config.margin))
             for m in candidates
