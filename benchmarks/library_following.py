@@ -2,10 +2,11 @@
 
     python -m benchmarks.library_following --library runs/library/built --margin 0.002 0 --members 16 24 --followed 1 6
 
-Each training trace in turn, with those that share requests with it, is left out: the library is made anew of the plan's
-candidates by their scores on all other traces (`matrix` in `library.json`), with each margin and number of members. By
-the trace's first fifth and its neighbours, so many members are followed on all of it. `benchmarks.cache_instances` says
-which instances count, and what a score is. `one member` is the choice, `perfect` the best member in hindsight.
+Each training trace in turn is left out with those that share requests with it, or with its family (`--by family`): the
+library is made anew of the plan's candidates by their scores on all other traces (`matrix` in `library.json`), with
+each margin and number of members. By the trace's first fifth and its neighbours, so many members are followed on all of
+it. `benchmarks.cache_instances` says which instances count, and what a score is. `one member` is the choice, `perfect`
+the best member in hindsight.
 `--keep NAME` names candidates that become members whatever they gain.
 
 Only traces of less than `--requests` (400,000) take part; `--quick` takes those of less than 50,000.
@@ -142,15 +143,22 @@ def instances_seen(library: Library, candidates: Sequence[LibraryMember], source
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A library's training traces, of which one in turn is left out."""
+    """A library's training traces, of which one in turn is left out, with all of its unit.
+
+    `unit_of` has by the name of a trace what is left out together: what shares requests, or its family.
+    """
 
     library: Library
-    units: tuple[str, ...]
-    """Of each training instance, what shares requests."""
+    unit_of: Mapping[str, str]
+
+    def without(self, unit: str) -> list[int]:
+        """Return the positions of the training instances that are not of this unit."""
+        names = [i.workload.removesuffix(ENDING) for i in self.library.instances]
+        return [n for n, name in enumerate(names) if self.unit_of[name] != unit]
 
     def members(self, unit: str, plan: Plan) -> list[str]:
         """Return the members of a library that is made without these traces."""
-        kept = [n for n, other in enumerate(self.units) if other != unit]
+        kept = self.without(unit)
 
         def of(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
             return {name: tuple(values[n] for n in kept) for name, values in scores.items()}
@@ -162,7 +170,7 @@ class LeftOut:
     def ranked(self, seen: Seen, members: Sequence[str]) -> list[str]:
         """Return the choices for an instance, without what is known of its traces: the best first."""
         library, fallback = self.library, self.library.fallbacks[seen.objective].baseline
-        others = [n for n, unit in enumerate(self.units) if unit != seen.source.unit]
+        others = self.without(self.unit_of[seen.source.name])
         rows = np.array([library.instances[n].fingerprint for n in others])
         centre, scale = standard(rows)
         reach = reach_of((rows - centre) / scale, [library.instances[n].workload for n in others])
@@ -191,8 +199,9 @@ def evaluate(
     library, by_name = left_out.library, {m.name: m for m in candidates}
     members_without = cache(lambda unit: left_out.members(unit, plan))
     ratios: dict[str, list[float]] = {}
-    for each in seen:
-        members = members_without(each.source.unit)
+    units = [left_out.unit_of[each.source.name] for each in seen]
+    for unit, each in zip(units, seen, strict=True):
+        members = members_without(unit)
         order = left_out.ranked(each, members)
         metric, fallback = METRICS[each.objective], library.fallbacks[each.objective].baseline
         scores = scores_of(library, each.objective)
@@ -203,7 +212,7 @@ def evaluate(
             followed = followed_metrics(library, followable[:number], each.source, each.size, metric)
             ratios.setdefault(f"following {number}", []).append(followed[metric])
         ratios.setdefault("perfect", []).append(min(known.values()))
-    sizes = [len(members_without(unit)) for unit in dict.fromkeys(each.source.unit for each in seen)]
+    sizes = [len(members_without(unit)) for unit in dict.fromkeys(units)]
     return [
         {
             "margin": plan.margin, "at most": plan.members, "keep": list(plan.keep),
@@ -225,11 +234,11 @@ def figures_of(seen: Sequence[Seen], ratios: Sequence[float]) -> dict[str, float
 def report(options: Namespace, sources: Sequence[Source]) -> tuple[list[str], dict[str, Any]]:
     library = read_library(options.library)
     candidates = candidates_of(library)
-    unit_of = {source.name: source.unit for source in counted()}
-    left_out = LeftOut(library, tuple(unit_of[i.workload.removesuffix(ENDING)] for i in library.instances))
+    left_out = LeftOut(library, {source.name: getattr(source, options.by) for source in counted()})
     seen = list(instances_seen(library, candidates, sources))
     best = statistics.fmean(each.score(each.best) for each in seen)
-    table = [f"{len(seen)} instances of {len({e.source.name for e in seen})} training traces, each left out in turn"]
+    traces = len({each.source.name for each in seen})
+    table = [f"{len(seen)} instances of {traces} training traces, each left out in turn by {options.by}"]
     table += [f"the best baseline of each instance in hindsight: {best:.4f}", ""]
     table += ["| margin | at most | members | | mean score | best or tied | within 5 % |", f"|{'---|' * 7}"]
     rows = []
@@ -252,6 +261,7 @@ def main() -> None:
     parser.add_argument("--margin", type=float, nargs="+", default=[0.002])
     parser.add_argument("--members", type=int, nargs="+", default=[16])
     parser.add_argument("--followed", type=int, nargs="+", default=[1, 2, 4, 6, 8])
+    parser.add_argument("--by", choices=("unit", "family"), default="unit", help="what is left out together")
     parser.add_argument("--keep", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--requests", type=int, default=QUICK_REQUESTS)
     options = parser.parse_args()

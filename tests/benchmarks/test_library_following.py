@@ -26,9 +26,18 @@ def plan() -> Plan:
 
 
 def test_nothing_left_out_makes_the_library_that_there_is(library: Library, plan: Plan) -> None:
-    known = {source.name: source.unit for source in counted()}
-    units = tuple(known[i.workload.removesuffix(ENDING)] for i in library.instances)
-    assert LeftOut(library, units).members("none of them", plan) == [m.name for m in library.members]
+    left_out = LeftOut(library, {source.name: source.unit for source in counted()})
+    assert left_out.members("none of them", plan) == [m.name for m in library.members]
+
+
+def test_a_family_is_left_out_as_a_whole(library: Library) -> None:
+    family_of = {source.name: source.family for source in counted()}
+    left_out = LeftOut(library, family_of)
+    names = [i.workload.removesuffix(ENDING) for i in library.instances]
+    for family in {family_of[name] for name in names}:
+        left = [names[n] for n in left_out.without(family)]
+        assert 0 < len(left) < len(names)
+        assert family not in {family_of[name] for name in left}
 
 
 def test_candidates_are_those_of_the_plan_under_the_names_of_the_matrix(library: Library) -> None:

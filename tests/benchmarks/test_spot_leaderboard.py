@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from locations import ROOT
 
@@ -10,6 +13,7 @@ from benchmarks.spot_leaderboard import POLICIES, bills, measure
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot import JobRuns, SpotJob, Windows, simulate
+from vulcan_spot.job import Prices
 from vulcan_spot.simulate import simulate_regions
 
 PAGE = (ROOT / "docs" / "results" / "spot.md").read_text(encoding="utf-8")
@@ -42,6 +46,26 @@ def test_scores_of_several_regions_are_those_of_the_page() -> None:
         earlier, late = measure(runs_of, spot_leaderboard.earlier_regions())
         assert late == 0
         assert f"`{name}` has {earlier:.2f}" in PAGE or f"`{name}` {earlier:.2f}" in PAGE
+
+
+@pytest.mark.skipif(not spot_windows.TRACES.is_dir(), reason="SkyPilot's traces are not here")
+def test_bills_are_the_score_where_every_region_has_the_one_price(tmp_path: Path) -> None:
+    """A checkout made of the traces, as the leaderboard's own prices are in its files alone."""
+    for zone in {zone for _, zones in spot_windows.SCENARIOS.values() for zone in zones}:
+        folder = tmp_path / spot_windows.PRICED / f"{zone}_v100_1"
+        folder.mkdir(parents=True)
+        for window in range(len(spot_windows.BEGINS)):
+            made = json.dumps({"prices": [Prices().spot] * spot_windows.TICKS})
+            (folder / f"{window}.json").write_text(made, encoding="utf-8")
+    who = policy("spot_looks", "spot_multi")  # which reads no price
+
+    def runs_of(job: SpotJob, windows: Windows) -> JobRuns:
+        return simulate_regions(who, windows, job, net="published")
+
+    score, missed = measure(runs_of, spot_leaderboard.several_regions())
+    own, public, late = bills(who, spot_leaderboard.several_regions(tmp_path))
+    assert (own, public) == pytest.approx((score, score), abs=1e-9)
+    assert missed == late == 0
 
 
 @pytest.mark.skipif(
