@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -122,21 +123,34 @@ def keep_compiled_kernels_in_cache() -> None:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
 
 
-_COMPILED = ("policy_calls", "runtime")
-"""Modules of `vulcan.anvil.native` that numba compiles."""
+_IMPORT = re.compile(r"^from (vulcan\w*)((?:\.\w+)*) import \(?\s*(\w+)", re.MULTILINE)
 
 
 def _kernels_version() -> str:
-    """Return a version that changes with the source of any kernel.
+    """Return a digest of the source of every kernel and of all that it imports from Vulcan's packages.
 
     numba itself only checks whether the kernel's own file has changed, not the files of the helpers that it calls.
     """
-    checkout = Path(__file__).parent.parent
-    if not (checkout / "pyproject.toml").is_file():
-        return __version__
-    anvil = checkout / "vulcan" / "anvil"
-    files = [anvil / "native" / f"{name}.py" for name in _COMPILED]
-    files += [checkout / "vulcan" / "kernel_support.py"]
-    files += [file for folder in ("evaluators", "traces") for file in (checkout / folder).rglob("*.py")]
-    newest = max(file.stat().st_mtime_ns for file in files)
-    return f"{__version__}-{newest:x}"
+    home = Path(__file__).parent.parent
+    packages = [path for top in (home, home / "evaluators", home / "traces") for path in top.glob("vulcan_*/")]
+    places = (*packages, home / "vulcan" / "anvil" / "native")
+    sources = {file: file.read_text(encoding="utf-8") for place in places for file in place.rglob("*.py")}
+    pending = [file for file, text in sources.items() if "vulcan.kernel_support" in text]
+    roots = {package.name: package for package in (*packages, home / "vulcan")}
+    reached: set[Path] = set()
+    while pending:
+        file = pending.pop()
+        if file in reached:
+            continue
+        reached.add(file)
+        text = sources.get(file) or file.read_text(encoding="utf-8")
+        for package, module, name in _IMPORT.findall(text):
+            if package not in roots:
+                continue
+            place = roots[package].joinpath(*module.split(".")[1:])
+            candidates = (place.with_suffix(".py"), place / f"{name}.py", place / "__init__.py")
+            pending += [file for file in candidates if file.is_file()][:1]
+    digest = hashlib.sha256(__version__.encode())
+    for file in sorted(reached):
+        digest.update(file.read_bytes())
+    return f"{__version__}-{digest.hexdigest()[:16]}"
