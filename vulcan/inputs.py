@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 from vulcan.errors import UserError
 
@@ -14,7 +14,7 @@ MAX_DIGITS = 40
 """Digits of a number in an input: more is damage, and `int` refuses some thousands."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises OSError for anything else, without waiting for a FIFO's writer."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -26,7 +26,7 @@ def open_regular(path: Path) -> BinaryIO:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    raise OSError(errno.EINVAL, "not a regular file; copy it to one first")
+    raise OSError(errno.EINVAL, "not a regular file")
 
 
 def read_input(path: Path, what: str, limit: int, hint: str) -> bytes:

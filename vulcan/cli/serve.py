@@ -137,7 +137,6 @@ _MAX_TEXT = 16 << 20
 
 def _read(file: Path, what: str) -> str:
     from vulcan.errors import UserError
-
     from vulcan.inputs import read_input
 
     hint = "give its path, or - for standard input"

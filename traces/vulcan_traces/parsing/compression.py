@@ -105,9 +105,7 @@ _CODECS = (
     _Codec(b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31), padding=1),
     _Codec(b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MAX_WINDOW), padding=4),
     _Codec(b"BZh", bz2.BZ2Decompressor),
-    _Codec(
-        b"\x28\xb5\x2f\xfd", lambda: zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
-    ),
+    _Codec(b"\x28\xb5\x2f\xfd", lambda: zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()),
     _Codec(b"\x04\x22\x4d\x18", _lz4),
 )
 _ZIP, _PARQUET, _FEATHER, _FEATHER_1 = b"PK\x03\x04", b"PAR1", b"ARROW1", b"FEA1"
@@ -160,7 +158,9 @@ def _in_zip(file: BinaryIO, path: Path, member: str | None) -> Iterator[bytes]:
         if member is not None and member not in names:
             raise UserError(f"{path}: there is no {member} in this archive")
         if member is None and len(names) != 1:
-            raise UserError(f"{path}: a zip archive of {len(names):,} files; name one, as {path}/{(names or ['FILE'])[0]}")
+            raise UserError(
+                f"{path}: a zip archive of {len(names):,} files; name one, as {path}/{(names or ['FILE'])[0]}"
+            )
         with archive.open(member or names[0]) as content:
             yield from _chunks(cast(BinaryIO, content))
 
