@@ -158,9 +158,8 @@ def _in_zip(file: BinaryIO, path: Path, member: str | None) -> Iterator[bytes]:
         if member is not None and member not in names:
             raise UserError(f"{path}: there is no {member} in this archive")
         if member is None and len(names) != 1:
-            raise UserError(
-                f"{path}: a zip archive of {len(names):,} files; name one, as {path}/{(names or ['FILE'])[0]}"
-            )
+            example = names[0] if names else "FILE"
+            raise UserError(f"{path}: a zip archive of {len(names):,} files; name one, as {path}/{example}")
         with archive.open(member or names[0]) as content:
             yield from _chunks(cast(BinaryIO, content))
 
