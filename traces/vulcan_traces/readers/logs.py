@@ -94,7 +94,11 @@ def _format(
     ignored = re.compile(no_request.encode())
 
     def table(source: Source) -> TextTable:
-        named = [column for column in columns.split() if column != "time" or b"version 2" not in source.first_lines[0]]
+        named = [
+            column
+            for column in columns.split()
+            if column != "time" or b"version 2" not in b"".join(source.first_lines[:1])
+        ]
         return TextTable(
             tuple(_ROLES[column] for column in named),
             "\t",
