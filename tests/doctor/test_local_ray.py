@@ -23,6 +23,7 @@ def test_no_attack_on_the_local_ray_gets_through() -> None:
     """Neither from the network, nor from this host without the token; without the mend, all three do."""
     results = {result.attack: (result.stopped_by, result.detail) for result in ray_results()}
     assert {attack: by for attack, (by, _) in results.items()} == {
+        "API key in the environment of Ray's processes": Layer.ENVIRONMENT.value,
         "reach the local Ray from the network": "loopback",
         "join the local Ray without a token": "token of the local Ray",
         "join the local Ray with a guessed token": "token of the local Ray",
