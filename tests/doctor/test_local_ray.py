@@ -13,6 +13,7 @@ from vulcan.doctor.attacks import local_ray
 from vulcan.doctor.attacks.local_ray import Listener, host_addresses, listeners, ray_results
 from vulcan.scoring import ray_runtime as runtime_module
 from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.sandbox.layers import Layer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
