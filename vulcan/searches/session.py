@@ -221,7 +221,7 @@ class RecordedReplies:
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
     if recording is None:
-        return open_model_pool(task, config, store.calls())
+        return open_model_pool(task, config, store.calls(), RunRecord.of(store.events()).calls_changed)
     return replay_model_pool(recording.calls, recording.unanswered)
 
 
@@ -320,7 +320,8 @@ def executor_for(
             chosen = RayExecutor(setup, machines.count, runtime)
         except RayUnavailable as error:
             if runtime.joined:
-                raise UserError(f"{error}; leave out --ray-address, or use --executor local") from error
+                named = "leave out --ray-address" if machines.ray_address else "unset RAY_ADDRESS"
+                raise UserError(f"{error}; {named}, or use --executor local") from error
             log.warning("%s; continuing with --executor local", error)
             chosen = LocalExecutor(setup, machines.count)
         with chosen as executor:

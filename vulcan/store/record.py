@@ -11,6 +11,7 @@ from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.store.events import (
     AdviceReceived,
     BaselineMeasured,
+    CallsChanged,
     CandidateJudged,
     CandidateProposed,
     CandidateRefined,
@@ -46,6 +47,7 @@ class RunRecord:
     candidates: dict[int, CandidateJudged] = field(default_factory=dict)
     advice: dict[int, str] = field(default_factory=dict)
     steered: list[SearchSteered] = field(default_factory=list)
+    calls_changed: list[CallsChanged] = field(default_factory=list)
     refined: list[CandidateRefined] = field(default_factory=list)
     confirmed: dict[tuple[int, SplitName], FinalistScored] = field(default_factory=dict)
     chosen: WinnerChosen | None = None
@@ -86,6 +88,8 @@ class RunRecord:
                 self.advice[proposal] = text
             case SearchSteered():
                 self.steered.append(event)
+            case CallsChanged():
+                self.calls_changed.append(event)
             case CandidateRefined():
                 self.refined.append(event)
             case ControlFinished():
