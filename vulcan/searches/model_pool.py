@@ -52,7 +52,10 @@ class ModelPool:
     def propose(self, proposal: Proposal) -> Reply:
         """Return one reply, or raise as `Proposer.propose` says."""
         try:
-            return self._models.propose(proposal.request())
+            request = proposal.request()
+            if isinstance(self._models, Ensemble) and request.model not in self._models.models:
+                request = replace(request, model="")  # of a model that the search was resumed without
+            return self._models.propose(request)
         except BudgetExhausted as error:
             self._exhausted = str(error)
             raise
@@ -60,6 +63,10 @@ class ModelPool:
     def exhausted(self) -> str | None:
         """Return why nothing more may be asked; None while something may."""
         return self._exhausted or self._budget.exhausted()
+
+    def exhaust(self, why: str) -> None:
+        """Ask nothing more, for this reason."""
+        self._exhausted = why
 
     def why_exhausted(self) -> str:
         """Say why nothing more may be asked, and what of a budget was charged for calls without an answer."""
@@ -158,6 +165,13 @@ def _given_price(config: SearchConfig) -> Price:
     if config.price_in is None or config.price_out is None:
         return UNKNOWN
     return price_per_million(config.price_in, config.price_out)
+
+
+def no_models(why: str) -> ModelPool:
+    """Return a pool that answers nothing more, for this reason: a search with it scores what is there, and ends."""
+    pool = replay_model_pool((), {})
+    pool.exhaust(why)
+    return pool
 
 
 def replay_model_pool(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> ModelPool:

@@ -40,8 +40,8 @@ from vulcan.searches.proposal import (
 )
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.settings import Settings
 from vulcan.searches.steering import Steering
-from vulcan.searches.strategies import make_strategy
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
@@ -100,7 +100,7 @@ class Study:
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self.feedback = Feedback(task, config, self.record, scorer, executor)
-        self._strategy = make_strategy(config, config.offline)
+        self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._history = VisibleHistory(self.record, store, scorer, config.finalists)
         self._refiner = Refiner(task, config, self.record, scorer, executor)
@@ -123,7 +123,7 @@ class Study:
         """Number of proposals of the search, excluding seed policies; none are added once finalists are measured."""
         if self.record.confirmed or self.record.chosen is not None:
             return self.completed
-        planned = self._strategy.total()
+        planned = self._settings.strategy.total()
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
         planned -= self.config.piloted
@@ -150,20 +150,21 @@ class Study:
 
     def _draft_next(self) -> Proposal | None:
         self._score_seed_policies()
-        barrier = self._strategy.barrier(self._drafted)
-        if self._drafted >= self.total or self.completed < barrier:
-            return None
         first = len(self._seed_policies) + 1
         number = first + self._drafted
+        config, strategy, barrier = self._settings.at(number, first)
+        if self._drafted >= self.total or self.completed < barrier:
+            return None
         self.steering.take(number)
         population, known = self._history.before(first + barrier)
         rng = random.Random(derived_seed(self.config.seed, number))
-        draft = self.steering.draft(self._strategy, self._drafted, number, population, rng)
+        draft = self.steering.draft(strategy, self._drafted, number, population, rng)
         self._drafted += 1
         if (own := self.steering.added(number)) is not None:
             self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
             return self._draft_next()
-        model = choose(self._models_for(draft.operator), self._history.history, rng)
+        capable = [m for m in config.model if draft.operator != ADVICE or not m.startswith("offline/")]
+        model = choose(capable, self._history.history, rng)
         told, explained = self.feedback.about(draft, model)
         proposal = Proposal(
             number=number,
@@ -189,10 +190,6 @@ class Study:
         pending.replies.append(reading)
         if reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
             pending.evaluation = self._evaluate(pending.proposal.number, reading.source, pending.context)
-
-    def _models_for(self, operator: str) -> tuple[str, ...]:
-        """Return the models capable of the operator: the offline generator gives no advice."""
-        return tuple(m for m in self.config.model if operator != ADVICE or not m.startswith("offline/"))
 
     @property
     def _repairs(self) -> bool:

@@ -40,10 +40,14 @@ InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run was opened. `config` is all that a replay needs."""
+    """A run was opened, or resumed with other settings. `config` is all that a replay needs.
+
+    It applies from the proposal `since` on; what was asked before is drafted by the one before.
+    """
 
     config: dict[str, Json]
     version: str
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,10 @@ _WITHOUT_SCORING = ("duplicate", "rejected", "no-reply")
 
 @dataclass
 class RunRecord:
-    """The state of a run, accumulated from its events by `add`."""
+    """The state of a run, accumulated from its events by `add`; `config` is that of the last of `searches`."""
 
     config: dict[str, Any] = field(default_factory=dict)
+    searches: list[RunStarted] = field(default_factory=list)
     version: str = ""
     instances: tuple[Instance, ...] = ()
     rungs: tuple[Rung, ...] = ()
@@ -66,6 +67,7 @@ class RunRecord:
         self.stopped = None
         match event:
             case RunStarted(config, version):
+                self.searches.append(event)
                 self.config, self.version = config, version
             case InstancesPrepared(instances, rungs):
                 self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
