@@ -14,7 +14,6 @@ import statistics
 from benchmarks.harness import Goal, arguments, finish, interleaved, ratio
 from vulcan.anvil import Policy
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
-from vulcan.findings import OffersFindings, PreparesFindings
 from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import complete_settings
@@ -41,14 +40,13 @@ def main() -> None:
     for name in known_tasks():
         task = find_task(name)
         evaluator = load_evaluator(task)
-        if not isinstance(evaluator, OffersFindings):
+        if not evaluator.offers(Evaluator.findings):
             continue
         for given in SETTINGS.get(name, [{}]):
             settings = complete_settings(task, given)
             instance = next(i for i in evaluator.instances(settings, task.split) if i.split == "train")
             evaluator.prepare([instance])
-            if isinstance(evaluator, PreparesFindings):
-                evaluator.prepare_findings([instance])
+            evaluator.prepare_findings([instance])
             for policy_name, source in list(task.seed_policies().items())[:POLICIES]:
                 policy = check_policy(source, task)
                 if not isinstance(policy, Policy):
@@ -74,10 +72,8 @@ def measured(
     evaluator: Evaluator, policy: Policy, instance: Instance, repetitions: int
 ) -> tuple[list[float], list[float]]:
     """Return processor seconds of measuring a policy, and of its findings, in turn."""
-    assert isinstance(evaluator, OffersFindings)
-    offers = evaluator
     seconds = interleaved(
-        {"measure": lambda: evaluator.evaluate(policy, instance), "find": lambda: offers.findings(policy, instance)},
+        {"measure": lambda: evaluator.evaluate(policy, instance), "find": lambda: evaluator.findings(policy, instance)},
         repetitions,
     )
     return seconds["measure"], seconds["find"]

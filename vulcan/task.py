@@ -173,6 +173,9 @@ class Property:
             raise ValueError(f"property {self.name!r}: its bounds {bounds} are not two finite numbers in order")
 
 
+SplitName = Literal["train", "validation", "test"]
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """The division of the evidence into shares for the search, for choosing the winner, and for one final test.

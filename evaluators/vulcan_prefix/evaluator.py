@@ -10,8 +10,9 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, SplitName, Sweep, shares_in_time
+from vulcan.evaluator import BaselineKind, Evaluator, Instance, SplitName, Sweep
 from vulcan.findings import EvaluatorFinding
+from vulcan.simulator.plan import shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_prefix.findings import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
 from vulcan_prefix.server import Server
@@ -33,7 +34,7 @@ _READING = ("trace", "trace_format", "block_tokens")
 _TOKENS_PER_UNIT = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-class PrefixEvaluator:
+class PrefixEvaluator(Evaluator):
     """An instance is a trace of prompts, a cache size and a measured range of requests, always from an empty cache.
 
     A trace of one's own is cut along time: the search is measured on its first requests, the winner chosen on the next,
@@ -87,7 +88,7 @@ class PrefixEvaluator:
         )
 
     def why_indifferent(self, instance: Instance) -> str | None:
-        """See `vulcan.evaluator.ExplainsInstances`: a cache that holds everything."""
+        """See `vulcan.evaluator.Evaluator`: a cache that holds everything."""
         result = self._run("lru", instance.parameters)
         if result.decisions:
             return None
@@ -97,7 +98,7 @@ class PrefixEvaluator:
         )
 
     def sweep(self, instance: Instance) -> Sweep:
-        """See `vulcan.evaluator.OffersSweeps`: caches from an eighth of the instance's to four times it."""
+        """See `vulcan.evaluator.Evaluator`: caches from an eighth of the instance's to four times it."""
         trace, given = self._trace(instance.parameters), cast(int, instance.parameters["capacity"])
         sizes = [(factor, round(factor * given)) for factor in _SWEPT]
         return Sweep(
@@ -127,7 +128,7 @@ class PrefixEvaluator:
         return self._measured(policy, instance)
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of what is evicted at the beginning of the traces."""
+        """See `vulcan.evaluator.Evaluator`: a digest of what is evicted at the beginning of the traces."""
         if self._probes is None:
             raise ValueError("decisions are known only after prepare")
         digest = 0
@@ -145,21 +146,21 @@ class PrefixEvaluator:
         return cached_metrics(["prefix", name, VERSION, of], lambda: self._measured(name, instance))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.DescribesWorkloads`."""
+        """See `vulcan.evaluator.Evaluator`."""
         p = cast(dict[str, Any], instance.parameters)
         return describe_prompts(self.run("lru", instance), p["capacity"], p["load"])
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.findings.PreparesFindings`."""
+        """See `vulcan.evaluator.Evaluator`."""
         for instance in instances:
             self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.OffersFindings`: prompt tokens found and lost, by what their blocks were."""
+        """See `vulcan.evaluator.Evaluator`: prompt tokens found and lost, by what their blocks were."""
         return findings_of(self.run(policy, instance), *self._compared_with(instance))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesPolicies`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return differences(self.run(first, instance), self.run(second, instance))
 
     def run(self, who: Policy | str, instance: Instance) -> Run:

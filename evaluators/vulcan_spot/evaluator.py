@@ -196,7 +196,7 @@ class WindowsEvaluator(SpotFindings):
         return self._measure(policy, instance)
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of what runs in each tick of some of the windows."""
+        """See `vulcan.evaluator.Evaluator`: a digest of what runs in each tick of some of the windows."""
         if self._probes is None:
             raise ValueError("decisions are known only after prepare")
         digest = 0
