@@ -143,7 +143,7 @@ TASK = Task(
         returns="the node's priority to stay: the leaf with the lowest priority is evicted",
         mechanisms=(LEAVES,),
     ),
-    evaluator="vulcan_prefix.evaluator:PrefixEvaluator",
+    evaluator="vulcan_prefix.simulator:PrefixSimulator",
     objectives=(
         _against_lru("computed_tokens", "tokens", "the prompt tokens that are computed"),
         _against_lru("ttft_ms", "ttft", "the mean time to the first token"),

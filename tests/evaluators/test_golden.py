@@ -101,7 +101,7 @@ def digests(name: str) -> dict[str, str]:
     return {what: hashlib.sha256(text.encode()).hexdigest()[:16] for what, text in texts(name)}
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", json.loads(GOLDEN.read_text()))
 def test_texts_are_those_recorded(name: str) -> None:
     assert digests(name) == json.loads(GOLDEN.read_text())[name]
 

@@ -12,6 +12,8 @@ from vulcan.task import Split, SplitName
 
 Share = tuple[float, float]
 
+SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
+
 
 def shares_in_time(split: Split) -> list[tuple[SplitName, Share]]:
     """Return each part of a split with the shares of an instance's time at which it begins and ends."""
@@ -22,12 +24,12 @@ def shares_in_time(split: Split) -> list[tuple[SplitName, Share]]:
 
 
 def sources(
-    given: Sequence[str], embedded: Mapping[SplitName, Sequence[str]], split: Split
+    given: Sequence[str], embedded: Mapping[str, Sequence[str]], split: Split
 ) -> list[tuple[str, SplitName, Share]]:
     """Return the workloads that the user names, each cut along time, or else the embedded ones of each split, whole."""
     if given:
         return [(source, part, share) for source in given for part, share in shares_in_time(split)]
-    return [(source, part, (0.0, 1.0)) for part, named in embedded.items() for source in named]
+    return [(source, part, (0.0, 1.0)) for part in SPLITS for source in embedded[part]]
 
 
 def measured_range(share: Share, count: int, source: str, unit: str) -> tuple[int, int]:
