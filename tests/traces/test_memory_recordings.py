@@ -134,7 +134,8 @@ def test_a_table_is_added_up(
         ("epoch,page\n1,-1", "line 2: a number is negative"),
         ("voffset\toffset\tflags\n12\t13", "line 2: not a page as `page-types"),
         ("voffset\toffset\tlen\tflags\n12\t13\txyz\t__", "line 2: not a page as `page-types"),
-        ("", "no access of a page"),
+        ("\n", "no access of a page"),
+        ("", "is empty"),
     ],
 )
 def test_what_is_no_recording_is_said_in_a_line(write: Write, text: str, why: str) -> None:

@@ -192,7 +192,7 @@ def test_candidates_are_scored_in_the_jail():
         ({"spot_price": 5.0}, "prices"),
         ({"missed_cost": -1.0}, "missed"),
         ({"trace": ["markov:up=0"]}, "between"),
-        ({"trace": ["/nowhere.json"]}, "cannot be read"),
+        ({"trace": ["/nowhere.json"]}, "no such file"),
         ({"trace": [LONG, LONG]}, "give each once"),
         ({"deadline": []}, "at least one deadline"),
     ],
