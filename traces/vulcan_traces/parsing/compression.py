@@ -97,7 +97,8 @@ def _bounded(path: Path) -> Iterator[bytes]:
                     f"{path}: its content is more than {_MAX_RATIO} times as large as the file; "
                     "if that is right, decompress it first"
                 )
-            yield chunk
+            for at in range(0, len(chunk), _CHUNK):  # which a decompressor may make much larger
+                yield chunk[at : at + _CHUNK]
 
 
 def archive_of(path: Path) -> Path | None:
