@@ -351,10 +351,7 @@ class CacheEvaluator(CacheFindings):
     def _counted_sizes(self, trace: Trace, unit: bool) -> NDArray[np.uint32]:
         key = (trace.digest, unit)
         if key not in self._sizes:
-            sizes = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
-            if not sizes.all():
-                sizes = np.maximum(sizes, np.uint32(1))  # objects of size 0 cannot be evicted to free space
-            self._sizes[key] = sizes
+            self._sizes[key] = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
         return self._sizes[key]
 
     def _scale(self, instance: Instance) -> ProbeScale:
