@@ -2,12 +2,12 @@
 
 The target rate is 1 / (delta x queueing delay) packets a second, with delta = 0.5; the window moves towards it by
 velocity / (delta x window) packets an acknowledgement, and the velocity doubles each round trip in which the window
-keeps its direction, from the third on, as far as that at most doubles the window in one. Where the queue was not nearly empty for 5 round trips a buffer-filling flow is
-taken to compete, and 1 / delta grows by 1 a round trip and is halved at a loss, as Reno's window is. Packets are paced
-at 2 x window / standing round-trip time.
+keeps its direction, from the third on, as far as that at most doubles the window in one. Where the queue was not nearly
+empty for 5 round trips a buffer-filling flow is taken to compete, and 1 / delta grows by 1 a round trip and is halved
+at a loss, as Reno's window is. Packets are paced at 2 x window / standing round-trip time.
 
-The limit of the velocity, and 0.7 of the window where over 30 % of the packets of two round trips are lost, are those of
-the authors' code (venkatarun95/genericCC); the paper has neither, and without them a flow whose buffer is far below its
+That limit of the velocity, and 0.7 of the window where over 30 % of the packets of two round trips are lost, are in the
+authors' code (venkatarun95/genericCC) and not in the paper: without them a flow whose buffer is far below its
 bandwidth-delay product loses up to half of what it sends.
 
 Nearly empty is a standing delay below a tenth of the span of the delays of 4 round trips, as in the paper, and the time

@@ -6,6 +6,8 @@ direction. Where the queue was not nearly empty for five round trips, a flow tha
 authors' code.
 """
 
+SLOW_START = "policy"  # its own, not the mechanism's
+
 DELTA = 0.5
 BASE_US = 10000000  # what is the least round-trip time of this long has no queue
 ROUNDS_OF_MAXIMUM = 4
