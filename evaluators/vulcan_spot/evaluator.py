@@ -146,7 +146,7 @@ class WindowsEvaluator(SpotFindings):
         """Return the parameters of an environment that are specific to this evaluator."""
 
     @abstractmethod
-    def windows(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
+    def windows_at(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
         """Return the windows of an environment at these places, with the prices of the traces if these count."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
@@ -250,7 +250,7 @@ class WindowsEvaluator(SpotFindings):
         key = (p["digest"], str(p["windows"]), p.get("prices"))
         if key not in self._windows:
             places = [cast(Place, tuple(place)) for place in p["windows"]]
-            self._windows[key] = self.windows(self._load(p), places, "prices" in p)
+            self._windows[key] = self.windows_at(self._load(p), places, "prices" in p)
         return self._windows[key]
 
 
@@ -322,7 +322,7 @@ class SpotEvaluator(WindowsEvaluator):
     def embedded_with(self, priced: bool) -> Mapping[str, Sequence[str]]:
         return EMBEDDED_SPOT
 
-    def windows(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
+    def windows_at(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
         return Windows.of(regions[0], places)
 
 
@@ -364,7 +364,7 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def details(self, regions: Regions) -> Mapping[str, Json]:
         return {"regions": len(regions)}
 
-    def windows(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
+    def windows_at(self, regions: Regions, places: Sequence[Place], priced: bool) -> Windows:
         return Windows.of_regions(regions, places, priced)
 
     def embedded_with(self, priced: bool) -> Mapping[str, Sequence[str]]:

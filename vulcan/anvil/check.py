@@ -145,8 +145,6 @@ class _Checker(StateChecker):
             self.report("parameter", node, f"{name} = {snippet(value)} is not one of its choices", hint)
 
     def taken(self, name: str, node: ast.AST) -> None:
-        if not name.isascii():
-            self.report("ascii", node, f"the name {name!r}")
         known = (grammar.BUILT_IN_NAMES, self.every_argument, self.signatures, self.reserved)
         if any(name in names for names in known):
             self.report("shadowing", node, f"{name!r} is taken")
