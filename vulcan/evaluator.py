@@ -53,6 +53,7 @@ __all__ = [
     "guarded_by",
     "load_evaluator",
     "located",
+    "notes_on",
     "rungs_of",
 ]
 
@@ -168,6 +169,10 @@ class Evaluator(ABC):
     def why_indifferent(self, instance: Instance) -> str | None:
         """Return the reason why no policy can differ on the instance, and what to change; None where policies may."""
         return None
+
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """Return a line for each workload of the instance of which something was left out or changed by its reader."""
+        return ()
 
     # Findings. Called after `prepare`, in the sandbox; of training instances in a search.
 
@@ -295,6 +300,11 @@ def guarded_by(evaluator: Evaluator, instances: Iterable[Instance], safe: str) -
     """Return the instances that measure guarded policies. Raises UserError where that is not offered."""
     check_guard(evaluator, safe)
     return tuple(evaluator.guarded(instance, safe) for instance in instances)
+
+
+def notes_on(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[str, ...]:
+    """Return what the evaluator has to say of the instances' workloads, each line once."""
+    return tuple(dict.fromkeys(line for instance in instances for line in evaluator.notes(instance)))
 
 
 def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:
