@@ -192,6 +192,21 @@ def why_indifferent(evaluator: Evaluator, instance: Instance) -> str | None:
     return evaluator.why_indifferent(instance) if isinstance(evaluator, ExplainsInstances) else None
 
 
+@runtime_checkable
+class OffersNotes(Protocol):
+    """An optional capability of evaluators: saying what was left out or changed when the workloads were read."""
+
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """Return a line for each workload of the instance of which there is something to say."""
+
+
+def notes_on(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[str, ...]:
+    """Return what the evaluator has to say of the instances' workloads, each line once."""
+    if not isinstance(evaluator, OffersNotes):
+        return ()
+    return tuple(dict.fromkeys(line for instance in instances for line in evaluator.notes(instance)))
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """Instances that differ from a given one in one number: `steps` are that number as text, and the instance.

@@ -25,6 +25,7 @@ from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
+from vulcan_traces.notes import one_line
 from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
 
 log = logging.getLogger(__name__)
@@ -84,6 +85,10 @@ class CacheEvaluator(CacheFindings):
             "trace": spec,
             **{name: settings[name] for name in ("trace_format", "columns", "skip_bad_lines")},
         }
+        if settings.get("page_size"):
+            source["columns"] = ",".join(
+                filter(None, (cast("str | None", source["columns"]), f"page={settings['page_size']}"))
+            )
         trace = self._trace(source)
         unit = bool(settings["unit_sizes"])
         start, stop = (round(bound * trace.requests) for bound in bounds)
@@ -128,6 +133,11 @@ class CacheEvaluator(CacheFindings):
                 "larger --cache-size (a number is bytes: 100obj for objects, 10% for a share of the footprint)"
             )
         return None
+
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """See `vulcan.evaluator.OffersNotes`."""
+        trace = self._trace(instance.parameters)
+        return [f"{trace.name}: {one_line(trace.notes)}"] if trace.notes else []
 
     def sweep(self, instance: Instance) -> Sweep:
         """See `vulcan.evaluator.OffersSweeps`: caches from an eighth of the instance's to four times it."""
@@ -341,10 +351,7 @@ class CacheEvaluator(CacheFindings):
     def _counted_sizes(self, trace: Trace, unit: bool) -> NDArray[np.uint32]:
         key = (trace.digest, unit)
         if key not in self._sizes:
-            sizes = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
-            if not sizes.all():
-                sizes = np.maximum(sizes, np.uint32(1))  # objects of size 0 cannot be evicted to free space
-            self._sizes[key] = sizes
+            self._sizes[key] = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
         return self._sizes[key]
 
     def _scale(self, instance: Instance) -> ProbeScale:

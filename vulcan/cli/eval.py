@@ -74,7 +74,7 @@ def evaluate(
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.anvil import Rejected
-    from vulcan.evaluator import load_evaluator, why_indifferent
+    from vulcan.evaluator import load_evaluator, notes_on, why_indifferent
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
     from vulcan.robustness import guarded_by
@@ -149,6 +149,7 @@ def evaluate(
             "task": declared.name,
             "part": part,
             "objective": chosen.name,
+            "notes": list(notes_on(evaluator, instances)),
             "rows": rows,
             "means": means,
         }

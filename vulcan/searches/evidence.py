@@ -18,6 +18,7 @@ from vulcan.evaluator import (
     SplitName,
     baselines_on,
     load_evaluator,
+    notes_on,
     rungs_of,
     why_indifferent,
     windows_of,
@@ -233,7 +234,8 @@ def open_run(
             {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
             for r in evidence.rungs
         )
-        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs))
+        notes = notes_on(load_evaluator(task), evidence.instances)
+        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs, notes))
     store.append(*added)
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)

@@ -126,7 +126,11 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
 
 @pytest.mark.parametrize(
     ("spec", "what"),
-    [(f"{PAIR}::markov:gap=300", "need the same"), ("markov:up=0::markov:", "between"), ("/nowhere::/nothing", "read")],
+    [
+        (f"{PAIR}::markov:gap=300", "need the same"),
+        ("markov:up=0::markov:", "between"),
+        ("/nowhere::/nothing", "no such file"),
+    ],
 )
 def test_regions_that_do_not_go_together(evaluator, spec, what):
     with pytest.raises(UserError, match=what):
