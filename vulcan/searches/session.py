@@ -297,17 +297,11 @@ def executor_for(
         allow_unsandboxed=machines.allow_unsandboxed,
         explains=tells_findings(config),
     )
-    if machines.executor == "local":
+    address = machines.ray_address or os.environ.get("RAY_ADDRESS")
+    if machines.executor == "local" or (machines.executor == "auto" and not address):
         meanwhile()
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
             yield executor
-        return
-    if machines.executor == "auto" and not (machines.ray_address or os.environ.get("RAY_ADDRESS")):
-        from vulcan.scoring.moving_executor import MovingExecutor
-
-        meanwhile()
-        with MovingExecutor(setup, machines.count, display.waiting) as moving:
-            yield moving
         return
     from vulcan.scoring.ray_executor import RayExecutor
     from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
@@ -320,7 +314,8 @@ def executor_for(
             chosen = RayExecutor(setup, machines.count, runtime)
         except RayUnavailable as error:
             if runtime.joined:
-                raise UserError(f"{error}; leave out --ray-address, or use --executor local") from error
+                origin = "leave out --ray-address" if machines.ray_address else "unset RAY_ADDRESS, which names it"
+                raise UserError(f"{error}; {origin}, or use --executor local") from error
             log.warning("%s; continuing with --executor local", error)
             chosen = LocalExecutor(setup, machines.count)
         with chosen as executor:
