@@ -9,6 +9,7 @@ from vulcan.api.run import Candidate
 from vulcan.api.search import plain_value
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
+from vulcan.inputs import read_policy_file
 from vulcan.registry import find_task
 from vulcan.results import explanation
 from vulcan.results.explanation import Explanation
@@ -52,10 +53,7 @@ def compare(
 def _source(policy: str | Path | Candidate) -> str:
     if isinstance(policy, Candidate):
         return policy.source
-    try:
-        return policy_source(Path(policy).read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError as error:
-        raise UserError(f"cannot read the policy {policy}: {error.strerror}; give the path of its file") from error
+    return policy_source(read_policy_file(Path(policy)))
 
 
 def _settings(task: str | Path, given: dict[str, Any], where: str) -> dict[str, Any]:

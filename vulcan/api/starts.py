@@ -9,6 +9,7 @@ from pathlib import Path
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
+from vulcan.inputs import read_policy_file
 from vulcan.portfolio.library_file import FILE, read_library
 from vulcan.results.evidence_card import find_recommended
 from vulcan.searches.config import SearchConfig
@@ -47,7 +48,7 @@ def _programs(given: str, task: Task, runs: Path, state: bool) -> Iterator[tuple
     """Yield names and sources; of a library the members that are the task's and, without `state`, keep none."""
     path = task.directory / LIBRARY if given == LIBRARY else Path(given)
     if path.is_file():
-        yield path.stem, policy_source(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        yield path.stem, policy_source(read_policy_file(path))
     elif given == LIBRARY or (path / FILE).is_file():
         members = [member for member in read_library(path).members if member.task in (task.name, str(task.directory))]
         if not members:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vulcan.errors import UserError
+from vulcan.inputs import read_policy_file
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -103,16 +104,11 @@ def number(value: float | None, places: int = 4) -> str:
     return "-" if value is None else f"{value:.{places}f}"
 
 
-_MAX_POLICY = 16 << 20
-_MIN_SUSPECT = 64 << 10
-"""Bytes above which a file without a function is refused, for example a trace."""
-
-
 def read_policy(path: Path) -> str:
     """Read a policy's source; from an exported module, that of the policy inside. Raises UserError."""
     from vulcan.export.source import policy_source
 
-    return policy_source(_policy_text(path))
+    return policy_source(read_policy_file(path))
 
 
 def settings_of_policies(task: Task, given: dict[str, Json], paths: Iterable[Path]) -> dict[str, Json]:
@@ -125,7 +121,7 @@ def settings_of_policies(task: Task, given: dict[str, Json], paths: Iterable[Pat
 
     if MECHANISM in given or not (choices := mechanism_choices(task)):
         return given
-    found = {path: searched_with(_policy_text(path), MECHANISM) for path in paths}
+    found = {path: searched_with(read_policy_file(path), MECHANISM) for path in paths}
     stated = {path: mechanism for path, mechanism in found.items() if mechanism in choices}
     if len(set(stated.values())) > 1:
         each = ", ".join(f"{path} for {mechanism}" for path, mechanism in stated.items())
@@ -134,16 +130,3 @@ def settings_of_policies(task: Task, given: dict[str, Json], paths: Iterable[Pat
         tell(f"--{MECHANISM} {mechanism}: {path} was searched for it")
         return {**given, MECHANISM: mechanism}
     return given
-
-
-def _policy_text(path: Path) -> str:
-    try:
-        size = path.stat().st_size
-        if size > _MAX_POLICY:
-            raise UserError(f"{path} has {size:,} bytes: that is no policy; give the file of one")
-        text = path.read_bytes().decode("utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise UserError(f"cannot read the policy {path}: {error.strerror}; give the path of its file") from error
-    if size > _MIN_SUSPECT and "def " not in text:
-        raise UserError(f"{path} has {size:,} bytes and no function: that is no policy; give the file of one")
-    return text

@@ -132,16 +132,17 @@ def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tup
         yield path, conversation
 
 
+_MAX_TEXT = 16 << 20
+
+
 def _read(file: Path, what: str) -> str:
     from vulcan.errors import UserError
+    from vulcan.inputs import read_input
 
+    hint = "give its path, or - for standard input"
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        data = sys.stdin.buffer.read(_MAX_TEXT) if str(file) == "-" else read_input(file, what, _MAX_TEXT, hint)
         return data.decode("utf-8")
-    except OSError as error:
-        raise UserError(
-            f"cannot read the {what} {file}: {error.strerror}; give its path, or - for standard input"
-        ) from error
     except UnicodeDecodeError as error:
         raise UserError(f"the {what} {file} is not UTF-8 text: {error}") from error
 

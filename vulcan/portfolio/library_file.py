@@ -12,6 +12,7 @@ from typing import Any
 from vulcan import __version__
 from vulcan.documents.library import LibraryDocument, MemberProvenance
 from vulcan.errors import UserError
+from vulcan.inputs import read_input
 from vulcan.portfolio.model import (
     METHODS,
     Clustering,
@@ -36,16 +37,10 @@ _MAX = 64 << 20
 def read_library(directory: Path) -> Library:
     """Read the library in a directory. Raises UserError where there is none or it is invalid."""
     path = directory / FILE
+    if not path.exists():
+        raise UserError(f"no library at {directory}: there is no {FILE} (`vulcan library build` makes one)")
     try:
-        if path.stat().st_size > _MAX:
-            raise UserError(f"{path} is larger than {_MAX:,} bytes: that is no library")
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"no library at {directory}: there is no {FILE} (`vulcan library build` makes one)") from None
-    except OSError as error:
-        raise UserError(
-            f"cannot read the library {path}: {error.strerror}; name a directory that `vulcan library build` wrote"
-        ) from error
+        plain = json.loads(read_input(path, "library", _MAX, "name a directory that `vulcan library build` wrote"))
     except (ValueError, RecursionError) as error:
         raise UserError(f"the library {path} is no JSON: {error}; rebuild it with `vulcan library build`") from error
     if not isinstance(plain, dict) or not isinstance(plain.get("format"), int):
@@ -214,8 +209,8 @@ def _member(plain: Mapping[str, Any], directory: Path) -> LibraryMember:
     if plain["policy"] != f"{POLICIES}/{name}.py":
         raise ValueError(f"the policy of {name} must be {POLICIES}/{name}.py, not {plain['policy']!r}")
     try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        source = read_input(path, "policy", _MAX, "build the library again").decode("utf-8")
+    except (UserError, UnicodeDecodeError) as error:
         raise ValueError(f"the policy {path} cannot be read ({error})") from error
     origin = plain["provenance"]
     return LibraryMember(

@@ -12,6 +12,7 @@ from typing import Any, cast, get_type_hints
 import tomli_w
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.inputs import read_input
 from vulcan.registry import find_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
@@ -144,15 +145,14 @@ def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
     return made
 
 
+_MAX_CONFIG = 1 << 20
+_NAME_ONE = "name a file such as `vulcan show RUN --config` prints"
+
+
 def read_config(path: Path) -> dict[str, Any]:
     """Read the options in a file, whose names may have hyphens instead of underscores. Raises UserError."""
     try:
-        plain = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(
-            f"cannot read the configuration {path}: {error.strerror}; "
-            "name a file that can be, as `vulcan show RUN --config` prints it"
-        ) from error
+        plain = tomllib.loads(read_input(path, "configuration", _MAX_CONFIG, _NAME_ONE).decode("utf-8"))
     except ValueError as error:  # invalid TOML or UTF-8, or a number with more digits than int() accepts
         raise UserError(f"{path} is not TOML: {error}") from error
     options: dict[str, Any] = {}

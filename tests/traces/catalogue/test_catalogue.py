@@ -160,5 +160,5 @@ def test_two_of_a_name_and_a_missing_file_are_told(tmp_path: Path) -> None:
     path.write_text(GOOD + GOOD)
     with pytest.raises(UserError, match="two sets named 'mine'"):
         read_catalogue(path)
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot read the catalogue"):
         read_catalogue(tmp_path / "absent.toml")

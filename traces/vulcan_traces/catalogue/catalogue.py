@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.inputs import read_input
 from vulcan_traces.readers import FORMATS
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 """The one that comes with Vulcan."""
 
+_MAX = 1 << 20
 _NAME = re.compile(r"[a-z0-9][A-Za-z0-9._-]*")
 _URL = re.compile(r"https?://[^\s/]+/\S*")
 
@@ -62,10 +64,8 @@ class TraceSet:
 def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
     """Return the sets of a catalogue file, in its order. Raises UserError where it is not one."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"the catalogue {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        document = tomllib.loads(read_input(path, "catalogue", _MAX, "name a TOML file").decode("utf-8"))
+    except ValueError as error:  # neither UTF-8 nor TOML, or a number that int() refuses
         raise UserError(f"the catalogue {path} is not valid TOML: {error}") from error
     _check_keys(path, "the file", document, {"set"}, {"set"})
     sets = tuple(_set(path, each) for each in _tables(path, document, "set"))

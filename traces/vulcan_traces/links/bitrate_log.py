@@ -27,7 +27,7 @@ def looks_like_bitrate_log(text: Text) -> bool:
 
 def _rows(text: Text) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row, behind the number of its line. Raises UserError where it is no table."""
-    rows = csv.reader(io.StringIO(text.content.decode("utf-8", "replace"), newline=""))
+    rows = csv.reader(io.TextIOWrapper(io.BytesIO(text.content), "utf-8", "replace", newline=""))
     try:
         for row in rows:
             yield rows.line_num, row

@@ -7,13 +7,17 @@ there, it can be used from the second time on, for at the very start nothing is 
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
+from numpy.typing import NDArray
 
 from vulcan_traces.links.link_trace import MAX, MILLISECOND, LinkTrace, make_link
 from vulcan_traces.links.text import Text
 from vulcan_traces.parsing.text_table import abbreviated
 
-_ALLOWED = b"0123456789 \t\r\n"
+_AT_A_TIME = 1 << 20
+_TOO_LONG = len(str(MAX // MILLISECOND))
 
 
 def looks_like_mahimahi(text: Text) -> bool:
@@ -23,17 +27,18 @@ def looks_like_mahimahi(text: Text) -> bool:
 
 def read_mahimahi(text: Text) -> LinkTrace:
     """Raises UserError with the number of the first bad line."""
-    lines = text.content.rstrip(b" \t\r\n").split(b"\n")
-    if text.content.translate(None, _ALLOWED) or not all(map(_is_whole, lines)):
-        number = next(number for number, line in enumerate(lines, 1) if not _is_whole(line))
-        raise text.malformed(number, _why(lines[number - 1]))
-    try:
-        milliseconds = np.array(list(map(int, lines)), np.int64)
-    except (OverflowError, ValueError):  # ValueError: more digits than int() takes
-        milliseconds = np.full(1, MAX, np.int64)
-    if milliseconds.max() > MAX // MILLISECOND:
-        number = next(number for number, line in enumerate(lines, 1) if _is_too_long(line))
-        raise text.malformed(number, f"over {MAX // MILLISECOND} ms: {abbreviated(lines[number - 1])}")
+    content = io.BytesIO(text.content.rstrip(b" \t\r\n"))
+    parts: list[NDArray[np.int64]] = []
+    before = 0
+    while lines := content.readlines(_AT_A_TIME):
+        for number, line in enumerate(lines, before + 1):
+            if not _is_whole(line):
+                raise text.malformed(number, _why(line))
+            if _is_too_long(line):
+                raise text.malformed(number, f"over {MAX // MILLISECOND} ms: {abbreviated(line)}")
+        parts.append(np.array(list(map(int, lines)), np.int64))
+        before += len(lines)
+    milliseconds = np.concatenate(parts)
     falls = np.flatnonzero(np.diff(milliseconds) < 0)
     if len(falls):
         number = int(falls[0]) + 2
@@ -41,7 +46,7 @@ def read_mahimahi(text: Text) -> LinkTrace:
         raise text.malformed(number, f"{later} ms comes after {earlier} ms; times may not go back")
     period = int(milliseconds[-1]) * MILLISECOND
     if period == 0:
-        raise text.malformed(len(lines), "the last time is 0 ms, and so the trace has no length")
+        raise text.malformed(before, "the last time is 0 ms, and so the trace has no length")
     times = milliseconds * MILLISECOND
     first = int(np.searchsorted(times, 0, side="right"))
     times = np.concatenate([times[first:], np.full(first, period, np.int64)])
@@ -49,12 +54,14 @@ def read_mahimahi(text: Text) -> LinkTrace:
 
 
 def _is_whole(line: bytes) -> bool:
-    return line.strip(b" \t\r").isdigit()
+    return line.strip(b" \t\r\n").isdigit()
 
 
 def _is_too_long(line: bytes) -> bool:
+    if len(line) < _TOO_LONG:
+        return False
     digits = line.strip().lstrip(b"0")
-    return len(digits) > len(str(MAX)) or int(digits or b"0") > MAX // MILLISECOND
+    return len(digits) > _TOO_LONG or int(digits or b"0") > MAX // MILLISECOND
 
 
 def _why(line: bytes) -> str:

@@ -8,8 +8,10 @@ before it.
 
 from __future__ import annotations
 
+import io
 import math
 import re
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,30 +72,29 @@ def columns_of(text: Text, spec: str | None) -> Columns:
 
 def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
     """Raises UserError with the number of the first bad line."""
-    times: list[float] = []
-    rates: list[float] = []
+    times, rates = array("d"), array("d")
     skip_header = columns.has_header
-    for number, line in enumerate(text.content.decode("utf-8", "replace").split("\n"), 1):
+    for number, line in enumerate(io.BytesIO(text.content), 1):
         if not line.strip():
             continue
         if skip_header:
             skip_header = False
             continue
-        fields = _fields(line.encode())
+        fields = _fields(line)
         if len(fields) <= max(columns.time, columns.rate):
-            raise text.malformed(number, f"too few fields: {abbreviated(line.encode())}")
+            raise text.malformed(number, f"too few fields: {abbreviated(line)}")
         for place, unit, values, what, highest in (
             (columns.time, columns.time_unit, times, "time", float(MAX)),
             (columns.rate, columns.rate_unit, rates, "rate", _MAX),
         ):
             if not _is_number(fields[place]):
-                raise text.malformed(number, f"the {what} is not a number: {abbreviated(line.encode())}")
+                raise text.malformed(number, f"the {what} is not a number: {abbreviated(line)}")
             value = float(fields[place]) * unit
             if not abs(value) <= highest or (what == "rate" and value < 0):
-                raise text.malformed(number, f"the {what} is out of range: {abbreviated(line.encode())}")
+                raise text.malformed(number, f"the {what} is out of range: {abbreviated(line)}")
             values.append(value)
         if len(times) > 1 and round(times[-1]) <= round(times[-2]):
-            raise text.malformed(number, f"times must increase: {abbreviated(line.encode())}")
+            raise text.malformed(number, f"times must increase: {abbreviated(line)}")
     return link_of_rates(text, times, rates)
 
 

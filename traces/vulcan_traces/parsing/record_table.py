@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from vulcan_traces.parsing.source import Source, decompressed
+from vulcan_traces.parsing.compression import decompressed
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
 
 Records = npt.NDArray[np.void]

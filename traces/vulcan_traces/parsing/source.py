@@ -1,28 +1,25 @@
-"""Trace file as readers see it, plain or compressed."""
+"""File of a trace, link or log as readers see it: decompressed, and text as UTF-8."""
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import hashlib
-import lzma
 import re
-import stat
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
-
-import zstandard
 
 from vulcan.errors import UserError
+from vulcan.inputs import open_regular
+from vulcan_traces.parsing.compression import archive_of, decompressed
 
 _HEAD = 1 << 20
 _BLOCK = 1 << 24
 _MAX_LINE = 1 << 20
 _LINES_LOOKED_AT = 1000
 _UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -37,17 +34,13 @@ class Source:
     def check(self) -> None:
         """Raises UserError where there is no such file or nothing in it."""
         try:
-            mode = self.path.stat().st_mode
+            open_regular(archive_of(self.path) or self.path).close()
         except (FileNotFoundError, NotADirectoryError):
             raise UserError(f"no trace at {self.path}: there is no such file") from None
+        except IsADirectoryError:
+            raise UserError(f"{self.path} is a directory; name a trace file") from None
         except OSError as error:
-            raise UserError(f"{self.path}: cannot be read: {error.strerror}") from error
-        except ValueError as error:  # a NUL in the name
-            raise UserError(f"{str(self.path)!r} cannot be the name of a file: {error}") from error
-        if stat.S_ISDIR(mode):
-            raise UserError(f"{self.path} is a directory; name a trace file")
-        if not stat.S_ISREG(mode):
-            raise UserError(f"{self.path} is not a regular file; copy the trace to a file first")
+            raise UserError(f"{str(self.path)!r} cannot be read: {error.strerror}") from error
         if not self.head:
             raise UserError(f"{self.path}: the trace is empty")
 
@@ -69,7 +62,7 @@ class Source:
     @cached_property
     def first_lines(self) -> tuple[bytes, ...]:
         """Up to 1,000 non-blank lines from the start, stripped."""
-        lines = self.head.removeprefix(_UTF8_MARK).split(b"\n", _LINES_LOOKED_AT)
+        lines = b"".join(self._text([self.head])).split(b"\n", _LINES_LOOKED_AT)
         whole = lines if self.is_whole and len(lines) <= _LINES_LOOKED_AT else lines[:-1]
         stripped = [line.strip() for line in whole]
         return tuple(line for line in stripped if line)
@@ -80,10 +73,14 @@ class Source:
         return bool(self.first_lines) and not any(_CONTROL.search(line) for line in self.first_lines)
 
     def sha256(self) -> str:
-        """Return the digest of the file's bytes on disk, in hex."""
+        """Return the digest of the file's bytes on disk, in hex; of an archive's and the file's name in it."""
+        archive = archive_of(self.path)
         try:
-            with self.path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+            with open_regular(archive or self.path) as file:
+                digest = hashlib.file_digest(file, "sha256")
+            if archive is not None:
+                digest.update(self.path.relative_to(archive).as_posix().encode())
+            return digest.hexdigest()
         except OSError as error:
             raise UserError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
@@ -91,13 +88,40 @@ class Source:
         """Return the error for a bad line or record, numbered from 1."""
         return UserError(f"{self.path}, {kind} {number}: {why}")
 
+    def text(self, limit: int) -> bytes:
+        """Return the whole text, of at most `limit` bytes, as `line_blocks` has it. Raises UserError."""
+        text = bytearray()
+        for chunk in self._text(decompressed(self.path)):
+            text += chunk
+            if len(text) > limit:
+                raise UserError(f"{self.path}: more than {limit:,} bytes of text; use a part of it")
+        return bytes(text)
+
+    def _text(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the content as UTF-8 without its mark, with lines that end in line feeds.
+
+        UTF-16 is known by its mark. Lines end in carriage returns alone where the head has no line feed.
+        """
+        is_start = True
+        if self.head.startswith(_UTF16_MARKS):
+            chunks = self._from_utf16(chunks)
+        ends_in_returns = b"\r" in self.head and b"\n" not in self.head
+        for chunk in chunks:
+            plain = chunk.removeprefix(_UTF8_MARK) if is_start else chunk
+            yield plain.replace(b"\r", b"\n") if ends_in_returns else plain
+            is_start = False
+
+    def _from_utf16(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        for chunk in chunks:
+            yield decoder.decode(chunk).encode("utf-8", "replace")
+
     def line_blocks(self) -> Iterator[tuple[int, bytes]]:
         """Blocks of whole lines with the number, from 1, of the first line of each."""
         number = 1
         pending: list[bytes] = []
         pending_bytes = 0
-        is_start = True
-        for chunk in decompressed(self.path):
+        for chunk in self._text(decompressed(self.path)):
             pending.append(chunk)
             pending_bytes += len(chunk)
             if pending_bytes < _BLOCK:
@@ -108,66 +132,8 @@ class Source:
             if len(rest) > _MAX_LINE:
                 raise self.malformed("line", number + block.count(b"\n"), "longer than 1 MiB; is this text?")
             if block:
-                yield number, block.removeprefix(_UTF8_MARK) if is_start else block
+                yield number, block
                 number += block.count(b"\n")
-                is_start = False
             pending, pending_bytes = [rest], len(rest)
         if text := b"".join(pending):
-            yield number, text.removeprefix(_UTF8_MARK) if is_start else text
-
-
-# Decompression, by a file's magic bytes, not by its name.
-
-_GZIP = b"\x1f\x8b"
-_XZ = b"\xfd7zXZ\x00"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_CHUNK = 1 << 20
-_ZSTD_CHUNK = 1 << 13
-"""Compressed bytes at a time: zstd may make 128 KiB of four bytes, and has no bound on its output."""
-_MAX_ZSTD_WINDOW = 2**31
-
-
-def decompressed(path: Path) -> Iterator[bytes]:
-    """Yield the content of a plain, gzip, xz or zstd file (by magic bytes) in non-empty chunks of any length.
-
-    Raises UserError where the file cannot be read or is damaged.
-    """
-    try:
-        with path.open("rb") as file:
-            magic = file.read(6)
-            file.seek(0)
-            yield from _chunks(file, magic)
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zstandard.ZstdError) as error:
-        raise UserError(f"{path}: damaged or truncated compressed file ({error}); download it again") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _chunks(file: BinaryIO, magic: bytes) -> Iterator[bytes]:
-    if magic.startswith(_ZSTD):
-        yield from _zstd_chunks(file)
-    elif magic.startswith(_GZIP):
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield from iter(lambda: unpacked.read(_CHUNK), b"")
-    elif magic.startswith(_XZ):
-        with lzma.LZMAFile(file) as unpacked_xz:
-            yield from iter(lambda: unpacked_xz.read(_CHUNK), b"")
-    else:
-        yield from iter(lambda: file.read(_CHUNK), b"")
-
-
-def _zstd_chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Frame by frame, because zstandard's own stream reader takes a truncated frame for the end."""
-    context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW)
-    frame = context.decompressobj()
-    within_frame = False
-    while compressed := file.read(_ZSTD_CHUNK):
-        while compressed:
-            if output := frame.decompress(compressed):
-                yield output
-            within_frame = not frame.eof
-            compressed = frame.unused_data if frame.eof else b""
-            if frame.eof:
-                frame = context.decompressobj()
-    if within_frame:
-        raise EOFError("it ends within a zstd frame")
+            yield number, text

@@ -37,8 +37,6 @@ def _read(source: Source) -> Iterator[RawRequests]:
 
 def _recognises(source: Source) -> bool:
     """Check that each next access lies ahead at a plausible distance, and that times do not go back."""
-    if source.is_whole and len(source.head) % _RECORD.itemsize:
-        return False
     records = head_records(source, _RECORD)
     following = records["next"]
     ahead = np.isin(following, _NEVER) | ((following > np.arange(len(records))) & (following < _MAX_REQUESTS))
