@@ -81,7 +81,7 @@ def print_table(
         console.print(table)
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
     if left_out:
-        say(f"Left out, for there are {width} columns: {', '.join(left_out)}; a wider terminal or --json shows them.")
+        say(f"Left out to fit {width} columns: {', '.join(left_out)}; --json has them.")
 
 
 _MIN_HEADER = 8

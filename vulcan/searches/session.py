@@ -308,7 +308,7 @@ def executor_for(
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()
-        display.preparing(f"Ray at {runtime.joined}" if runtime.joined else "a local Ray")
+        display.preparing(f"joining Ray at {runtime.joined}" if runtime.joined else "starting a local Ray")
         chosen: Executor
         try:
             chosen = RayExecutor(setup, machines.count, runtime)
