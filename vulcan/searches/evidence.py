@@ -251,9 +251,8 @@ def reference_events(
     """Measure the objective's reference policies on each rung."""
     for rung in rungs:
         for policy in objective.references:
-            results = measure_baseline(
-                evaluator, policy, rung.instances, lambda what, r=rung: report(f"{what}, {r.name}")
-            )
+            report(f"measuring {policy} on {rung.name}")
+            results = measure_baseline(evaluator, policy, rung.instances)
             metrics = tuple((i.name, one) for i, one in zip(rung.instances, results, strict=True))
             yield ReferenceMeasured(policy, rung.name, metrics)
 
