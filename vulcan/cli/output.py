@@ -49,6 +49,8 @@ def print_table(
     Where it is too wide for the terminal, headers wrap, then the columns `optional` are left out, the last of them
     first, and a line below names them.
     """
+    from textwrap import fill
+
     from rich import box
     from rich.cells import cell_len
     from rich.console import Console
@@ -81,7 +83,7 @@ def print_table(
         console.print(table)
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
     if left_out:
-        say(f"Left out to fit {width} columns: {', '.join(left_out)}; --json has them.")
+        say(fill(f"Left out to fit {width} columns: {', '.join(left_out)}; --json has them.", width))
 
 
 _MIN_HEADER = 8
