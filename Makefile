@@ -67,7 +67,6 @@ wheel-check: $(VENV)/.tests-installed
 
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.search
 
 # The headline searches and the recorded ones once more, and what differs from the pages; hours, and minutes with
 # ARGS="--seeds 1 --only NAME"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from command_line_page import command_line_page
 from json_page import json_page
-from performance_chart import DETAILS, performance_chart
+from performance_chart import PAGE, performance_chart
 from python_page import python_page
 from results_charts import results_charts
 from run_reports import recorded_page
@@ -25,7 +25,7 @@ def generated_pages() -> dict[str, str]:
         "anvil.md": describe_reference(),
         "json.md": json_page(),
         f"../{SCHEMA_FILE.relative_to(DOCS.parent).as_posix()}": schema_text(),
-        "images/performance.svg": performance_chart(DETAILS.read_text(encoding="utf-8")),
+        "images/performance.svg": performance_chart(PAGE.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
         "reference/python.md": python_page(),
         "results/recorded-searches.md": recorded_page(),

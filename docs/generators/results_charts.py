@@ -144,20 +144,9 @@ CHARTS = (
         ),
     ),
     Chart(
-        "results-guards",
-        "45 winners on later requests: misses lost to LRU, where any were",
-        "guarded-winners.md",
-        "| of 45 winners",
-        1,
-        (
-            ("misses lost, winner alone", "others"),
-            ("misses lost, guarded", "found by Vulcan"),
-        ),
-    ),
-    Chart(
         "results-search",
         "Eight traces, equal machine time: mean miss reduction of winners, held out",
-        "search-methods.md",
+        "search.md",
         "## Strategies",
         2,
         (
@@ -165,21 +154,6 @@ CHARTS = (
             ("policysmith", "others"),
             ("best-of-n", "others"),
             ("evolve, archive", "others"),
-        ),
-    ),
-    Chart(
-        "results-prefix",
-        "Prefix caches, generated workloads: prompt tokens saved against LRU, held out",
-        "../../tasks/prefix_cache/README.md",
-        "**With state.**",
-        1,
-        (
-            ("furthest-next-use", "knows the future"),
-            ("returning", "found by Vulcan"),
-            ("continued", "found by Vulcan"),
-            ("returning_turns", "found by Vulcan"),
-            ("vllm", "others"),
-            ("workload-aware", "others"),
         ),
     ),
 )

@@ -86,7 +86,7 @@ BAD: dict[str, list[str]] = {
         "«__debug__ = 1\n" + returning("1"), returning("1") + "«" + returning("2"),
         HEAD + "    for «range in range(3):\n        pass\n    return 1\n",
     ],
-    "ascii": ["«é = 1\n" + returning("1"), HEAD + "    «größe = 1\n    return 1\n", "«def ƒ(x):\n    return x\n" + returning("1")],
+    "ascii": ["«é = 1\n" + returning("1"), HEAD + "    «größe = 1\n    return 1\n", "def «ƒ(x):\n    return x\n" + returning("1"), returning("item.«ѕigned"), returning("item.c«ｏunt".replace("c«", "«c"))],
     "function": [
         returning("«print(1)"), returning("«math.inf"), returning("«math.gamma(3)"), returning("«sum(1, 2)"), returning("«(1)(2)"),
         returning("«item(1)"), returning("«item.whole.avg().avg()"),
@@ -100,7 +100,7 @@ BAD: dict[str, list[str]] = {
         "def f(x):\n    return g(x)\ndef g(x):\n    return «f(x)\n" + returning("f(1)"),
     ],
     "argument-use": [returning("«item"), "def f(x):\n    return x\n" + returning("f(«item)"), returning("1 + «past")],
-    "feature": [returning("«item.colour"), returning("«world.whole"), returning("«item.__class__"), returning("«item.ѕigned")],
+    "feature": [returning("«item.colour"), returning("«world.whole"), returning("«item.__class__")],
     "statistic": [
         returning("«item.whole.median()"), returning("«item.whole.percentile(0.5)"), returning("«world.colour.ewma(0.5)"),
         returning("«world.load.percentile(0.5)"), returning("«item.id.ewma(0.5)"), returning("«now.percentile(0.5)"),

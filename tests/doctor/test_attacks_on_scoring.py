@@ -22,6 +22,7 @@ from vulcan.doctor.attacks.in_evaluator import (
     EvaluatorRange,
     evaluator_results,
 )
+from vulcan.doctor.attacks.memory import memory_results
 from vulcan.doctor.attacks.outliving import lifetime_results, outlives_parent
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
@@ -170,3 +171,9 @@ def test_no_source_passes_the_checkers() -> None:
 def test_a_result_without_a_stopper_counts_as_got_through() -> None:
     assert not AttackResult("x", "forked", None, "").stopped
     assert Attack("x", "", ()).given == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the search probes memory by a system call of Linux")
+def test_a_candidate_finds_nothing_in_its_memory_that_another_was_sent_or_has_sent() -> None:
+    (result,) = memory_results()
+    assert result.stopped, result

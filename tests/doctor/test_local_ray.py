@@ -13,6 +13,7 @@ from vulcan.doctor.attacks import local_ray
 from vulcan.doctor.attacks.local_ray import Listener, host_addresses, listeners, ray_results
 from vulcan.scoring import ray_runtime as runtime_module
 from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.sandbox.layers import Layer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -23,6 +24,7 @@ def test_no_attack_on_the_local_ray_gets_through() -> None:
     """Neither from the network, nor from this host without the token; without the mend, all three do."""
     results = {result.attack: (result.stopped_by, result.detail) for result in ray_results()}
     assert {attack: by for attack, (by, _) in results.items()} == {
+        "API key in the environment of Ray's processes": Layer.ENVIRONMENT.value,
         "reach the local Ray from the network": "loopback",
         "join the local Ray without a token": "token of the local Ray",
         "join the local Ray with a guessed token": "token of the local Ray",

@@ -126,7 +126,7 @@ def test_lines_that_occur_twice_are_ambiguous() -> None:
 def test_a_diff_that_was_cut_off_is_truncated_and_not_half_applied() -> None:
     whole = block("WEIGHT = 0.5\n", "WEIGHT = 2.0\n")
     assert fault(whole + "<<<<<<< SEARCH\n    idle", finish="length").rule == "truncated-reply"
-    assert fault("```diff\n" + whole).rule == "truncated-reply"
+    assert fault("```diff\n" + whole, finish="unknown").rule == "truncated-reply"
 
 
 LINES = st.lists(

@@ -101,11 +101,40 @@ def test_a_reply_without_a_program_is_refused(text: str) -> None:
 
 
 def test_a_truncated_reply_is_refused() -> None:
-    assert rule("```python\n" + SOURCE) == "truncated-reply"
     assert rule(block(SOURCE), finish="length") == "truncated-reply"
     assert rule(SOURCE, finish="length") == "truncated-reply"
-    assert rule(block(SOURCE) + "Better:\n```python\ndef priority(now):\n    ret") == "truncated-reply"
+    assert rule("```python\ndef priority(now):\n    return (now +\n", finish="unknown") == "truncated-reply"
     assert rule("<think>\nFirst, " + block(SOURCE)) == "truncated-reply"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python\n{SOURCE}",
+        f"```python\n{SOURCE}\nIt takes the newest.\nThat is fast.",
+        f"{SOURCE}```\nIt takes the newest.",
+        f"{SOURCE}```",
+        f"{block(SOURCE)}It is fast.\n```\nIndeed it is.",
+        f"{block(SOURCE)}Or:\n```python\ndef priority(now):\n    return (now +",
+        f"```python\n{SOURCE}```<|im_end|>",
+        f"{block(SOURCE)}<|im_end|>\n<|im_start|>user\nBetter:\n{block(OTHER)}",
+        f"<|im_start|>assistant\n{block(SOURCE)}<|endoftext|>",
+        f"```python\n{SOURCE}</s>",
+        f"{SOURCE}<end_of_turn>",
+    ],
+)
+def test_a_complete_program_is_taken_whatever_stands_after_it(text: str) -> None:
+    assert taken(text) == SOURCE
+
+
+def test_no_function_is_cut_off_in_its_middle() -> None:
+    assert rule("```python\ndef priority(now):\n    x = 1\n    return (x +", finish="unknown") == "truncated-reply"
+    assert "return (x +" in taken("```python\ndef priority(now):\n    x = 1\n    return (x +")  # for the checker to say
+
+
+def test_invisible_characters_are_blanks_or_nothing() -> None:
+    odd = "\u200bdef\u00a0priority(now):\n\u00a0\u2003\u202f return\u2060 now\u200d\n"
+    assert taken(block(odd)) == SOURCE
 
 
 def test_a_stray_fence_at_the_end_opens_nothing() -> None:

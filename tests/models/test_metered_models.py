@@ -150,12 +150,18 @@ def test_dollars_are_kept_with_32_calls_in_flight(open_priced: Open) -> None:
     assert budget.spent().dollars == pytest.approx(34 * at_most)
 
 
-def test_tokens_that_the_server_does_not_count_are_charged_at_their_most(open_model: Open) -> None:
+def test_tokens_that_the_server_does_not_report_are_estimated_and_that_is_said_once(
+    open_model: Open, caplog: pytest.LogCaptureFixture
+) -> None:
     budget = Budget(tokens=5_000)
     with ChatServer([answer("hello", usage=None)]) as server:
-        reply = open_model(server.url, budget).propose(request(1))
+        model = open_model(server.url, budget)
+        reply = model.propose(request(1))
+        model.propose(request(2))
     assert (reply.tokens_in, reply.tokens_out) == (None, None)
-    assert budget.spent().tokens == 1_000
+    asked = sum(len(message.content) for one in (1, 2) for message in request(one).messages)
+    assert budget.spent().tokens == pytest.approx((asked + 2 * len("hello")) / 4, abs=4)
+    assert caplog.text.count("does not report tokens") == 1
 
 
 def test_dollars_that_the_server_does_not_let_know_are_charged_and_told(open_priced: Open) -> None:

@@ -1,14 +1,19 @@
 """What a program may be made of: each rule has its case, and the known ways out of RestrictedPython are refused."""
 
+import struct
+
 import pytest
-from program_parts import CACHE, SEEDS, TOY, program
+from program_parts import CACHE, SEEDS, TOY, Here, program
 
 from vulcan.anvil import Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.python_policy.allowed import NAMES, namespace
 from vulcan.python_policy.check import check_policy, check_program, describe_policy
 from vulcan.python_policy.rules import RULES
+from vulcan.python_policy.runner import ROW
+from vulcan.registry import find_task
 from vulcan.searches.reply import parse_source
+from vulcan.task import Task
 
 
 def rejected(source: str) -> Rejected:
@@ -68,6 +73,9 @@ ESCAPES = {
     "format_map": "return '{x.__class__}'.format_map({'x': self})",
     "string.Formatter": "import string\nreturn string.Formatter().format('{0.__class__}', self)",
     "format of an attribute's own": "self.format = 1\nreturn '{0.room}'.format(self)",
+    "address in a formatted text": "return len('%r' % (lambda: 0,))",
+    "address in formatted bytes": "return len(b'%r' % [map])",
+    "text of an error": "self.args = 1\ntry:\n    [].index(map)\nexcept ValueError as e:\n    return len(e.args[0])",
     "f-string": "return f'{self.__class__}'",
     "frame of a generator": "g = (g.gi_frame.f_back for _ in [1])\nreturn next(g)",
     "frame of a generator, its own name": "self.gi_frame = 0\nreturn (x for x in []).gi_frame",
@@ -163,6 +171,34 @@ def test_hooks_may_come_from_a_class_that_is_extended_and_have_defaults() -> Non
     )
     source += "class Policy(Base):\n    def choose(self, ask, other=None):\n        return 1\n"
     assert check_program(source, TOY).hooks == {"choose", "seen"}
+
+
+@pytest.mark.parametrize("value", ["map", "(map,)", "[]", "{}", "'x'"])
+def test_a_text_that_the_checker_does_not_see_is_not_formatted(value: str) -> None:
+    for body in (f"text = '%r'\nreturn len(text % {value})", f"text = b'%r'\ntext %= {value}\nreturn len(text)"):
+        running = check_program(program(body), TOY).hosted_by(Here).start(1)
+        with pytest.raises(TypeError, match="% takes numbers"):
+            running.tell(ROW.pack(0, 1, 0, 0))
+
+
+@pytest.mark.parametrize("body", ["return 17 % ask.id", "n = 17\nn %= ask.id\nreturn n", "return ask.id % True + 3"])
+def test_remainders_of_numbers_are_what_they_are(body: str) -> None:
+    running = check_program(program(body), TOY).hosted_by(Here).start(1)
+    assert struct.unpack("<q", running.tell(ROW.pack(0, 7, 0, 0))) == (3,)
+
+
+@pytest.mark.parametrize("task", [CACHE, find_task("cache_eviction")], ids=["program", "anvil"])
+@pytest.mark.parametrize("first", ["", "\n", "# a remark\r", "\x0c\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-7", "latin-1", "no-such-encoding"])
+def test_a_source_in_another_encoding_than_utf_8_is_rejected(task: Task, first: str, encoding: str) -> None:
+    source = next(iter(task.seed_policies().values()))
+    check_policy(f"{first}# -*- coding: utf-8 -*-\n{source}", task)
+    with pytest.raises(Rejected, match="another encoding"):
+        check_policy(f"{first}# vim: set fileencoding={encoding} :\n{source}", task)
+
+
+def test_names_are_ascii_before_python_makes_them_so() -> None:
+    assert "[ascii] the name 'rｏom'" in str(rejected(program("return self.rｏom")))
 
 
 def test_every_name_that_the_checker_lets_through_is_there_and_no_other() -> None:

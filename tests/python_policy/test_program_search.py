@@ -131,7 +131,7 @@ def test_jobs_of_programs_that_fail_leave_the_worker_in_order() -> None:
             for n, (source, limit) in enumerate(jobs.values())
         ]
     assert [o.status for o in outcomes] == list(jobs), [o.message for o in outcomes]
-    assert "took more than" in outcomes[0].message
+    assert outcomes[0].message.endswith("took more than 1.5 s")  # the limit, not a reading of the clock
     assert len(outcomes[-1].metrics) == 1
 
 

@@ -137,7 +137,7 @@ def test_a_store_that_stays_locked_is_told_in_a_line_and_nothing_is_half_written
     path = tmp_path / FILE
     with closing(SQLiteStore(path, create=True)) as store, locked(path):
         store._db.execute("PRAGMA busy_timeout = 100")
-        with pytest.raises(UserError, match=r"database is locked; .*: end that, then continue with"):
+        with pytest.raises(UserError, match=r"database is locked; .*: end that, then start again"):
             store.append(RunStarted({"task": "x"}, "0"))
         assert list(store.events()) == []  # who only reads is not kept waiting
 

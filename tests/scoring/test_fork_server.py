@@ -136,6 +136,11 @@ def test_one_child_at_a_time(server: ForkServer) -> None:
         server.open(20.0)
 
 
+def test_a_timeout_names_the_limit_that_was_granted(server: ForkServer) -> None:
+    with server.open(0.2, 5.0) as child, pytest.raises(ProgramEnded, match="took more than 5 s"):
+        child.ask(b"while True: pass")
+
+
 def test_a_child_sees_no_key(runner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with ForkServer(runner, LIMITS) as server:
@@ -177,7 +182,7 @@ def test_a_server_that_is_killed_is_no_fault_of_the_candidates_and_takes_all_alo
     assert server.pid is not None
     child = server.open(60.0)
     processes = [server.pid, *descendants(server.pid)]
-    assert len(processes) == 3  # in a process namespace the server has one that waits for it
+    assert len(processes) == 4  # one that waits for the namespace, the server, its template, and the child
     os.kill(server.pid, signal.SIGKILL)
     assert wait_until(lambda: not any(map(is_alive, processes)))
     with pytest.raises(ServerLost):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -23,9 +26,14 @@ from vulcan.scoring.sandbox.processes import is_alive
 DRIVER = """
 import os, signal, subprocess, sys
 from vulcan.scoring.ray_runtime import ProcessGuard
-agents = [subprocess.Popen(["sleep", "60"], start_new_session=True).pid for _ in range(2)]
-guard = ProcessGuard({str(pid): pid for pid in agents})
-print(*agents, flush=True)
+mark = {"RAY_AUTH_TOKEN": "7" * 64}
+raylet, later = [subprocess.Popen(["sleep", "60"], start_new_session=True, env=mark) for _ in range(2)]
+guard = ProcessGuard(mark["RAY_AUTH_TOKEN"], sys.argv[1], [raylet.pid])
+print(raylet.pid, later.pid, flush=True)
+if sys.argv[2] == "killed":
+    raylet.kill()
+    raylet.wait()
+    import time; time.sleep(0.5)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -37,19 +45,69 @@ def ended(pids: list[int], seconds: float = 10.0) -> bool:
     return not any(map(is_alive, pids))
 
 
-def test_what_is_guarded_ends_with_a_killed_driver() -> None:
-    driver = subprocess.run([sys.executable, "-c", DRIVER], capture_output=True, text=True, check=False)
+@pytest.mark.skipif(sys.platform != "linux", reason="pidfd is Linux's")
+@pytest.mark.parametrize("ray", ["alive", "killed"])
+def test_nothing_of_a_ray_outlives_a_killed_driver(ray: str, tmp_path: Path) -> None:
+    session = tmp_path / "session_1"
+    session.mkdir()
+    (tmp_path / "session_latest").symlink_to(session)
+    command = [sys.executable, "-c", DRIVER, str(session), ray]
+    driver = subprocess.run(command, capture_output=True, text=True, check=False)
     assert driver.returncode == -signal.SIGKILL, driver.stderr
     assert ended([int(pid) for pid in driver.stdout.split()])
+    assert ("`vulcan resume` continues it" in driver.stderr) == (ray == "killed")
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_guard_ends_when_it_is_closed() -> None:
-    with subprocess.Popen(["sleep", "60"]) as agent:
-        guard = ProcessGuard({"agent": agent.pid})
-        assert guard._process is not None
+@pytest.mark.skipif(sys.platform != "linux", reason="pidfd is Linux's")
+def test_a_guard_ends_when_it_is_closed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    token = secrets.token_hex(32)
+    with subprocess.Popen(["sleep", "60"], env={"RAY_AUTH_TOKEN": token}) as agent:
+        guard = ProcessGuard(token, str(tmp_path / "none"), [agent.pid])
         guard.close()
-        assert guard._process.returncode == 0
         assert agent.wait(10) == -signal.SIGKILL
+    assert capfd.readouterr().err == ""
+
+
+READ_ENVIRONMENTS = """
+import os, sys
+from pathlib import Path
+from scoring_toys import Toy
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.sandbox.processes import descendants
+
+toy = Toy("honest")
+with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as executor:
+    assert executor.submit(toy.job("honest")).result().status == "scored"
+    for pid in descendants(os.getpid()):
+        try:
+            name, variables = (Path(f"/proc/{pid}/{file}").read_bytes() for file in ("comm", "environ"))
+        except OSError:
+            continue  # it has ended
+        print(name.decode().strip(), *[v.split(b"=")[0].decode() for v in variables.split(b"\\0") if b"sk-home" in v])
+"""
+
+
+@pytest.mark.ray
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_process_of_a_search_on_ray_has_a_key_and_nothing_is_left() -> None:
+    paths = os.pathsep.join(map(os.path.abspath, sys.path))
+    variables = {"OPENAI_API_KEY": "sk-home-1", "ANY_OTHER": "sk-home-2", "PYTHONPATH": paths}
+    with tempfile.TemporaryDirectory() as place:  # whose path is short enough for a socket's
+        told = subprocess.run(
+            [sys.executable, "-c", READ_ENVIRONMENTS],
+            env={**os.environ, **variables, "TMPDIR": place},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        left = list(Path(place, "ray").iterdir())
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.splitlines()
+    assert {"gcs_server", "raylet"} <= set(lines) and any(line.startswith("ray::Scoring") for line in lines), lines
+    assert [line for line in lines if "API_KEY" in line or "ANY_OTHER" in line] == []
+    assert left == []
 
 
 def test_a_head_that_accepts_no_connection_three_times_is_gone() -> None:

@@ -155,7 +155,7 @@ def test_minutes_end_a_search_and_the_next_session_has_its_own(children: Executo
     assert of_kind(store, WinnerChosen) != []
 
 
-@pytest.mark.parametrize(("tokens", "at_once"), [(9_000, 1), (330_000, 32)])
+@pytest.mark.parametrize(("tokens", "at_once"), [(12_000, 1), (330_000, 32)])
 def test_a_budget_is_hard_with_32_calls_in_flight(children: Executor, tokens: int, at_once: int) -> None:
     """Each call may take one token a byte and 400 more, and takes about a quarter; now and then one fails."""
     paid: list[int] = []

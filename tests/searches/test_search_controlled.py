@@ -124,10 +124,11 @@ def test_a_search_that_could_not_pay_for_one_proposal_has_no_control(racers: Exe
         raise BudgetExhausted("all is spent")
 
     store, control = MemoryStore(), MemoryStore()
-    search(rich(), store, racers, nothing, control=control)
+    with pytest.raises(UserError, match="no proposal was made: all is spent") as caught:
+        search(rich(), store, racers, nothing, control=control)
     assert of_kind(store, ControlFinished) == []
     assert list(control.events()) == []
-    assert list(store.events())[-1] == RunStopped("finished")
+    assert list(store.events())[-1] == RunStopped("error", str(caught.value))
 
 
 def test_what_stops_the_control_stops_the_run_which_goes_on(run: Path, racers: Executor) -> None:

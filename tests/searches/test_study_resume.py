@@ -25,7 +25,7 @@ from search_parts import (
 from vulcan.models import ModelRefused, Request
 from vulcan.scoring import Executor, Job, WorkerLost
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.study import MAX_UNANSWERED
+from vulcan.searches.missing_replies import MAX_UNANSWERED
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import CandidateJudged, CandidateProposed, Event
 

@@ -13,16 +13,16 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.runs import FILE, RunNotStarted, create_store, find_run, open_store, run_directories
+from vulcan.store.runs import FILE, LOCK, RunNotStarted, create_store, find_run, open_store, run_directories
 
 # In a child for each line that the making of a store consists of: that child is killed as it comes to this line.
 KILLED_AT_EACH_LINE = """
 import json, os, signal, sys
 from pathlib import Path
-from vulcan.store import sqlite
-from vulcan.store.runs import create_store
+from vulcan.store import file
+from vulcan.store.runs import LOCK, create_store
 
-runs, own = Path(sys.argv[1]), {sqlite.__file__}
+runs, own = Path(sys.argv[1]), {file.__file__}
 
 def killed_at(last):
     passed = 0
@@ -40,6 +40,7 @@ ends = []
 while not ends or ends[-1] != 0:
     run = runs / f"run-{len(ends):03}"
     run.mkdir(parents=True)
+    (run / LOCK).touch()
     child = os.fork()
     if child == 0:
         killed_at(len(ends) + 1)
@@ -71,7 +72,7 @@ def test_a_file_is_there_whole_or_not_at_all(killed: Path) -> None:
             assert list(store.events()) == []
     assert 1 < len(there) < len(list(killed.iterdir()))  # it was killed before and after the file had its name
     left = {file.name for run in killed.iterdir() if run not in there for file in run.iterdir()}
-    assert left == {f"{FILE}.new"}
+    assert {LOCK, f"{FILE}.new"} <= left <= {LOCK, *(f"{FILE}.new{ending}" for ending in ("", "-wal", "-shm"))}
 
 
 def test_what_was_killed_before_is_named_and_says_what_to_do(killed: Path) -> None:

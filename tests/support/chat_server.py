@@ -100,6 +100,26 @@ def raw(body: bytes, *, status: int = 200, kind: str = "application/json", **hea
     return behave
 
 
+def message(*, finish: str = "stop", **fields: Any) -> Behaviour:
+    """Return an answer whose message has these fields, such as `reasoning_content`."""
+    choice = {"index": 0, "message": {"role": "assistant", **fields}, "finish_reason": finish}
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    return raw(
+        json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}).encode()
+    )
+
+
+def stream(*pieces: str, cut: bool = False) -> Behaviour:
+    """Return an answer in server-sent events, a piece of the text in each; with `cut` it breaks off."""
+    deltas: list[Any] = [{"index": 0, "delta": {"content": piece}, "finish_reason": None} for piece in pieces]
+    deltas += [] if cut else [{"index": 0, "delta": {}, "finish_reason": "stop"}]
+    chunks = [{"id": "1", "object": "chat.completion.chunk", "model": "m", "choices": [delta]} for delta in deltas]
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    chunks += [] if cut else [{"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": usage}]
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks] + ([] if cut else ["data: [DONE]\n\n"])
+    return raw("".join(lines).encode(), kind="text/event-stream")
+
+
 def fail(status: int, message: str, *, code: str | None = None, **headers: str) -> Behaviour:
     """Return an error in the API's own form."""
     error = {"message": message, "type": "error", "param": None, "code": code}
@@ -146,9 +166,13 @@ class ChatServer:
     """Answers each chat completion with the next behaviour of the script; the last one repeats.
 
     A script may also be a function from the request to a behaviour. `requests` holds what arrived, in order.
+    `/v1/models` lists `models`, where they are given.
     """
 
-    def __init__(self, script: Sequence[Behaviour] | Callable[[Received], Behaviour]) -> None:
+    def __init__(
+        self, script: Sequence[Behaviour] | Callable[[Received], Behaviour], models: Sequence[str] | None = None
+    ) -> None:
+        self.models = models
         self._script = script
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -191,6 +215,16 @@ class ChatServer:
             def handle(self) -> None:
                 with suppress(ConnectionError):  # a client that was killed
                     super().handle()
+
+            def do_GET(self) -> None:
+                if server.models is None:
+                    self.send_error(404)
+                    return
+                served = {"object": "list", "data": [{"id": name, "object": "model"} for name in server.models]}
+                body = json.dumps(served).encode()
+                exchange = Exchange(Received(-1, self.path, {}, {}), server._closing, self)
+                exchange.head(200, len(body))
+                exchange.send(body)
 
             def do_POST(self) -> None:
                 length = int(self.headers["Content-Length"])

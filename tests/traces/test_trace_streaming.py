@@ -17,6 +17,7 @@ from traces_in_memory import build_trace
 
 from vulcan.errors import UserError
 from vulcan_traces import open_trace
+from vulcan_traces.notes import NoteCounts, notes_of
 from vulcan_traces.raw_requests import RawRequests, join, without_clock
 from vulcan_traces.storage import column_files, dense_ids
 from vulcan_traces.storage.column_files import write_columns
@@ -25,14 +26,17 @@ from vulcan_traces.storage.dense_ids import DenseIds
 COLUMNS = ("objects", "sizes", "times", "next_access", "keys")
 KEYS = st.integers(0, 12) | st.integers(0, 2**64 - 1)
 PARTS = st.lists(
-    st.lists(st.tuples(KEYS, st.integers(0, 2**32 - 1), st.floats(0, 1e9)), max_size=40), min_size=1, max_size=8
+    st.lists(st.tuples(KEYS, st.integers(1, 2**32 - 1), st.floats(0, 1e9)), max_size=40), min_size=1, max_size=8
 )
 
 
 def raw(part):
     keys, sizes, times = (list(column) for column in zip(*part, strict=True)) if part else ([], [], [])
     return RawRequests(
-        np.array(keys, np.uint64), np.array(sizes, np.uint32), np.array(times, np.float64), len(part) % 3
+        np.array(keys, np.uint64),
+        np.array(sizes, np.uint32),
+        np.array(times, np.float64),
+        NoteCounts({("odd", ""): len(part) % 3}),
     )
 
 
@@ -43,16 +47,14 @@ def test_in_parts_a_trace_is_what_it_is_at_once(tmp_path_factory, parts, block):
     parts = [raw(part) for part in parts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(column_files, "_BLOCK", block)
-        counts = write_columns(folder, iter(parts))
+        requests, objects, counts = write_columns(folder, iter(parts))
     trace = build_trace("t", "00", join(parts))
     for column in COLUMNS:
         written = np.load(folder / f"{column}.npy", mmap_mode="r", allow_pickle=False)
         assert written.dtype == getattr(trace, column).dtype
         assert written.offset % 64 == 0  # as vector instructions like it
         assert np.array_equal(written, getattr(trace, column))
-    assert counts == {
-        "requests": trace.requests, "objects": trace.object_count, "skipped_lines": trace.skipped_lines,
-    }  # fmt: skip
+    assert (requests, objects, notes_of(counts)) == (trace.requests, trace.object_count, trace.notes)
 
 
 @given(st.lists(KEYS, max_size=300), st.integers(1, 50))

@@ -39,6 +39,9 @@ Trace = Annotated[
 Format = Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")]
 Columns = Annotated[str | None, typer.Option("--columns", help="Columns of a table, as time=1,id=2,size=3,header.")]
 SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Skip and count malformed lines.")]
+PageSize = Annotated[
+    str | None, typer.Option("--page-size", metavar="SIZE", help="Split the I/Os of a block trace into pages, as 4KiB.")
+]
 First = Annotated[int | None, typer.Option("--first", metavar="N", help="Use only the first N requests.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
 Catalogue = Annotated[
@@ -57,6 +60,7 @@ def stats(
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
+    page_size: PageSize = None,
     as_json: AsJson = False,
 ) -> None:
     """Print statistics of a trace, each with its unit and meaning.
@@ -71,10 +75,15 @@ def stats(
     from vulcan_traces.fingerprint.document import document, summary
     from vulcan_traces.load import load_trace
 
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
+    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
     found = fingerprint(loaded, first=first)
     if as_json:
-        stats: StatsDocument = {"trace": loaded.name, "digest": loaded.digest, **document(found)}
+        stats: StatsDocument = {
+            "trace": loaded.name,
+            "digest": loaded.digest,
+            "notes": [str(note) for note in loaded.notes],
+            **document(found),
+        }
         print_json(stats)
     else:
         for line in summary(found):
@@ -89,6 +98,7 @@ def plot(
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
+    page_size: PageSize = None,
 ) -> None:
     """Plot a trace's statistics as one HTML page: miss-ratio curves, reuse distances, sizes and the working set.
 
@@ -101,7 +111,7 @@ def plot(
     from vulcan_traces.load import load_trace
     from vulcan_traces.storage.export import new_file
 
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
+    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
     html = page(loaded.name, fingerprint(loaded, first=first))
     with new_file(output, replace=True) as temporary:
         temporary.write_text(html, encoding="utf-8")
@@ -181,6 +191,7 @@ def convert(
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
+    page_size: PageSize = None,
 ) -> None:
     """Write a trace in another format: times, ids and sizes of all requests.
 
@@ -194,7 +205,7 @@ def convert(
     from vulcan_traces.load import load_trace
     from vulcan_traces.storage.export import requests_of, write_requests
 
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
+    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
     write_requests(requests_of(loaded), output, to=to, replace=force)
     tell(f"wrote {loaded.requests:,} requests for {loaded.object_count:,} objects to {output}")
 
@@ -242,6 +253,7 @@ def sample(
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
+    page_size: PageSize = None,
 ) -> None:
     """Write a spatial sample of a trace: the requests for objects chosen by a hash of their ids.
 
@@ -255,7 +267,7 @@ def sample(
     from vulcan_traces.load import load_trace
     from vulcan_traces.storage.export import sampled_requests, write_requests
 
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
+    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
     kept = sampled_requests(loaded, rate, seed)
     write_requests(kept, output, to=to, replace=force)
     tell(
@@ -271,6 +283,7 @@ def head(
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
+    page_size: PageSize = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the first requests of a trace as Vulcan decodes them.
@@ -282,7 +295,7 @@ def head(
     """
     from vulcan_traces.load import load_trace
 
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
+    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
     count = min(number, loaded.requests)
     rows: list[RequestRow] = [
         {
@@ -300,6 +313,7 @@ def head(
             "trace": loaded.name,
             "digest": loaded.digest,
             "requests": loaded.requests,
+            "notes": [str(note) for note in loaded.notes],
             "head": rows,
         }
         print_json(document)

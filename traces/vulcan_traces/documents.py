@@ -27,6 +27,7 @@ class StatsDocument(FingerprintDocument):
 
     trace: Annotated[str, "the trace's name"]
     digest: Annotated[str, "identifies its content"]
+    notes: Annotated[list[str], "what its reader left out or changed, with counts"]
 
 
 class TraceFileDocument(TypedDict):
@@ -91,4 +92,5 @@ class HeadDocument(TypedDict):
     trace: Annotated[str, "the trace's name"]
     digest: Annotated[str, "identifies its content"]
     requests: Annotated[int, "requests in the trace"]
+    notes: Annotated[list[str], "what its reader left out or changed, with counts"]
     head: Annotated[list[RequestRow], "the first requests"]

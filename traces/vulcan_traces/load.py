@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,11 +15,11 @@ import numpy as np
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.paths import is_table, table_file
-from vulcan_traces.parsing.column_spec import parse_column_spec
+from vulcan_traces.notes import BACKWARDS, DOUBT, OPERATION, SKIPPED, NoteCounts, notes_of, one_line
+from vulcan_traces.parsing.column_spec import ColumnSpec, page_in_bytes, parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers import FORMATS
-from vulcan_traces.readers.csv_columns import read_csv
 from vulcan_traces.readers.format import Format
 from vulcan_traces.request_trace import Trace
 from vulcan_traces.storage.trace_store import FORMAT_VERSION, cached_trace
@@ -38,6 +39,7 @@ def load_trace(
     format: str | None = None,
     columns: str | None = None,
     skip_bad_lines: bool = False,
+    page_size: str | None = None,
 ) -> Trace:
     """Return the trace in a file, or the one that a generator specification describes.
 
@@ -48,9 +50,10 @@ def load_trace(
     """
     text = str(table_file(spec)) if is_table(spec) else os.fspath(cast("str | os.PathLike[str]", spec))
     if not is_generator_spec(text):
-        return open_trace(Path(text), format=format, columns=columns, skip_bad_lines=skip_bad_lines)
-    if format is not None or columns is not None:
-        raise UserError(f"{text}: format and columns are for trace files, and this is a generated trace")
+        options = {"format": format, "columns": columns, "page_size": page_size}
+        return open_trace(Path(text), skip_bad_lines=skip_bad_lines, **options)
+    if format is not None or columns is not None or page_size is not None:
+        raise UserError(f"{text}: format, columns and page size are for trace files, and this is a generated trace")
     generator = parse_generator_spec(text)
     digest = _digest("generated", generator.canonical)
     return cached_trace(generator.name, digest, lambda: [generator.generate()])
@@ -62,63 +65,77 @@ def open_trace(
     format: str | None = None,
     columns: str | None = None,
     skip_bad_lines: bool = False,
+    page_size: str | None = None,
 ) -> Trace:
     """Return the trace in a file, plain or compressed by gzip, xz or zstd.
 
     `format` names one of `vulcan_traces.readers.FORMATS`; without it the name's ending and the content have
-    to make it clear. `columns` describes a delimited table (see `vulcan_traces.parsing.column_spec`) and implies the
-    format csv. With `skip_bad_lines`, malformed lines are left out, counted in `Trace.skipped_lines` and told
-    in a log warning.
+    to make it clear. `columns` describes a table (see `vulcan_traces.parsing.column_spec`) and implies the format csv,
+    unless it has nothing but `ops` or `page`. With `skip_bad_lines`, malformed lines are left out. `page_size`, such as
+    `4KiB`, has a block trace be requests for pages. `Trace.notes` say what was left out or changed, and a log warning
+    does.
 
     Decoded traces are kept in the user's cache directory. Raises UserError, in one line, for a file that
     cannot be read, is empty, is of no clear format, or has a malformed line (or record), which is then named.
     """
     source = Source(Path(path), skip_bad_lines)
     source.check()
-    chosen = _format_of(source, format, columns)
-    spec = parse_column_spec(columns) if columns is not None else None
+    spec = parse_column_spec(columns) if columns is not None else ColumnSpec()
+    if page_size is not None:
+        spec = replace(spec, page=page_in_bytes(page_size))
+    chosen = _format_of(source, format, spec)
     name = source.path.name
     content = source.sha256()
     digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
-    trace = cached_trace(
-        name, digest, lambda: _whole(source, content, chosen.read(source) if spec is None else read_csv(source, spec))
-    )
-    if trace.skipped_lines:
-        log.warning("%s: %d malformed lines were skipped", path, trace.skipped_lines)
+    trace = cached_trace(name, digest, lambda: _whole(source, content, chosen.read(source, spec)))
+    if trace.notes:
+        log.warning("%s: %s", path, one_line(trace.notes))
     return trace
 
 
 def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """Yield all parts; at the end raise an error if there are none, or if the file's digest is not `content`."""
-    requests = skipped = backwards = 0
+    requests = backwards = climbing = 0
     latest = -np.inf
+    notes = NoteCounts()
     for part in parts:
-        if len(part.keys):
-            backwards += int((np.diff(part.times, prepend=latest) < 0).sum())
-            latest = float(part.times[-1])
-        requests += len(part.keys)
-        skipped += part.skipped_lines
+        times = part.times[~np.isnan(part.times)]
+        if len(times):
+            backwards += int((np.diff(times, prepend=latest) < 0).sum())
+            climbing += int((np.diff(part.sizes.astype(np.int64)) >= 0).sum()) if part.sizes.min() >= _LIKE_TIMES else 0
+            latest = float(times[-1])
+        requests += len(times)
+        notes += part.notes
         yield part
     if source.sha256() != content:  # else half a trace would be kept as the whole one
         raise UserError(f"{source.path} was changed while it was read; wait until it is written, and try again")
+    skipped = NoteCounts({key: count for key, count in notes.items() if key[0] == SKIPPED})
+    lines = requests + sum(count for (kind, _), count in notes.items() if kind in (SKIPPED, OPERATION))
+    if skipped and (not requests or skipped.total() > lines / 2):
+        share = f"{'all its' if not requests else 'of'} {lines:,} lines"
+        raise UserError(f"{source.path}: {share}, {one_line(notes_of(skipped))}; name its format, or give columns")
     if not requests:
-        why = f": all its {skipped} lines are malformed" if skipped else ""
+        why = f": {one_line(notes_of(notes))}" if notes else ""
         raise UserError(f"{source.path}: the trace has no request{why}")
-    if backwards:
-        log.warning(
-            "%s: the time goes backwards at %d of %d requests; they are taken in the order of the file",
-            source.path,
-            backwards,
-            requests,
-        )
+    doubts = NoteCounts({(BACKWARDS, ""): backwards})
+    if backwards > requests / 4:
+        doubts[DOUBT, f"of {requests:,} times fall"] = backwards
+    if climbing > 0.9 * requests and requests > _FEW:
+        doubts[DOUBT, "sizes climb as times do"] = climbing
+    yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0), doubts)
+
+
+_FEW = 100
+_LIKE_TIMES = 10**8
+"""Sizes that are all larger than that, and climb, may be times: seconds since 1970 are, and most objects are not."""
 
 
 def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps([FORMAT_VERSION, *parts]).encode()).hexdigest()
 
 
-def _format_of(source: Source, name: str | None, columns: str | None) -> Format:
-    if columns is not None:
+def _format_of(source: Source, name: str | None, spec: ColumnSpec) -> Format:
+    if spec.columns:
         if name not in (None, "csv"):
             raise UserError(f"columns describe the format csv, and format is {name!r}; leave one of them out")
         return FORMATS["csv"]

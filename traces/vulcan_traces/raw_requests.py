@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from vulcan_traces.notes import OVERLAP, NoteCounts
+
 MAX_SIZE = 2**32 - 1
 """Bytes of the largest request that a trace can hold."""
+
+_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RawRequests:
-    """Columns of shape (requests,): `keys` identify objects, `sizes` are bytes, `times` seconds.
+    """Columns of shape (rows,): `keys` identify objects, `sizes` are bytes (0: unknown), `times` seconds.
 
-    `skipped_lines` counts the malformed lines (records, of a binary format) that were left out.
+    A row whose time is NaN is no request, and only says what size its object has. `notes` has counts of what is to be
+    said of them.
     """
 
     keys: npt.NDArray[np.uint64]
     sizes: npt.NDArray[np.uint32]
     times: npt.NDArray[np.float64]
-    skipped_lines: int = 0
+    notes: NoteCounts = field(default_factory=NoteCounts)
 
 
 def join(parts: Iterable[RawRequests]) -> RawRequests:
@@ -34,7 +39,7 @@ def join(parts: Iterable[RawRequests]) -> RawRequests:
         np.concatenate([part.keys for part in everything]),
         np.concatenate([part.sizes for part in everything]),
         np.concatenate([part.times for part in everything]),
-        sum(part.skipped_lines for part in parts),
+        sum((part.notes for part in parts), NoteCounts()),
     )
 
 
@@ -42,11 +47,87 @@ def without_clock(parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """Yield the requests of a trace without a clock: the time of a request is its index in the trace."""
     before = 0
     for part in parts:
-        count = len(part.keys)
-        yield replace(part, times=np.arange(before, before + count, dtype=np.float64))
-        before += count
+        is_request = ~np.isnan(part.times)
+        index = before + np.cumsum(is_request, dtype=np.float64) - 1
+        yield replace(part, times=np.where(is_request, index, np.nan))
+        before += int(is_request.sum())
 
 
-def unit_requests(keys: npt.NDArray[np.uint64], skipped_lines: int = 0) -> RawRequests:
+def noted(parts: Iterable[RawRequests], notes: NoteCounts) -> Iterator[RawRequests]:
+    """Yield the parts, with more notes."""
+    for number, part in enumerate(parts):
+        yield part if number else replace(part, notes=part.notes + notes)
+
+
+def unit_requests(keys: npt.NDArray[np.uint64], notes: NoteCounts | None = None) -> RawRequests:
     """Requests of size 1 in a trace without a clock: the time of a request is its index."""
-    return RawRequests(keys, np.ones(len(keys), np.uint32), np.arange(len(keys), dtype=np.float64), skipped_lines)
+    sizes, times = np.ones(len(keys), np.uint32), np.arange(len(keys), dtype=np.float64)
+    return RawRequests(keys, sizes, times, notes or NoteCounts())
+
+
+def expanded(
+    requests: RawRequests, counts: npt.NDArray[np.int64], volumes: npt.NDArray[np.uint64] | None, *, ranges: bool
+) -> Iterator[RawRequests]:
+    """Yield each row as often as counted, a bounded number at a time; a count of 0 keeps it, as no request.
+
+    With `ranges` those are consecutive keys, and each is combined with its volume, if there is one.
+    """
+    ends = np.cumsum(np.maximum(counts, 1))
+    done = 0
+    while done < len(ends):
+        before = int(ends[done - 1]) if done else 0
+        stop = max(done + 1, int(np.searchsorted(ends, before + _AT_A_TIME, "right")))
+        rows = slice(done, stop)
+        repeats = np.maximum(counts[rows], 1)
+        keys = np.repeat(requests.keys[rows], repeats)
+        if ranges:
+            keys = keys + (np.arange(len(keys)) - np.repeat(np.cumsum(repeats) - repeats, repeats)).astype(np.uint64)
+            if volumes is not None:
+                from vulcan_traces.kernels.text import combine_all
+
+                keys = combine_all(np.repeat(volumes[rows], repeats), keys)
+        times = np.repeat(np.where(counts[rows] > 0, requests.times[rows], np.nan), repeats)
+        yield RawRequests(
+            keys, np.repeat(requests.sizes[rows], repeats), times, requests.notes if done == 0 else NoteCounts()
+        )
+        done = stop
+    if not len(ends):
+        yield requests
+
+
+def in_pages(parts: Iterable[RawRequests], unit: int, page: int) -> Iterator[RawRequests]:
+    """Yield the requests for each page that those of a block trace touch, whose keys count in `unit` bytes.
+
+    Without a page size they stay as they are, and a note says how many of the first part overlap.
+    """
+    for number, part in enumerate(parts):
+        starts, sizes = part.keys * np.uint64(unit), part.sizes.astype(np.int64)
+        if page:
+            firsts = starts // np.uint64(page)
+            lasts = (starts + np.maximum(sizes, 1).astype(np.uint64) - np.uint64(1)) // np.uint64(page)
+            pages = replace(part, keys=firsts, sizes=np.full(len(sizes), page, np.uint32))
+            yield from expanded(pages, (lasts - firsts).astype(np.int64) + 1, None, ranges=True)
+        elif number == 0:
+            overlaps = overlapping(starts, sizes, np.zeros(len(starts), np.uint64))
+            yield replace(part, notes=part.notes + NoteCounts({(OVERLAP, ""): overlaps}))
+        else:
+            yield part
+
+
+def overlapping(starts: npt.NDArray[np.uint64], sizes: npt.NDArray[np.int64], volumes: npt.NDArray[np.uint64]) -> int:
+    """Return how many of these ranges of bytes overlap one of their volume that begins elsewhere."""
+    if not len(starts):
+        return 0
+    numbers = np.unique(volumes, return_inverse=True)[1].astype(np.int64)
+    span = float(starts.max()) + float(sizes.max()) + 1
+    if span * (int(numbers.max()) + 1) >= 2.0**62:  # no disks: whatever these numbers are, they are no positions
+        return 0
+    places = starts.astype(np.int64) + numbers * int(span)
+    distinct, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+    ends = np.zeros(len(distinct), np.int64)
+    np.maximum.at(ends, which, places + sizes)
+    reached = np.maximum.accumulate(ends)
+    overlaps = np.zeros(len(distinct), np.bool_)
+    overlaps[1:] = reached[:-1] > distinct[1:]
+    overlaps[:-1] |= ends[:-1] > distinct[1:]
+    return int(counts[overlaps].sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
+from vulcan_traces.notes import Note, one_line
 from vulcan_traces.storage.dense_ids import DenseIds
 
 _BLOCK = 1 << 20
@@ -25,14 +26,14 @@ class Trace:
 
     Columns of shape (requests,):
     `objects` uint32, the dense id of the object, numbered from 0 in order of first appearance;
-    `sizes` uint32, bytes of this request (an object's size may change from one request to the next; 0 is
-    kept); `times` float64, seconds in the trace's own clock (the request's index where the source has no
-    clock); `next_access` int64, the index of the next request for the same object, -1 where there is none.
+    `sizes` uint32, bytes of this request (an object's size may change from one request to the next); `times` float64,
+    seconds in the trace's own clock (the request's index where the source has no clock); `next_access` int64, the index
+    of the next request for the same object, -1 where there is none.
 
     Column of shape (objects,):
     `keys` uint64, the original id of each dense id, or a 64-bit hash of it where it is text or composed.
 
-    `skipped_lines` counts malformed lines that were left out on request.
+    `notes` say what the reader made of the file.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Trace:
     times: npt.NDArray[np.float64]
     next_access: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint64]
-    skipped_lines: int = 0
+    notes: tuple[Note, ...] = ()
 
     @property
     def requests(self) -> int:
@@ -77,10 +78,9 @@ class Trace:
             yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
 
 
-def without_request(name: str, skipped_lines: int) -> UserError:
+def without_request(name: str, notes: Sequence[Note]) -> UserError:
     """Return the error for a trace in which there is nothing."""
-    skipped = f" ({skipped_lines} malformed lines were skipped)" if skipped_lines else ""
-    return UserError(f"{name}: the trace holds no request{skipped}")
+    return UserError(f"{name}: the trace holds no request" + (f" ({one_line(notes)})" if notes else ""))
 
 
 def dense_ids(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:

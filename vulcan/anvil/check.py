@@ -132,8 +132,6 @@ class _Checker(StateChecker):
         self.parameters[name] = 0.0 if number is None else number
 
     def taken(self, name: str, node: ast.AST) -> None:
-        if not name.isascii():
-            self.report("ascii", node, f"the name {name!r}")
         known = (grammar.BUILT_IN_NAMES, self.every_argument, self.signatures, self.reserved)
         if any(name in names for names in known):
             self.report("shadowing", node, f"{name!r} is taken")

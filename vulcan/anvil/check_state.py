@@ -41,8 +41,6 @@ class StateChecker(ExpressionChecker):
 
     def declared(self, owner: str, name: str, value: ast.expr, node: ast.stmt) -> None:
         full = f"{owner}.{name}"
-        if not name.isascii():
-            self.report("ascii", node, f"the name {name!r}")
         if full in self.variables or any(full in dict(s.features()) for s in self.signatures.values()):
             self.report("shadowing", node, f"`{full}` is taken")
         length: int | None = None

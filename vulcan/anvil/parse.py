@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import os
 import re
 import threading
+import tokenize
 import warnings
 from collections import deque
 from dataclasses import dataclass
@@ -148,7 +150,9 @@ def parse(source: str, bounds: SizeLimits = ANVIL) -> ast.Module:
     except (MemoryError, RecursionError):
         raise Rejected((violation("too-deep", 1, 1, "nested too deeply for Python's own parser"),)) from None
     _bound(tree, bounds)
+    _require_utf8(source)
     if not source.isascii():
+        _require_ascii_names(source)
         _count_columns_in_characters(tree, source)
     return tree
 
@@ -170,6 +174,27 @@ def _bound(tree: ast.Module, bounds: SizeLimits) -> None:
             if depth > bounds.depth:
                 raise Rejected((violation("too-deep", line, column, "the program is nested too deeply"),))
             level.extend(children(node))
+
+
+def _require_utf8(source: str) -> None:
+    """Reject a declaration of another encoding, in which Python would run other text than what is checked here."""
+    lines = re.sub("\r\n?", "\n", source).encode("utf-8")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(lines).readline)
+    except SyntaxError as error:
+        encoding = error.msg
+    if encoding not in ("utf-8", "utf-8-sig"):
+        message = f"the source declares another encoding than UTF-8 ({encoding})"
+        raise Rejected((violation("syntax", 1, 1, message),))
+
+
+def _require_ascii_names(source: str) -> None:
+    """Reject names that are not ASCII by the source's tokens; in the tree, Python has normalized them."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    names = [t for t in tokens if t.type == tokenize.NAME and not t.string.isascii()]
+    if names:
+        message = "the name {!r} is not plain ASCII"
+        raise Rejected(tuple(violation("ascii", t.start[0], t.start[1] + 1, message.format(t.string)) for t in names))
 
 
 def _count_columns_in_characters(tree: ast.Module, source: str) -> None:

@@ -5,11 +5,13 @@ A search is specified by options, a configuration file, or the run that it repla
 
 from __future__ import annotations
 
+import logging
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from vulcan.api.starts import with_starts
@@ -26,6 +28,7 @@ from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.mechanism import chooses, go_on_from, with_mechanism
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
+from vulcan.searches.resumption import change_settings
 from vulcan.searches.session import (
     ExecutionConfig,
     RecordedReplies,
@@ -37,8 +40,11 @@ from vulcan.searches.session import (
     run_search,
 )
 from vulcan.store import RunRecord, Store
+from vulcan.store.events import RunStarted
 from vulcan.store.runs import CONTROL, FILE, REPEATS, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class ReplaySource:
 
     run: Path
     search: SearchConfig
+    searches: Sequence[RunStarted]
     recording: RecordedReplies
     control: RecordedReplies | None
 
@@ -61,7 +68,7 @@ class ReplaySource:
         if record.control is not None:
             with closing(open_store(run, CONTROL)) as store:
                 control = RecordedReplies.of(store)
-        return cls(run, SearchConfig.from_json(record.config), recording, control)
+        return cls(run, SearchConfig.from_json(record.config), record.searches, recording, control)
 
     def mark(self, run: Path) -> None:
         """Record in a run's directory that it replays this run."""
@@ -133,7 +140,7 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class RunSession:
-    """An open run, with all that is needed to search in it."""
+    """An open run, with all that is needed to search in it; `anew` says that it is resumed with other settings."""
 
     path: Path
     task: Task
@@ -142,6 +149,7 @@ class RunSession:
     evidence: EvaluationSet
     machines: ExecutionConfig
     replay: ReplaySource | None = None
+    anew: bool = False
 
     @classmethod
     def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
@@ -154,21 +162,29 @@ class RunSession:
         if request.pilot is not None:
             go_on_from(request.pilot, request.search, store)
         if request.replay is not None:
+            store.append(*request.replay.searches)
             request.replay.mark(path)
         return cls(path, request.task, request.search, store, evidence, request.machines, request.replay)
 
     @classmethod
-    def reopen(cls, path: Path, machines: ExecutionConfig) -> RunSession:
-        """Open a stopped run to resume it. Raises UserError where it cannot be resumed."""
+    def reopen(
+        cls, path: Path, machines: ExecutionConfig, anew: Mapping[str, Any] = MappingProxyType({})
+    ) -> RunSession:
+        """Open a stopped run to resume it, with other settings where some are given `anew`.
+
+        Raises UserError where it cannot be resumed.
+        """
         repeated = ReplaySource.marked(path)
         with ExitStack() as on_failure:
             store = on_failure.enter_context(closing(open_store(path)))
-            task, config, evidence = load_run_spec(path, store, models=repeated is None)
+            if repeated is not None and anew:
+                raise UserError(f"{path} repeats another run as it was: leave out --{min(anew).replace('_', '-')}")
+            task, config, evidence = load_run_spec(path, store, models=repeated is None, anew=anew)
             if config.model == (ASK,) and repeated is None:
                 named = shlex.quote(str(path))
                 raise UserError(f"{path} waits for replies: `vulcan ask {named}` prints the next prompt")
             on_failure.pop_all()
-        return cls(path, task, config, store, evidence, machines, repeated)
+        return cls(path, task, config, store, evidence, machines, repeated, bool(anew))
 
     @property
     def asks(self) -> bool:
@@ -183,6 +199,10 @@ class RunSession:
         """
         with closing(self.store), display, _explain_stops(self.path), lock_run(self.path):
             repeats = self.replay.run if self.replay else None
+            if self.anew:
+                if problem := self.store.recover():
+                    log.warning("%s", problem)
+                change_settings(self.path, self.store, self.config)
             models = () if self.asks else self.config.model
             display.opened(RunInfo(self.path, self.task.name, len(self.evidence.instances), models, repeats))
             if self.asks:

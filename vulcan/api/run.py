@@ -18,7 +18,7 @@ from vulcan.results.report.data import Report, RunData, difference
 from vulcan.results.run import run_document, state_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
-from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution, take_options
+from vulcan.searches.options import EXECUTION_OPTIONS, RESUME_OPTIONS, parse_execution, take_options
 from vulcan.terminal_text import count, printable
 
 if TYPE_CHECKING:
@@ -262,19 +262,21 @@ class Run:
         write_text(output, report_text(self._report, form_of(output, format), seconds, explain))
         return output
 
-    def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **execution: Any) -> Run:
+    def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **options: Any) -> Run:
         """Resume an interrupted search to its end; the result is the same as without the interruption.
 
-        The options are those of `vulcan resume`; `log` is a list, as in `vulcan.search`. Returns the run in its new
+        The options are those of `vulcan resume`: with one of the search, such as `model`, that applies to what was not
+        asked before. `log` is a list, as in `vulcan.search`. Returns the run in its new
         state. Raises UserError.
         """
         from vulcan.api.launch import RunSession, run_to_completion
         from vulcan.searches.session import ExecutionConfig
 
         loggers = make_loggers(log)
-        given = {name: value for name, value in execution.items() if value is not None}
+        given = {name: value for name, value in options.items() if value is not None}
+        anew = {name: given.pop(name) for name in RESUME_OPTIONS if name in given}
         machines = ExecutionConfig(**parse_execution(given, "Run.resume"))
-        return Run.of(run_to_completion(RunSession.reopen(self.path, machines), progress, loggers))
+        return Run.of(run_to_completion(RunSession.reopen(self.path, machines, anew), progress, loggers))
 
     # Display
 
@@ -319,7 +321,9 @@ class Run:
         )
 
 
-take_options(Run.resume, [option.parameter() for option in EXECUTION_OPTIONS.values()], after="self")
+take_options(
+    Run.resume, [option.parameter() for option in (*RESUME_OPTIONS.values(), *EXECUTION_OPTIONS.values())], after="self"
+)
 
 
 @dataclass(frozen=True)

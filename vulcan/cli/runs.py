@@ -154,6 +154,8 @@ def show(
         if not summarised:
             say()
             say(judged.source.rstrip() or "(no program)")
+            if not judged.source and call is not None:
+                say(f"\nThe reply, which ended by {call.finish}:\n\n{call.reply.rstrip() or '(empty)'}")
 
 
 def _show_config(record: RunRecord, run: str, *, as_json: bool) -> None:

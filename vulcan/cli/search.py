@@ -21,7 +21,7 @@ from vulcan.cli.options import (
     takes_options,
 )
 from vulcan.errors import UserError
-from vulcan.searches.options import ASK, EXECUTION_OPTIONS, OPTIONS
+from vulcan.searches.options import ASK, EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
 
 CONTEXT = TASK_OPTIONS
 
@@ -111,7 +111,7 @@ def search(
     search_in(RunSession.start(wanted, runs_dir, evidence), form, loggers, as_json=as_json)
 
 
-@takes_options(EXECUTION_OPTIONS.values(), after="run")
+@takes_options((*RESUME_OPTIONS.values(), *EXECUTION_OPTIONS.values()), after="run")
 def resume(
     run: RunName,
     runs_dir: RunsDirectory = RUNS,
@@ -119,9 +119,12 @@ def resume(
     log: LogTo = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
-    **execution: Any,
+    **options: Any,
 ) -> None:
     """Resume an interrupted search; the result is the same as without the interruption.
+
+    Options of the search that are given here, such as another --model, apply to the proposals that were not asked yet,
+    and are recorded in the run.
 
     A search with --seeds is resumed by any of its runs: the other seeds are finished too, and compared.
 
@@ -129,6 +132,7 @@ def resume(
     Examples:
       vulcan resume cache_eviction-20260101-120000-ab12
       vulcan resume runs/cache_eviction-20260101-120000-ab12 --executor local --progress plain
+      vulcan resume latest --model openai/gpt-4o-mini --budget-dollars 5
     """
     from vulcan.api.launch import RunSession
     from vulcan.api.seeds import SeedSeries, resume_seeds
@@ -138,9 +142,16 @@ def resume(
     from vulcan.store.runs import find_run
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
-    path, machines = find_run(run, runs_dir), ExecutionConfig(**execution)
+    anew = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name in RESUME_OPTIONS
+        if (value := options.pop(name)) not in (None, (), [])
+    }
+    path, machines = find_run(run, runs_dir), ExecutionConfig(**options)
     if SeedSeries.of(path) is not None:
+        if anew:
+            raise UserError("the searches of --seeds are alike: leave out options of the search")
         search_with_seeds(lambda displays: resume_seeds(path, machines, displays), form, log or (), as_json=as_json)
         return
-    session = RunSession.reopen(path, machines)
+    session = RunSession.reopen(path, machines, anew)
     search_in(session, form, loggers, as_json=as_json)

@@ -106,7 +106,8 @@ def finish(
 ) -> None:
     """End a search now: choose the winner among its candidates, and evaluate it on the held-out splits.
 
-    Proposals that are open have no reply. Nothing can be asked or told afterwards.
+    Proposals that are open have no reply. Nothing can be asked or told afterwards. A search that a language model
+    answers is ended too, without a call of it.
 
     \b
     Examples:
@@ -114,7 +115,9 @@ def finish(
     """
     from vulcan.cli.summary import print_run
 
-    with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed, to_finish=True) as (path, conversation):
+        if conversation.finished and not as_json:
+            tell_aside(f"{path} was finished before")
         conversation.finish()
         study = conversation.study
         record, costs = study.record, study.costs
@@ -122,13 +125,17 @@ def finish(
 
 
 @contextmanager
-def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, InteractiveSearch]]:
+def _conversation(
+    run: str, runs: Path, allow_unsandboxed: bool, *, to_finish: bool = False
+) -> Iterator[tuple[Path, InteractiveSearch]]:
     from vulcan.progress.plain import NullDisplay
     from vulcan.searches.interactive import open_interactive_search
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs)
-    with open_interactive_search(path, NullDisplay(), allow_unsandboxed=allow_unsandboxed) as conversation:
+    with open_interactive_search(
+        path, NullDisplay(), allow_unsandboxed=allow_unsandboxed, to_finish=to_finish
+    ) as conversation:
         yield path, conversation
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
+from vulcan.models.accommodation import CHANGES
 from vulcan.registry import find_task
 from vulcan.results.run import (
     InstanceComparison,
@@ -27,6 +28,7 @@ from vulcan.searches.bootstrap import MIN
 from vulcan.searches.config import MECHANISM, mechanism_choices
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
@@ -189,4 +191,12 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
             work = f"{count(done['candidates'], 'candidate')} in {count(done['evaluations'], 'evaluation')}"
             say(f"{by}: {work}, {done['improved']} better")
     tokens = f"{costs.tokens_in} tokens in, {costs.tokens_out} out"
+    if costs.unreported:
+        tokens += f", without those of {count(costs.unreported, 'call')} that the server did not report"
     say(f"model cost: {costs.text()}, {count(costs.calls, 'call')}, {tokens}")
+    for line in describe_changes(record):
+        say(line)
+    for event in record.calls_changed:
+        say(f"{event.model}: {CHANGES[event.change]}, from proposal {event.proposal} on: it refuses other calls")
+    if record.stopped is not None and record.stopped.message:
+        say(f"Ended early: {record.stopped.message}.")

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from vulcan import __version__
 from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.dashboard.status import run_status
 from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import EXECUTION_OPTIONS
+from vulcan.searches.resumption import change_settings, with_settings
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
-from vulcan.store.events import RunStarted
 from vulcan.store.runs import lock_run, open_store
 
 LOG = "resume.log"
@@ -101,9 +100,9 @@ def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> floa
         raise UserError(f"{run.name} has no {name}: there is nothing to raise")
     if value <= now:
         raise UserError(f"{name} is {now:g}: name more than that")
-    raised = _raised(config, name, int(value) if whole else float(value))
+    raised = with_settings(config, {name: int(value) if whole else float(value)}, name)
     with lock_run(run), closing(open_store(run)) as store:
-        store.append(RunStarted(raised.to_json(), __version__))
+        change_settings(run, store, raised)
     return value
 
 
@@ -116,10 +115,3 @@ def planned(config: SearchConfig) -> int:
     """Return the number of proposals a search makes, by its plan and its budget of candidates."""
     total = make_strategy(config, config.offline).total()
     return total if config.budget_candidates is None else min(total, config.budget_candidates)
-
-
-def _raised(config: SearchConfig, name: str, value: float) -> SearchConfig:
-    raised = {**config.to_json(), name: value}
-    if name == "budget_candidates":  # the plan limits proposals too
-        raised["rounds"] = max(config.rounds, -(-int(value) // config.samples))
-    return SearchConfig.from_json(raised)

@@ -69,8 +69,10 @@ class Tools:
         self._runs = runs
         self._machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
 
-    def _conversation(self, path: Path) -> AbstractContextManager[InteractiveSearch]:
-        return open_interactive_search(path, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed)
+    def _conversation(self, path: Path, *, to_finish: bool = False) -> AbstractContextManager[InteractiveSearch]:
+        return open_interactive_search(
+            path, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed, to_finish=to_finish
+        )
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
@@ -181,7 +183,7 @@ class Tools:
         nothing can be asked or told afterwards.
         """
         path = find_run(run, self._runs)
-        with self._conversation(path) as conversation:
+        with self._conversation(path, to_finish=True) as conversation:
             conversation.finish()
             return dict(run_document(path, conversation.study.record, conversation.study.costs))
 

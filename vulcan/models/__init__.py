@@ -9,6 +9,7 @@ from vulcan.models.base import (
     Proposer,
     Reply,
     Request,
+    RequestRefused,
 )
 from vulcan.models.budget import Budget
 from vulcan.models.open import open_proposer
@@ -25,6 +26,7 @@ __all__ = [
     "Proposer",
     "Reply",
     "Request",
+    "RequestRefused",
     "extract_source",
     "open_proposer",
 ]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 import openai
 
-from vulcan.models.base import ModelRefused
+from vulcan.models.base import ModelRefused, RequestRefused
 from vulcan.models.redact import MIN_IN_REPLY, redact
 from vulcan.models.retry import TransientError, requested_wait
 
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+_OF_EVERY_CALL = frozenset({401, 402, 403, 404, 410})
 _GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
 _CLIENTS = frozenset({"httpx", "httpx2"})  # whose errors are named alike: openai 3 moved to the latter, litellm did not
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
@@ -27,13 +31,15 @@ _BAD_KEY = re.compile(r"api[_ -]?key", re.IGNORECASE)
 class Caller:
     """The model and endpoint of a call, as error messages name them.
 
-    `credentials` says what to set where the server does not accept the key; `key` is never shown.
+    `credentials` says what to set where the server does not accept the key; `key` is never shown. `proxy` says that a
+    proxy stands between here and a server on this host.
     """
 
     model: str
     endpoint: str
     credentials: str
     key: str = ""
+    proxy: str = ""
 
     @property
     def what(self) -> str:
@@ -49,22 +55,49 @@ class Caller:
         return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "..."
 
 
-def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | TransientError:
-    """Return the exception to raise for an error of the `openai` package (litellm's errors derive from it)."""
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+def proxy_in_the_way(api_base: str) -> str:
+    """Say that a proxy of the environment stands before a server on this host; empty if none does."""
+    host = urlsplit(api_base).hostname or ""
+    named = [name for name in _PROXIES if os.environ.get(name)]
+    if not named or host not in ("localhost", "127.0.0.1", "::1") or proxy_bypass(host):
+        return ""
+    return f"; {named[0]} is set, so that a proxy is asked for this host: set NO_PROXY={host}"
+
+
+def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | RequestRefused | TransientError:
+    """Return the exception to raise for an error of the `openai` package (litellm's errors derive from it).
+
+    A refusal is of every call where its status or its words say so, and else of this one.
+    """
     if isinstance(error, openai.APITimeoutError):
         return TransientError("the call timed out")
     message = caller.one_line(_message(error))
     if isinstance(error, openai.APIConnectionError):
         cause = f": {caller.one_line(str(error.__cause__))}" if error.__cause__ else ""
-        return TransientError(f"connection failed ({message}{cause})")
+        return TransientError(f"connection failed ({message}{cause}){caller.proxy}")
     status = getattr(error, "status_code", None)  # litellm's APIError has one without being an APIStatusError
     if not isinstance(status, int):
         return TransientError(message)
-    if status == 429 and _NO_CREDIT.search(message):
-        return _refused(caller, status, message, "the account has no credit left")
-    if status in _TRANSIENT_STATUSES or status >= 500:
-        return TransientError(f"status {status}: {message}", _retry_after(error))
-    return _refused(caller, status, message, _advice(status, message, caller))
+    no_credit = bool(_NO_CREDIT.search(message))
+    if (status in _TRANSIENT_STATUSES or status >= 500) and not (status == 429 and no_credit):
+        return TransientError(f"status {status}: {message}{caller.proxy}", _retry_after(error))
+    of_every_call = status in _OF_EVERY_CALL or no_credit or _is_bad_key(status, message)
+    kind = ModelRefused if of_every_call else RequestRefused
+    advice = _advice(402 if no_credit else status, message, caller)
+    return kind(f"{caller.what} refused the call with status {status} ({message}); {advice}")
+
+
+def refusal_of(error: openai.OpenAIError) -> str | None:
+    """Return the words in which a server refused a call for what was sent; None for errors of other kinds."""
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int) or not 400 <= status < 500 or status in {401, 402, 403, *_TRANSIENT_STATUSES}:
+        return None
+    body = getattr(error, "body", None)
+    named = [body.get(name) for name in ("param", "code")] if isinstance(body, Mapping) else []
+    return " ".join([_message(error), *(word for word in named if isinstance(word, str))])
 
 
 def may_be_paid(error: openai.OpenAIError) -> bool:
@@ -91,12 +124,12 @@ def never_connected(error: BaseException) -> bool:
     return False
 
 
-def _refused(caller: Caller, status: int, message: str, advice: str) -> ModelRefused:
-    return ModelRefused(f"{caller.what} refused the call with status {status} ({message}); {advice}")
+def _is_bad_key(status: int, message: str) -> bool:
+    return status in (401, 403) or (status == 400 and _BAD_KEY.search(message) is not None)
 
 
 def _advice(status: int, message: str, caller: Caller) -> str:
-    if status in (401, 403) or (status == 400 and _BAD_KEY.search(message)):
+    if _is_bad_key(status, message):
         return caller.credentials
     if status == 402:
         return "the account has no credit left"

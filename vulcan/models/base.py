@@ -77,18 +77,26 @@ class Proposer(Protocol):
     def name(self) -> str: ...
 
     def propose(self, request: Request) -> Reply:
-        """Return one reply. Raises ModelRefused (permanent), ModelUnavailable (retries used up) or BudgetExhausted."""
+        """Return one reply.
+
+        Raises ModelRefused (permanent), RequestRefused (this prompt), ModelUnavailable (retries used up) or
+        BudgetExhausted.
+        """
 
     def close(self) -> None:
         """Cancel calls in flight, whose `propose` then raises ModelUnavailable, and release resources."""
 
 
 class ModelRefused(UserError):
-    """A permanent error: a wrong key, an unknown model, a request not accepted. Never retried."""
+    """A permanent error of every call: a wrong key, an unknown model, no credit left. Never retried."""
 
 
 class ModelUnavailable(Exception):
     """A transient error (rate limit, server error, time-out, lost connection) that outlasted every retry."""
+
+
+class RequestRefused(ModelUnavailable):
+    """This one request was refused, as by a content filter; the model may answer others. Never retried."""
 
 
 class BudgetExhausted(Exception):

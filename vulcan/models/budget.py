@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError
-from vulcan.models.base import BudgetExhausted, Recorded, Request
+from vulcan.models.base import BudgetExhausted, Message, Recorded, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.completion import Completion
-from vulcan.models.prices import Cost, Price, format_price, max_call_cost, max_prompt_tokens
+from vulcan.models.prices import Cost, Price, expected_tokens, format_price, max_call_cost
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _UNITS_PER_DOLLAR = 10**12
 class Spent:
     """Spending so far. `unanswered` counts calls without an answer that may have been billed.
 
-    They are in `dollars` and `tokens` at their maximum cost; calls in flight are in `reserved`.
+    They are in `dollars` and `tokens` at their maximum cost, `unanswered_cost`; calls in flight are in `reserved`.
     """
 
     dollars: float
@@ -37,6 +37,7 @@ class Spent:
     minutes: float
     unanswered: int
     reserved: Cost
+    unanswered_cost: Cost
 
 
 class Reservation:
@@ -86,6 +87,7 @@ class Budget:
         self._max_units = None if dollars is None else math.floor(dollars * _UNITS_PER_DOLLAR)
         self._changed = threading.Condition()
         self._units = self._tokens = self._reserved_units = self._reserved_tokens = self._unanswered = 0
+        self._lost_units = self._lost_tokens = 0
         self._open: set[Reservation] = set()
         self._waiting: list[tuple[tuple[int, int], int]] = []
         self._arrivals = itertools.count()
@@ -138,7 +140,8 @@ class Budget:
         with self._changed:
             reserved = Cost(self._reserved_units / _UNITS_PER_DOLLAR, self._reserved_tokens)
             minutes = (self._clock() - self._started) / 60
-            return Spent(self._units / _UNITS_PER_DOLLAR, self._tokens, minutes, self._unanswered, reserved)
+            lost = Cost(self._lost_units / _UNITS_PER_DOLLAR, self._lost_tokens)
+            return Spent(self._units / _UNITS_PER_DOLLAR, self._tokens, minutes, self._unanswered, reserved, lost)
 
     def exhausted(self) -> str | None:
         """Say in one clause why no further call may start; None while one may."""
@@ -153,7 +156,7 @@ class Budget:
     def restore(self, calls: Iterable[Recorded]) -> None:
         """Charge the calls answered in an earlier session of the run; those it had in flight are unknown.
 
-        Tokens that a server did not count are taken as one per byte. Raises UserError where dollars are limited and
+        Tokens that a server did not report are estimated. Raises UserError where dollars are limited and
         the price of a call is not known.
         """
         for call in calls:
@@ -163,12 +166,11 @@ class Budget:
                     f"proposal {call.proposal} was answered by {reply.model!r} at an unknown price: a budget in "
                     "dollars cannot be kept in this run; leave out --budget-dollars, or use --budget-tokens"
                 )
-            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0)
-            if reply.tokens_in is None and reply.tokens_out is None and reply.dollars != 0:
-                tokens = max_prompt_tokens(call.messages) + len(reply.text.encode("utf-8", "surrogatepass"))
+            called = reply.tokens_in is not None or reply.tokens_out is not None or reply.dollars != 0
+            tokens = _tokens(reply.tokens_in, reply.tokens_out, call.messages, reply.text) if called else (0, 0)
             with self._changed:
                 self._units += _units(reply.dollars or 0.0)
-                self._tokens += tokens
+                self._tokens += sum(tokens)
 
     @contextmanager
     def deadline(self, cut_off: Callable[[], None]) -> Iterator[None]:
@@ -224,6 +226,8 @@ class Budget:
             self._units += units
             self._tokens += tokens
             self._unanswered += unanswered
+            self._lost_units += unanswered * units
+            self._lost_tokens += unanswered * tokens
             self._changed.notify_all()
         over_money = self.dollars is not None and units > reservation._units
         if over_money or (self.tokens is not None and tokens > reservation._tokens):
@@ -282,23 +286,28 @@ class Meter:
     price: Price
     max_tokens: int | None
 
+    @property
+    def limits_calls(self) -> bool:
+        """True if there is a budget of tokens or dollars."""
+        return self.budget is not None and self.budget.limits_calls
+
     def begin(self, request: Request) -> Bill:
         """Reserve the maximum cost of one attempt, waiting for calls in flight where that may help.
 
         Raises BudgetExhausted, and concurrent.futures.CancelledError once the budget is closed.
         """
         if self.budget is None:
-            return Bill(self, None, None)
+            return Bill(self, None, None, request.messages)
         max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
-        return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost)
+        return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost, request.messages)
 
     def begin_if_room(self, request: Request) -> Bill | None:
         """Reserve as `begin` does; None where there is no room now."""
         if self.budget is None:
-            return Bill(self, None, None)
+            return Bill(self, None, None, request.messages)
         max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
         reservation = self.budget.reserve(max_cost)
-        return None if reservation is None else Bill(self, reservation, max_cost)
+        return None if reservation is None else Bill(self, reservation, max_cost, request.messages)
 
     def overtime(self) -> str | None:
         """Say that the minutes of the budget are over; None before."""
@@ -316,17 +325,21 @@ class Bill:
     meter: Meter
     reservation: Reservation | None
     max_cost: Cost | None
+    messages: tuple[Message, ...]
 
     def answered(self, completion: Completion) -> Completion:
-        """Charge an answer, and return it with the dollars charged where the price is known."""
+        """Charge an answer, and return it with the dollars charged where the price is known.
+
+        Tokens that the server does not report are estimated, but in dollars they count at their most.
+        """
         if self.reservation is None or self.max_cost is None:
             return completion
         counted = completion.tokens_in is not None and completion.tokens_out is not None
-        tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
+        tokens_in, tokens_out = _tokens(completion.tokens_in, completion.tokens_out, self.messages, completion.text)
         dollars = completion.dollars
         if dollars is None:
             dollars = self.meter.price.max_dollars(tokens_in, tokens_out) if counted else self.max_cost.dollars
-        self.reservation.charge(Cost(dollars, tokens_in + tokens_out if counted else self.max_cost.tokens))
+        self.reservation.charge(Cost(dollars, tokens_in + tokens_out))
         return replace(completion, dollars=dollars)
 
     def failed(self, *, may_be_paid: bool) -> None:
@@ -337,6 +350,13 @@ class Bill:
             self.reservation.charge_unanswered()
         else:
             self.reservation.release()
+
+
+def _tokens(tokens_in: int | None, tokens_out: int | None, messages: tuple[Message, ...], text: str) -> tuple[int, int]:
+    """Return the tokens of a call as the server reports them, or else an estimate."""
+    if tokens_in is not None and tokens_out is not None:
+        return tokens_in, tokens_out
+    return expected_tokens(messages), expected_tokens([Message("assistant", text)])
 
 
 def metered(name: str, settings: CallSettings, budget: Budget | None, price: Price) -> tuple[CallSettings, Meter]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from vulcan.models.retry import TransientError
 
@@ -19,6 +22,12 @@ _MAX_TOKENS = 10**9
 """Larger token counts are taken for errors; SQLite stores none beyond 2^63."""
 
 
+_CODE = re.compile(r"`{3}|~{3}|^\s*(?:def|class) |<{5,}\s*SEARCH|\\n *def ", re.MULTILINE)
+
+REASONING = "\n\n[reasoning_content]\n"
+"""Separates the answer of a reply from its reasoning, where the answer is prose and only the reasoning has code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """One completion, with the fields of `vulcan.models.base.Reply`."""
@@ -29,6 +38,45 @@ class Completion:
     tokens_in: int | None
     tokens_out: int | None
     dollars: float | None = None
+
+
+def read_body(data: bytes) -> object:
+    """Decode the body of a response: JSON, or the events of a stream, whose chunks are put together.
+
+    Raises TransientError where it is neither, or the stream was cut off.
+    """
+    try:
+        if not data.lstrip().startswith((b"data:", b":", b"event:")):
+            return json.loads(data)
+        lines = [line[5:].strip() for line in data.decode().splitlines() if line.startswith("data:")]
+        chunks = [json.loads(line) for line in lines if line != "[DONE]"]
+    except (ValueError, RecursionError):
+        raise TransientError("the server's answer is not JSON") from None
+    whole = _joined([_mapping(chunk) for chunk in chunks])
+    if "[DONE]" not in lines and not whole.get("error") and not _mapping(whole["choices"][0]).get("finish_reason"):
+        raise TransientError("the server's stream was cut off")
+    return whole
+
+
+def _joined(chunks: list[Mapping[str, object]]) -> dict[str, Any]:
+    """Put the chunks of a stream together to the body of one answer."""
+    texts: dict[str, str] = {}
+    calls: dict[object, str] = {}
+    whole: dict[str, Any] = {}
+    finish = None
+    for chunk in chunks:
+        whole |= {name: value for name in ("error", "model", "usage") if (value := chunk.get(name))}
+        choices = chunk.get("choices")
+        choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+        finish = choice.get("finish_reason") or finish
+        delta = _mapping(choice.get("delta"))
+        for name in ("content", *_REASONING_FIELDS):
+            texts[name] = texts.get(name, "") + _text(delta.get(name))
+        for number, call in enumerate(_items(delta.get("tool_calls"))):
+            place = call.get("index", number)
+            calls[place] = calls.get(place, "") + _text(_mapping(call.get("function")).get("arguments"))
+    message = {**texts, "tool_calls": [{"function": {"arguments": text}} for text in calls.values()]}
+    return {**whole, "choices": [{"message": message, "finish_reason": finish}]}
 
 
 def read_completion(body: object, model: str) -> Completion:
@@ -52,12 +100,34 @@ def read_completion(body: object, model: str) -> Completion:
         tokens_in = tokens_out = None  # litellm and some servers write 0 for what they did not count
     named = answer.get("model")
     return Completion(
-        text=_text(message.get("content")),
+        text=_answer(message),
         model=named if isinstance(named, str) and named else model,
         finish=_finish(choice.get("finish_reason")),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
     )
+
+
+_REASONING_FIELDS = ("reasoning_content", "reasoning")
+
+
+def _answer(message: Mapping[str, object]) -> str:
+    """Return the text of a message; where it has no code, also what else has: a call of a tool, or the reasoning."""
+    content = _text(message.get("content"))
+    if _CODE.search(content):
+        return content
+    called = [message.get("function_call"), *(call.get("function") for call in _items(message.get("tool_calls")))]
+    given = [_mapping(function).get("arguments") for function in called]
+    if arguments := [one if isinstance(one, str) else json.dumps(one) for one in given if one]:
+        return "\n\n".join([*([content] if content.strip() else []), *(f"```json\n{one}\n```" for one in arguments)])
+    reasoning = next((text for name in _REASONING_FIELDS if (text := _text(message.get(name))).strip()), "")
+    if not content.strip():
+        return reasoning or content
+    return content + REASONING + reasoning if _CODE.search(reasoning) else content
+
+
+def _items(value: object) -> list[Mapping[str, object]]:
+    return [_mapping(one) for one in value] if isinstance(value, list) else []
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request
+from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request, RequestRefused
 
 FIRST_TRIES = 3
 """Outcomes of each arm before gains count."""
@@ -149,8 +149,9 @@ class Ensemble:
             try:
                 return replace(self._models[name].propose(request), by=name)
             except ModelUnavailable as error:
-                faults.append(str(error))
-        raise ModelUnavailable("; ".join(faults))
+                faults.append(error)
+        refused = all(isinstance(fault, RequestRefused) for fault in faults)
+        raise (RequestRefused if refused else ModelUnavailable)("; ".join(map(str, faults)))
 
     def close(self) -> None:
         for model in self._models.values():
@@ -212,8 +213,8 @@ class BreakerPolicy:
 class Breaker:
     """A `Proposer` around one model. While it is open, `propose` raises ModelUnavailable at once.
 
-    A call counts as failed where it raises ModelUnavailable, which is after its retries. ModelRefused and
-    BudgetExhausted pass through and count for nothing: the first ends the search, the second is not the model's.
+    A call counts as failed where it raises ModelUnavailable, which is after its retries. A refusal, a budget that is
+    exhausted, and calls that were cut off by `close` count for nothing: they do not show that the model is down.
     """
 
     def __init__(
@@ -229,6 +230,7 @@ class Breaker:
         self._trying = False
         self._epoch = 0  # grows at each opening and closing: what began before it tells nothing of what came after
         self._last = ""
+        self._closed = False
 
     @property
     def name(self) -> str:
@@ -239,8 +241,11 @@ class Breaker:
         epoch = self._enter()
         try:
             reply = self._model.propose(request)
+        except RequestRefused:
+            raise
         except ModelUnavailable as error:
-            self._failed(epoch, str(error))
+            if not self._closed:
+                self._failed(epoch, str(error))
             raise
         finally:
             self._left(epoch)
@@ -248,6 +253,7 @@ class Breaker:
         return reply
 
     def close(self) -> None:
+        self._closed = True
         self._model.close()
 
     def _enter(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vulcan.errors import UserError
+from vulcan.models.accommodation import Changes
 from vulcan.models.base import Message, Proposer, Recorded, Reply, Request, content_hash
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings
@@ -21,10 +22,12 @@ def open_proposer(
     settings: CallSettings | None = None,
     budget: Budget | None = None,
     price: Price = UNKNOWN,
+    changes: Changes | None = None,
 ) -> Proposer:
     """Open the model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
 
-    `price` is for a model that litellm's price table does not have. Makes no call; the caller closes the proposer.
+    `price` is for a model that litellm's price table does not have; `changes` remembers what models refuse.
+    Makes no call; the caller closes the proposer.
     Raises UserError for an invalid name, address or key, and for a budget that cannot be enforced.
     """
     if not name.strip():
@@ -36,8 +39,8 @@ def open_proposer(
 
     settings = settings or CallSettings()
     if api_base is not None:
-        return EndpointModel(name, api_base, settings, budget=budget, price=price)
-    return LitellmModel(name, settings, budget=budget, price=price)
+        return EndpointModel(name, api_base, settings, budget=budget, price=price, changes=changes)
+    return LitellmModel(name, settings, budget=budget, price=price, changes=changes)
 
 
 NAME = "replay"

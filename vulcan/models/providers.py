@@ -3,100 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import json
 import logging
 import os
 import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import CancelledError, Future
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import openai
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan.models.api_errors import Caller, may_be_paid, never_connected, sort_fault
+from vulcan.models.accommodation import CHANGES, Call, Change, Changes, changed, find_change
+from vulcan.models.api_errors import Caller, may_be_paid, never_connected, proxy_in_the_way, refusal_of, sort_fault
 from vulcan.models.base import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.budget import Bill, Budget, metered
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.completion import Completion, read_completion
-from vulcan.models.prices import UNKNOWN, Price, find_price, load_litellm
+from vulcan.models.calls import Calls
+from vulcan.models.completion import Completion, read_body, read_completion
+from vulcan.models.prices import BYTES_PER_TOKEN, UNKNOWN, Price, find_price, load_litellm
 from vulcan.models.redact import shown_url
 from vulcan.models.retry import TransientError, Wait, with_retries
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-_CLOSING_SECONDS = 5.0
-
-
-class Calls:
-    """Concurrent calls from any number of threads, on one event loop in a thread of its own.
-
-    An HTTP client's read time-out restarts with every byte, so a server that drips bytes defeats it. Here the
-    whole call has one deadline, and a call that misses it is cancelled, socket included.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._closed = False
-        self._running: set[Future[Any]] = set()
-
-    def run(self, call: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-        """Run a call, and return or raise what it does.
-
-        Raises TimeoutError at the deadline, and concurrent.futures.CancelledError once this is closed.
-        """
-        with self._lock:
-            if self._closed:
-                raise CancelledError
-            future = asyncio.run_coroutine_threadsafe(call(), _event_loop())
-            self._running.add(future)
-        try:
-            return future.result(seconds)
-        finally:
-            future.cancel()
-            with self._lock:
-                self._running.discard(future)
-
-    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel the calls in flight, then run `last`, which releases their resources."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            running = tuple(self._running)
-        for future in running:
-            future.cancel()
-        try:
-            asyncio.run_coroutine_threadsafe(last(), _event_loop()).result(_CLOSING_SECONDS)
-        except TimeoutError:
-            _log.warning("connections to a model did not close; they end with this process")
-
-
-_starting = threading.Lock()
-
-
-def _event_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop of all calls of this process."""
-    with _starting:
-        return _started_event_loop()
-
-
-@functools.cache
-def _started_event_loop() -> asyncio.AbstractEventLoop:
-    # One for good: litellm keeps its connections by the loop's id, which another loop could come to have
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="vulcan-models", daemon=True).start()
-    return loop
-
 
 TIMEOUT_ATTEMPTS = 2
 """Attempts of a call that gives no reply within the limit: each may take minutes."""
@@ -118,14 +52,22 @@ class _Hedge:
 class RemoteModel(ABC):
     """A `Proposer` that calls a server; safe to use from many threads.
 
-    Every attempt is charged to the `budget`, where one is given, at this `price`. Raises UserError for a budget that
-    cannot be kept.
+    Every attempt is charged to the `budget`, where one is given, at this `price`. Parameters that the model refuses are
+    exchanged or left out, which `changes` remembers. Raises UserError for a budget that cannot be kept.
     """
 
     def __init__(
-        self, caller: Caller, settings: CallSettings, wait: Wait | None, budget: Budget | None, price: Price
+        self,
+        caller: Caller,
+        settings: CallSettings,
+        wait: Wait | None,
+        budget: Budget | None,
+        price: Price,
+        changes: Changes | None,
     ) -> None:
         self._caller = caller
+        self._changes = changes or Changes()
+        self._estimates = False
         self._settings, self._meter = metered(caller.model, settings, budget, price)
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
@@ -138,7 +80,7 @@ class RemoteModel(ABC):
         return self._caller.model
 
     def propose(self, request: Request) -> Reply:
-        """Return one reply. Raises ModelRefused (permanent), ModelUnavailable (retries used up) or BudgetExhausted."""
+        """Return one reply, or raise as `Proposer.propose` says."""
         began = time.monotonic()
         try:
             completion = with_retries(
@@ -168,7 +110,7 @@ class RemoteModel(ABC):
         self._calls.close(self._free)
 
     def _attempt(self, request: Request) -> Completion:
-        fault: ModelRefused | ModelUnavailable | TransientError
+        fault: UserError | ModelUnavailable | TransientError
         closed = ModelUnavailable(f"{self._caller.what}: closed")
         try:
             bill = self._meter.begin(request)
@@ -181,6 +123,7 @@ class RemoteModel(ABC):
         try:
             completion = self._calls.run(lambda: self._first_answer(request, sampling, hedge), self._settings.timeout)
             self._seconds.append(time.monotonic() - began)
+            self._note_estimate(completion)
             return self._paid(bill.answered(completion), hedge)
         except TimeoutError:
             fault = self._overdue(hedge)
@@ -211,7 +154,8 @@ class RemoteModel(ABC):
 
     async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Completion:
         """Make the call, and a second one if it takes unusually long; the first to answer counts."""
-        calls = {asyncio.ensure_future(self._complete(request.messages, sampling))}
+        call = Call(self._caller.model, request.messages, sampling)
+        calls = {asyncio.ensure_future(self._accepted(call))}
         try:
             patience = self._patience()
             done, pending = await asyncio.wait(calls, timeout=patience)
@@ -223,16 +167,52 @@ class RemoteModel(ABC):
                     request.proposal,
                     patience or 0.0,
                 )
-                calls.add(asyncio.ensure_future(self._complete(request.messages, sampling)))
+                calls.add(asyncio.ensure_future(self._accepted(call)))
             pending = set(calls)
             while True:
                 done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                answers = [call for call in done if call.exception() is None]
+                answers = [one for one in done if one.exception() is None]
                 if answers or not pending:
                     return (answers or list(done))[0].result()
         finally:
-            for call in calls:
-                call.cancel()
+            for one in calls:
+                one.cancel()
+
+    async def _accepted(self, call: Call) -> Completion:
+        """Make the call, changed until the model accepts it. Raises as `_complete`."""
+        changes = self._changes.of(self.name)
+        while True:
+            sent = changed(call, changes)
+            try:
+                completion = await self._complete(sent)
+            except openai.OpenAIError as error:
+                refusal = refusal_of(error)
+                change = None if refusal is None else find_change(refusal, sent)
+                if change is None and refusal is not None:
+                    change = await self._name_change(error, sent)
+                if change is None or change in changes:
+                    raise
+                changes |= {change}
+            else:
+                for change in self._changes.add(self.name, changes):
+                    _log.warning("%s: %s, as it refuses other calls", self._caller.what, CHANGES[change])
+                return completion
+
+    async def _name_change(self, refusal: openai.OpenAIError, call: Call) -> Change | None:
+        """Return the change after a refusal of the model's name; None if it is not known to the server otherwise."""
+        return None
+
+    def _note_estimate(self, completion: Completion) -> None:
+        """Say, once, that what a budget counts is an estimate."""
+        counted = completion.tokens_in is not None and completion.tokens_out is not None
+        if not counted and not self._estimates and self._meter.limits_calls:
+            self._estimates = True
+            _log.warning(
+                "%s does not report tokens: a budget of them counts an estimate, one per %d bytes; one of dollars, "
+                "the most that a call may cost",
+                self._caller.what,
+                BYTES_PER_TOKEN,
+            )
 
     def _patience(self) -> float | None:
         """Return the seconds after which a call is repeated: four times the usual; None where that is past the limit.
@@ -253,7 +233,7 @@ class RemoteModel(ABC):
         return replace(completion, tokens_in=2 * completion.tokens_in, dollars=dollars)
 
     @abstractmethod
-    async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
+    async def _complete(self, call: Call) -> Completion:
         """Make one call, without retries. Raises openai.OpenAIError, TransientError or ModelRefused."""
 
     @abstractmethod
@@ -270,7 +250,9 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 class EndpointModel(RemoteModel):
-    """A model of an OpenAI-compatible server; `name` is passed on verbatim.
+    """A model of an OpenAI-compatible server.
+
+    `name` is passed on verbatim, and as litellm does, without its `openai/`, where the server knows only that.
 
     The key is read from OPENAI_API_KEY; a server that needs none is sent "none". The price is known where it is given.
     Raises UserError where the address or the key cannot be right.
@@ -284,20 +266,22 @@ class EndpointModel(RemoteModel):
         wait: Wait | None = None,
         budget: Budget | None = None,
         price: Price = UNKNOWN,
+        changes: Changes | None = None,
     ) -> None:
         key = os.environ.get(KEY_VARIABLE, "").strip()
         _check(api_base, key)
         credentials = f"set {KEY_VARIABLE} to a key that this server accepts" + ("" if key else " (it is not set)")
-        caller = Caller(name, shown_url(api_base), credentials, key)
-        super().__init__(caller, settings, wait, budget, price)
+        caller = Caller(name, shown_url(api_base), credentials, key, proxy_in_the_way(api_base))
+        super().__init__(caller, settings, wait, budget, price, changes)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none", base_url=api_base, timeout=settings.timeout, max_retries=0
         )
 
-    async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
-        # The raw response: the package hands on what does not have the API's shape as if it had.
+    async def _complete(self, call: Call) -> Completion:
+        # The raw response: the package hands on what does not have the API's shape as if it had. Told of a stream only
+        # in the body, it reads that like any other response.
         raw = await self._client.chat.completions.with_raw_response.create(
-            model=self.name, messages=cast(Any, as_chat(messages)), **cast(Any, sampling)
+            model=call.model, messages=cast(Any, as_chat(call.messages)), extra_body=dict(call.parameters)
         )
         response = raw.http_response
         if "html" in response.headers.get("content-type", ""):
@@ -305,17 +289,32 @@ class EndpointModel(RemoteModel):
                 f"{self._caller.what} answers with a web page, status {response.status_code}; check the "
                 "server's address, which mostly ends in /v1"
             )
-        try:
-            body = json.loads(response.content)
-        except (ValueError, RecursionError):
-            raise TransientError("the server's answer is not JSON") from None
-        completion = read_completion(body, self.name)
+        completion = read_completion(read_body(response.content), call.model)
         if completion.tokens_in is None or completion.tokens_out is None:
             return completion
         return replace(completion, dollars=self._meter.price.dollars(completion.tokens_in, completion.tokens_out))
 
+    async def _name_change(self, refusal: openai.OpenAIError, call: Call) -> Change | None:
+        """Ask the server for its models where it may not know this one. Raises ModelRefused, naming them."""
+        if getattr(refusal, "status_code", None) != 404 and "model" not in str(refusal).lower():
+            return None
+        try:
+            served = [model.id async for model in self._client.models.list()]
+        except openai.OpenAIError:
+            served = []
+        bare = self.name.removeprefix("openai/")
+        if call.model == self.name != bare and (bare in served or not served):
+            return "name"
+        if served and call.model not in served:
+            names = ", ".join(served[:_SHOWN_MODELS]) + (", ..." if len(served) > _SHOWN_MODELS else "")
+            raise ModelRefused(f"{self._caller.what} is not served there{did_you_mean(bare, served)} (it has: {names})")
+        return None
+
     async def _free(self) -> None:
         await self._client.close()
+
+
+_SHOWN_MODELS = 10
 
 
 def _check(api_base: str, key: str) -> None:
@@ -344,6 +343,7 @@ class LitellmModel(RemoteModel):
         wait: Wait | None = None,
         budget: Budget | None = None,
         price: Price = UNKNOWN,
+        changes: Changes | None = None,
     ) -> None:
         _check_common_key(name)
         self._litellm = load_litellm()
@@ -358,18 +358,21 @@ class LitellmModel(RemoteModel):
             wait,
             budget,
             table if (table := find_price(name)).known else price,
+            changes,
         )
 
-    async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
+    async def _complete(self, call: Call) -> Completion:
         response = await self._litellm.acompletion(
-            model=self.name,
-            messages=as_chat(messages),
+            model=call.model,
+            messages=as_chat(call.messages),
             timeout=self._settings.timeout,
             num_retries=0,  # litellm's own
             max_retries=0,  # those of the provider's client inside it
             drop_params=True,
-            **sampling,
+            **call.parameters,
         )
+        if call.parameters.get("stream"):
+            response = self._litellm.stream_chunk_builder([chunk async for chunk in response])
         completion = read_completion(response.model_dump(warnings=False), self.name)
         return replace(completion, dollars=_price(response))
 

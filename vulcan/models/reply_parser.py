@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil.parse import syntax_tree
 from vulcan.models.base import Reply
+from vulcan.models.completion import REASONING
 
 
 class NoSource(Exception):
@@ -192,6 +194,16 @@ _MAX_BARE_SOURCE = 64 * 1024
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)\Z")
 _LANGUAGE = re.compile(r"[\w+#-]+")
 _PYTHON = frozenset({"python", "python2", "python3", "py", "py3"})
+_END_OF_TURN = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|endoftext|end_of_text|return|user|end_of_sentence)\|>|</s>|<end_of_turn>|<eos>"
+    r"|<｜end▁of▁sentence｜>"
+)
+_OTHER_TOKEN = re.compile(r"<\|[a-z_]{2,30}\|>|<start_of_turn>|<bos>")
+"""Tokens between turns, which some servers leave in their replies."""
+
+_BLANKS = re.compile(r"[^\S\t\n\r\f\v ]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_MAX_TOP_LINES = 40
 _THOUGHTS = ("think", "thinking", "thought", "reasoning")
 
 
@@ -207,28 +219,98 @@ def extract_source(reply: Reply, function: str, parent: str | None = None, other
 
     That is the last code block that defines all of them, or else the last that defines `function`, or the only one;
     blocks of another language count only where none is Python or unlabelled. A reply without a code block may be the
-    program itself. Reasoning in `<think>` tags is passed over. A name that begins with a capital is a class's.
+    program itself, or JSON with the program in it. A complete program is taken whatever stands after it, the fence that
+    ends its block or not. Reasoning in `<think>` tags is passed over. A name that begins with a capital is a class's.
 
     With the source of a `parent` the reply may instead be a diff against it, in blocks of SEARCH and REPLACE.
 
     Raises NoSource, with the rule `reply-too-long`, `truncated-reply`, `no-code-block`, `missing-function` or one of
     `vulcan.models.reply_parser`.
     """
-    text = reply.text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-    text, endless = _without_thoughts(text)
+    answer, _, reasoning = reply.text.partition(REASONING)
+    try:
+        return _from_text(answer, reply.finish, function, parent, others)
+    except NoSource as missing:
+        if not reasoning or missing.rule not in ("no-code-block", "missing-function"):
+            raise
+    return _from_text(reasoning, reply.finish, function, parent, others)
+
+
+def _from_text(text: str, finish: str, function: str, parent: str | None, others: Sequence[str]) -> str:
+    text, endless = _without_thoughts(_cleaned(text))
     _check_length(text)
     blocks = [block for block in _blocks(text) if block.source.strip()]
-    if endless or reply.finish == "length" or not all(block.closed for block in blocks):
-        raise NoSource(
-            "truncated-reply",
-            "the reply was cut off before its end",
-            "write less before the code, keep the program short, and close the code block",
-        )
+    if endless or finish == "length":
+        raise _truncated()
+    cut = blocks.pop() if blocks and not blocks[-1].closed else None
     if parent is not None and has_diff(text):
+        if cut is not None and finish != "stop":  # blocks may be missing
+            raise _truncated()
         return _finished(apply_diff(parent, parse_diff(text)))
+    if not any(_defines(block.source, function) for block in blocks):
+        texts = [*([cut.source] if cut else []), *([] if blocks else [text]), *_texts_in_json(text, blocks)]
+        if program := next(filter(None, (_leading_program(one, function) for one in texts)), None):
+            return _finished(program)
+        if cut is not None:
+            if finish != "stop":
+                raise _truncated()
+            blocks.append(cut)  # the checker says best what is wrong in it
     if not blocks:
-        return _bare_source(text, function)
+        raise _no_code_block(function)
     return _choose(blocks, function, others)
+
+
+def _cleaned(text: str) -> str:
+    """Return the text with plain line ends and blanks, without invisible characters and tokens that end a turn."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _BLANKS.sub(" ", _INVISIBLE.sub("", text))
+    text = next((part for part in _END_OF_TURN.split(text) if part.strip()), "")
+    return _OTHER_TOKEN.sub("\n", text)
+
+
+def _truncated() -> NoSource:
+    return NoSource(
+        "truncated-reply",
+        "the reply was cut off before its end",
+        "write less before the code, keep the program short, and close the code block",
+    )
+
+
+def _leading_program(text: str, function: str) -> str | None:
+    """Return the program at the start of a text: the most lines that parse, up to one that begins at the margin.
+
+    So no function is cut off in its middle. None if that does not define `function`.
+    """
+    if len(text) > _MAX_BARE_SOURCE or not _defines(text, function):
+        return None
+    lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines) if line and not line[0].isspace()][-_MAX_TOP_LINES:]
+    for end in (len(lines), *reversed(ends)):
+        program = "\n".join(lines[:end])
+        if not _defines(program, function):
+            return None
+        if _parses(program):
+            return program
+    return None
+
+
+def _texts_in_json(text: str, blocks: Sequence[_Block]) -> Iterator[str]:
+    """Return every text in a reply that is JSON, or in its blocks of JSON, the last first."""
+    for source in (*(block.source for block in reversed(blocks)), text):
+        if source.lstrip().startswith(("{", "[")):
+            try:
+                yield from reversed(list(_strings(json.loads(source, strict=False))))
+            except (ValueError, RecursionError):
+                continue
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        blocks = _blocks(value)
+        yield blocks[-1].source if blocks else value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
 
 
 def _check_length(text: str) -> None:
@@ -327,10 +409,8 @@ def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
     )
 
 
-def _bare_source(text: str, function: str) -> str:
-    if len(text) <= _MAX_BARE_SOURCE and _defines(text, function) and _parses(text):
-        return _finished(text)
-    raise NoSource(
+def _no_code_block(function: str) -> NoSource:
+    return NoSource(
         "no-code-block",
         "the reply holds no code block",
         f"answer with one Python code block, between ```python and ```, that defines {function}",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import marshal
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
@@ -27,6 +28,7 @@ from vulcan.python_policy.runner import ERROR, MAX_TEXT, MEMORY, OK
 from vulcan.task import Program, Record, Task
 
 _MAX_SHOWN = 300
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 _ALL_IS_WELL = bytes([OK])
 
 
@@ -111,6 +113,7 @@ def _failure(reply: bytes) -> ProgramFailed:
         return ProgramFailed("memory", "it ran out of memory")
     if kind == bytes([ERROR]) and len(text) <= MAX_TEXT:
         said = "".join(c if c.isprintable() else "?" for c in text.decode("utf-8", errors="replace"))
+        said = _ADDRESS.sub("0x...", said)  # it differs from run to run, and the message is recorded
         return ProgramFailed("failed", said[:_MAX_SHOWN])
     return ProgramFailed("crashed", "its process sent a malformed reply")
 

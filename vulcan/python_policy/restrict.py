@@ -25,7 +25,10 @@ from vulcan.python_policy.rules import broken
 _METHODS_OF_CLASSES = frozenset(
     {"__init__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__contains__", "__len__", "__slots__"}
 )
-_FORBIDDEN_ATTRIBUTES = INSPECT_ATTRIBUTES | {"format", "format_map", "mro", "with_traceback", "f_lineno", "tb_lasti"}
+_FORBIDDEN_ATTRIBUTES = INSPECT_ATTRIBUTES | {
+    *("format", "format_map", "mro", "with_traceback", "f_lineno", "tb_lasti"),
+    "args",  # the text of an error may tell an address, as in "<function f at 0x7f...> is not in deque"
+}
 _FORBIDDEN_BEGINNINGS = ("ag_", "co_", "cr_", "gi_", "tb_")
 
 
@@ -82,7 +85,23 @@ class Restricted(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     visit_Nonlocal = visit_Call = visit_Starred = _contents
-    visit_Assign = visit_AugAssign = visit_For = visit_comprehension = visit_GeneratorExp = _contents
+    visit_Assign = visit_For = visit_comprehension = visit_GeneratorExp = _contents
+
+    # Texts made of objects, which would tell their addresses
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        node = self.node_contents_visit(node)
+        if isinstance(node.op, ast.Mod):
+            if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str | bytes):
+                self._note("expression", node, "texts cannot be formatted")
+            node.right = _guarded_divisor(node.right)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        node = self.node_contents_visit(node)
+        if isinstance(node.op, ast.Mod):
+            node.value = _guarded_divisor(node.value)
+        return node
 
     # Names
 
@@ -90,9 +109,7 @@ class Restricted(RestrictingNodeTransformer):
         """Record a violation if the program may not define the name."""
         if name is None or (allow_magic_methods and name in _METHODS_OF_CLASSES):
             return
-        if not name.isascii():
-            self._note("ascii", node, f"the name {name!r} is not plain ASCII")
-        elif not is_sound(name):
+        if not is_sound(name):
             self._note("reserved-name", node, f"the name {name!r} is not for programs")
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -185,6 +202,14 @@ class Restricted(RestrictingNodeTransformer):
                 value = ast.Attribute(ast.Name(cast(str, node.module), ast.Load()), alias.name, ast.Load())
                 made.append(_assignment(node, alias.asname or alias.name, value))
         return made or [ast.copy_location(ast.Pass(), node)]
+
+
+def _guarded_divisor(node: ast.expr) -> ast.expr:
+    """Pass the right side of `%` through `_divisor_`, unless it is a number as written."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return node
+    made = ast.Call(ast.Name("_divisor_", ast.Load()), [node], [])
+    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def _assignment(where: ast.stmt, name: str, value: ast.expr) -> ast.stmt:

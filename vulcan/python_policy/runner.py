@@ -26,6 +26,7 @@ MAX_TEXT = 1000
 FILE = "<policy>"
 """The file name of a program's code."""
 _MAX = 900
+_NUMBERS = frozenset({int, float, bool})
 _CONTAINERS = frozenset({dict, list, deque, OrderedDict, defaultdict, Counter})
 
 
@@ -63,6 +64,13 @@ def write_guard(owner: Any) -> Any:
     raise TypeError(f"a {kind.__name__} cannot be changed")
 
 
+def divisor(value: Any) -> Any:
+    """Return the right side of `%`. Raises TypeError unless it is a number: a text formats objects by their address."""
+    if type(value) in _NUMBERS:
+        return value
+    raise TypeError(f"% takes numbers, not a {type(value).__name__}")
+
+
 class Loaded:
     """A program's instance, and the function that serves batches with its hooks."""
 
@@ -75,6 +83,7 @@ class Loaded:
             "__metaclass__": make_class,
             "__name__": "policy",
             "_write_": write_guard,
+            "_divisor_": divisor,
         }
         exec(program, scope)
         instance = scope[class_name](*given)

@@ -65,12 +65,12 @@ class Programs:
         """Return the policy; a program is to run on the server, within `seconds` of wall clock from now."""
         if not isinstance(policy, ProgramPolicy):
             return policy
-        return policy.hosted_by(self._opener(time.monotonic() + SHARE_OF_TIME * seconds))
+        return policy.hosted_by(self._opener(seconds))
 
-    def _opener(self, deadline: float) -> Callable[[], ForkedChild]:
-        server = self._server
+    def _opener(self, limit: float) -> Callable[[], ForkedChild]:
+        server, deadline = self._server, time.monotonic() + SHARE_OF_TIME * limit
         assert server is not None
-        return lambda: server.open(max(deadline - time.monotonic(), 1e-3))
+        return lambda: server.open(max(deadline - time.monotonic(), 1e-3), limit)
 
 
 WARM_UP_EVENTS = 2000

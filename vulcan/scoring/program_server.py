@@ -1,8 +1,10 @@
 """The fork server, `python -m vulcan.scoring.program_server DESCRIPTOR`.
 
 Started by `vulcan.scoring.program_server_client`, it imports what candidates need, isolates itself from the host as far
-as possible, and forks a child for each candidate. It never runs a candidate's code, and reads only the header of a
-child's message, whose content is for the client.
+as possible, and forks a template, which forks a child for each candidate. Messages between client and children pass
+through the server and never through the template: nothing that a candidate was sent, or has sent, is in the memory that
+the next one starts from. Neither runs a candidate's code; the server reads only the header of a child's message, whose
+content is for the client.
 
 The process of one free-Python candidate: fork, confinement, messages, supervision and kill.
 """
@@ -16,6 +18,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -39,13 +42,16 @@ OUT_OF_MEMORY, FAILED = 77, 78
 """Exit codes of a child whose runner raised an error."""
 
 _CHUNK = 1 << 16
+_END = struct.Struct("=idq")
+"""How a child ended, from the template: exit code as of `subprocess.Popen`, seconds of processor time, peak memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The server's state for every child. `control` is the server's own descriptor, which no child may keep."""
+    """The state for every child. `control` is the server's connection to the client, `orders` that to the template."""
 
     control: int
+    orders: socket.socket
     runner: Callable[[MessageChannel], object]
     limits: Limits
     layers: Layers
@@ -58,10 +64,10 @@ class Host:
 class Child:
     """A candidate's process, seen from the server."""
 
-    def __init__(self, host: Host, seconds: float) -> None:
-        """Fork the process. Its first message, unsolicited, reports its defences."""
+    def __init__(self, host: Host, seconds: float, limit: float) -> None:
+        """Have the process forked. Its first message, unsolicited, reports its defences."""
         self._host = host
-        self._seconds = seconds
+        self._limit = limit
         self._began = time.monotonic()
         self._kills_before = kernel_kills()
         self._deadline = self._began + seconds if Layer.WALL_CLOCK in host.layers else None
@@ -71,7 +77,7 @@ class Child:
         self._report: bytes | None = None
         self._socket, theirs = socket.socketpair()
         with theirs:
-            self._pid = self._fork(theirs)
+            socket.send_fds(host.orders, [b"f"], [theirs.fileno()])
         self._socket.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
@@ -103,23 +109,18 @@ class Child:
         """
         if self._report is not None:
             return
-        if Layer.SESSION in self._host.layers:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGKILL)
-        os.kill(self._pid, signal.SIGKILL)  # as process 1 of its namespace, it takes all others in it with it
-        _, wait_status, used = os.wait4(self._pid, 0)
-        self._kill_remaining()
+        self._host.orders.send(b"e")
+        exit_code, cpu_seconds, peak_bytes = _END.unpack(self._host.orders.recv(_END.size))
         self._socket.close()
-        cpu_seconds = used.ru_utime + used.ru_stime
         if status == "crashed" and not message:
-            status, message = self._verdict(os.waitstatus_to_exitcode(wait_status), cpu_seconds)
+            status, message = self._verdict(exit_code, cpu_seconds)
         self._report = json.dumps(
             {
                 "status": status,
                 "message": message,
                 "seconds": time.monotonic() - self._began,
                 "cpu_seconds": cpu_seconds,
-                "peak_bytes": used.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+                "peak_bytes": peak_bytes,
             }
         ).encode()
 
@@ -127,17 +128,6 @@ class Child:
         """Return how it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
         assert self._report is not None
         return self._report
-
-    def _kill_remaining(self) -> None:
-        """Kill and reap leftovers; without process namespaces, processes that left the child's group too.
-
-        Such orphans have been adopted by the server.
-        """
-        if self._host.process_namespaces is None:
-            kill_descendants(os.getpid())
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, 0 if self._host.process_namespaces is None else os.WNOHANG)[0]:
-                pass
 
     def _verdict(self, exit_code: int, cpu_seconds: float) -> tuple[str, str]:
         if exit_code == OUT_OF_MEMORY:
@@ -154,7 +144,7 @@ class Child:
     def _wait(self) -> None:
         """Wait until something has been written or read, or the deadline has passed."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            self.end("timeout", f"took more than {self._seconds:g} s")
+            self.end("timeout", f"took more than {self._limit:g} s")
             return
         left = None if self._deadline is None else (self._deadline - time.monotonic()) * 1000
         for descriptor, events in self._poll.poll(left):
@@ -223,16 +213,58 @@ class Child:
         except (BlockingIOError, ConnectionResetError):
             return False
 
-    def _fork(self, theirs: socket.socket) -> int:
+
+class Template:
+    """The process that candidates' processes are forked from, one at a time. It sees none of their messages."""
+
+    def __init__(self, host: Host, orders: socket.socket) -> None:
+        self._host = host
+        self._orders = orders
+        self._pid: int | None = None
+
+    def serve(self) -> None:
+        """Carry out the server's orders, each a byte, until it hangs up: to fork a child for a socket, or to end it."""
+        while True:
+            order, descriptors, _, _ = socket.recv_fds(self._orders, 1, 1)
+            if descriptors:
+                self._fork(socket.socket(fileno=descriptors[0]))
+            elif order:
+                self._orders.send(self._end())
+            else:
+                return
+
+    def _fork(self, channel: socket.socket) -> None:
         namespaces = self._host.process_namespaces
         if namespaces is not None:
             namespaces.for_next_child()
-        pid = os.fork()
-        if pid == 0:
-            _be_the_child(self._host, theirs)
+        with channel:
+            self._pid = os.fork()
+            if self._pid == 0:
+                _be_the_child(self._host, channel)
         if namespaces is not None:
             namespaces.restore()
-        return pid
+
+    def _end(self) -> bytes:
+        assert self._pid is not None
+        if Layer.SESSION in self._host.layers:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+        os.kill(self._pid, signal.SIGKILL)  # as process 1 of its namespace, it takes all others in it with it
+        _, status, used = os.wait4(self._pid, 0)
+        self._kill_remaining()
+        peak_bytes = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return _END.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, peak_bytes)
+
+    def _kill_remaining(self) -> None:
+        """Kill and reap leftovers; without process namespaces, processes that left the child's group too.
+
+        Such orphans have been adopted by the template.
+        """
+        if self._host.process_namespaces is None:
+            kill_descendants(os.getpid())
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, 0 if self._host.process_namespaces is None else os.WNOHANG)[0]:
+                pass
 
 
 def _be_the_child(host: Host, channel_socket: socket.socket) -> NoReturn:
@@ -256,7 +288,8 @@ def _keep_only(channel_socket: socket.socket, host: Host) -> int:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
-    os.dup2(channel_socket.fileno(), CHANNEL, inheritable=False)
+    if channel_socket.fileno() != CHANNEL:
+        os.dup2(channel_socket.fileno(), CHANNEL, inheritable=False)
     os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
     return CHANNEL
 
@@ -301,7 +334,7 @@ class Server:
     def _answer(self, kind: FrameKind, body: bytes) -> tuple[FrameKind, bytes]:
         match kind:
             case FrameKind.OPEN:
-                return self._open(float(json.loads(body)["seconds"]))
+                return self._open(**json.loads(body))
             case FrameKind.MESSAGE if self.child is not None:
                 answer = self.child.answer(body)
                 return (FrameKind.ENDED, self.child.report()) if answer is None else (FrameKind.MESSAGE, answer)
@@ -310,10 +343,10 @@ class Server:
                 return FrameKind.ENDED, self.child.report()
         return FrameKind.ERROR, b"a frame out of turn"
 
-    def _open(self, seconds: float) -> tuple[FrameKind, bytes]:
+    def _open(self, seconds: float, limit: float) -> tuple[FrameKind, bytes]:
         if self.child is not None:
             self.child.end("ended", "told to end")
-        self.child = Child(self.host, seconds)
+        self.child = Child(self.host, seconds, limit)
         defences = self.child.answer(None)
         if defences is None:
             return FrameKind.ENDED, self.child.report()
@@ -354,18 +387,22 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
         parent_death_signal = die_with_parent()
         if not parent_death_signal:
             notes.lines.append("parent-death signal: not on this system")
-    if sys.platform == "linux":
-        linux.adopt_orphans()
     if "pid" in isolation.namespaces and (first := os.fork()):
         os.close(control.descriptor)
         _stand_in_for(first)
     if Layer.PARENT_DEATH in layers:
         die_with_parent()
     namespaces = ProcessNamespaces() if "pid" in isolation.namespaces else None
-    host = Host(control.descriptor, runner[0], limits, layers, isolation, tuple(notes.lines), address_space, namespaces)
+    mine, templates = socket.socketpair()
+    host = Host(
+        control.descriptor, mine, runner[0], limits, layers, isolation, tuple(notes.lines), address_space, namespaces
+    )
     if sys.platform == "linux" and isolation.unprivileged:
         linux.allow_own_proc_files(False)
-    child = Child(host, _FIRST_SECONDS)
+    if os.fork() == 0:
+        _be_the_template(host, templates)
+    templates.close()
+    child = Child(host, _FIRST_SECONDS, _FIRST_SECONDS)
     defences = child.answer(None)
     if defences is None:
         control.send(FrameKind.ERROR, f"its first child {json.loads(child.report())['message']}".encode())
@@ -373,6 +410,21 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
     child.end("ended", "told to end")
     control.send(FrameKind.READY, defences)
     Server(control, host, defences).serve()
+
+
+def _be_the_template(host: Host, orders: socket.socket) -> NoReturn:
+    code = FAILED
+    try:
+        if Layer.PARENT_DEATH in host.layers:
+            die_with_parent()
+        if sys.platform == "linux":
+            linux.adopt_orphans()
+        host.orders.close()
+        os.close(host.control)  # it could not read a message if it tried
+        Template(host, orders).serve()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 def _stand_in_for(first: int) -> NoReturn:

@@ -127,16 +127,18 @@ class ForkServer(Closing):
         self._require_defences()
         return self._defences
 
-    def open(self, seconds: float) -> ForkedChild:
+    def open(self, seconds: float, limit: float | None = None) -> ForkedChild:
         """Open a locked-down process for one candidate, to be killed `seconds` of wall clock from now.
 
+        `limit` is the one that its end by that kill names: all the time that was granted, of which some may be used.
         Starts the server if it is not running. Raises ServerLost, ValueError while another child is open, and UserError
         as `start` does.
         """
         if self._current is not None:
             raise ValueError("a fork server has one child at a time: end the one that is open first")
         self.start()
-        kind, body = self._exchange(FrameKind.OPEN, json.dumps({"seconds": seconds}).encode())
+        opening = {"seconds": seconds, "limit": limit or seconds}
+        kind, body = self._exchange(FrameKind.OPEN, json.dumps(opening).encode())
         if kind is FrameKind.ERROR:
             raise ServerLost(body.decode(errors="replace"))
         self._current = ForkedChild(self, _ended(body) if kind is FrameKind.ENDED else None)

@@ -15,12 +15,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from vulcan.closing import Closing
 from vulcan.scoring.foreign_code import ForeignCall, one_line
+from vulcan.scoring.sandbox.environment import child_environment
 from vulcan.scoring.sandbox.processes import descendants, is_alive
 
 log = logging.getLogger(__name__)
@@ -81,38 +82,60 @@ class Head:
 
 
 _GUARD = """
-import os, signal, sys
-held = []
-for pid in sys.argv[1:]:
-    try:
-        held.append(os.pidfd_open(int(pid)))
-    except OSError:
-        pass
-sys.stdin.buffer.read()
-for process in held:
-    try:
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-    except OSError:
-        pass
+import os, select, shutil, signal, sys
+
+token, directory, *pids = sys.stdin.buffer.readline().decode().rstrip().split("\\t")
+try:
+    killed = 0 not in select.select([0, *(os.pidfd_open(int(pid)) for pid in pids)], [], [])[0]
+except OSError:  # one has ended already
+    killed = True
+if killed and not sys.stdin.buffer.read():
+    print("vulcan: Ray's processes were killed, and Ray ended the search with them: `vulcan resume` continues it",
+          file=sys.stderr, flush=True)
+mark = token.encode()
+for _ in range(50):
+    living = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            process = os.pidfd_open(int(pid))
+            with open(f"/proc/{pid}/environ", "rb") as environment:
+                if mark in environment.read():
+                    signal.pidfd_send_signal(process, signal.SIGKILL)
+                    living.append(process)
+        except OSError:
+            pass
+    if not living:
+        break
+    select.select(living, [], [], 1.0)
+if directory:
+    shutil.rmtree(directory, ignore_errors=True)
+    latest = os.path.join(os.path.dirname(directory), "session_latest")
+    if os.path.islink(latest) and not os.path.exists(latest):
+        os.unlink(latest)
 """
 
 
 class ProcessGuard:
-    """A process that kills others when this one ends, however that comes about; on Linux only.
+    """A process that ends a private Ray when this process ends, however that comes about; on Linux only.
 
-    Ray's own processes notice only after some seconds that they are alone.
+    It kills every process with the Ray's token in its environment, as Ray's own notice only after some seconds that
+    they are alone, and some not at all; then it removes the session directory. If the Ray was killed, and its library
+    then ended this process, it says how to go on.
     """
 
-    def __init__(self, processes: dict[str, int]) -> None:
+    def __init__(self, token: str, directory: str, processes: Iterable[int]) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        if sys.platform == "linux" and processes:
-            command: Sequence[str] = (sys.executable, "-I", "-S", "-c", _GUARD, *map(str, processes.values()))
+        if sys.platform == "linux":
+            command = (sys.executable, "-I", "-S", "-c", _GUARD)
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env={})
+            assert self._process.stdin is not None
+            self._process.stdin.write("\t".join((token, directory, *map(str, processes))).encode() + b"\n")
+            self._process.stdin.flush()
 
     def close(self) -> None:
         """Kill what is left of the processes, and end."""
         if self._process is not None:
-            self._process.communicate()
+            self._process.communicate(b"closed")
 
 
 @contextmanager
@@ -235,11 +258,13 @@ class RayRuntime(Closing):
             reach(self._address)  # for a minute Ray would try, where nothing listens
             ray.init(address=self._address, **quiet)
             return
-        with _private_ray():
+        with _private_ray() as token:
             # "local" and not None, which would join any Ray that happens to run on this host
             own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
             ray.init(**own, **quiet)
-            self._guard = ProcessGuard(ray_processes())
+            directory = ray._private.worker._global_node.get_session_dir_path()
+            processes = ray_processes()
+            self._guard = ProcessGuard(token, directory, [processes["raylet"], processes["gcs_server"]])
         address = ray.get_runtime_context().gcs_address
         if address.rpartition(":")[0] != _LOOPBACK:
             ray.shutdown()
@@ -247,30 +272,49 @@ class RayRuntime(Closing):
 
 
 @contextmanager
-def _private_ray() -> Iterator[None]:
-    """Make a Ray started inside this block bind to the loopback interface and require a new random token.
+def _private_ray() -> Iterator[str]:
+    """Make a Ray started inside this block bind to the loopback interface and require a new random token, the result.
 
     Ray's servers bind to the loopback interface if their node's address is 127.0.0.1. On Linux `ray.init` replaces
     that address by the host's; without `ENABLE_RAY_CLUSTER`, as on macOS and Windows, it chooses 127.0.0.1. The token
-    keeps out other users of this host. Ray's processes inherit it; a candidate's environment is empty.
+    keeps out other users of this host. Ray's processes inherit it, with what evaluators get and variables of Ray's own,
+    but nothing else of this process's environment, such as keys.
     """
-    from ray._private import ray_constants
+    from ray._private import ray_constants, services
 
-    variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    token = secrets.token_hex(32)
+    variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
     before = {name: os.environ.get(name) for name in variables}
-    clusters_enabled = ray_constants.ENABLE_RAY_CLUSTER
+    clusters_enabled, popen = ray_constants.ENABLE_RAY_CLUSTER, services.ConsolePopen
     os.environ.update(variables)
+    services.ConsolePopen = _without_keys(popen)
     ray_constants.ENABLE_RAY_CLUSTER = False
     try:
         _reload_authentication()
-        yield
+        yield token
     finally:
+        services.ConsolePopen = popen
         ray_constants.ENABLE_RAY_CLUSTER = clusters_enabled
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _without_keys(popen: type[subprocess.Popen[bytes]]) -> type[subprocess.Popen[bytes]]:
+    """Return the class by which Ray starts processes, such that they get only what Ray and evaluators need.
+
+    Removing the rest from `os.environ` meanwhile would take keys from threads that call models.
+    """
+    given = child_environment()
+
+    class WithoutKeys(popen):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: Any, env: Mapping[str, str], **options: Any) -> None:
+            own = {k: v for k, v in env.items() if k.startswith("RAY_") or k == "PATH" or os.environ.get(k) != v}
+            super().__init__(*arguments, env={**given, **own}, **options)
+
+    return WithoutKeys
 
 
 def _reload_authentication() -> None:

@@ -16,11 +16,13 @@ from vulcan.documents.run import BestSoFar, MessageDocument
 from vulcan.errors import UserError
 from vulcan.models import Message, Reply
 from vulcan.scoring import WorkerLost
+from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
 from vulcan.searches.reply import ParsedReply
 from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, measure_for_verdict, open_study
 from vulcan.searches.study import Study
+from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, Verdict
 from vulcan.store.runs import lock_run, open_store
 
@@ -55,7 +57,8 @@ class InteractiveSearch:
         self.study = study
         self._path = path
         if not self.finished:
-            study.restore()
+            if study.config.model == (ASK,):
+                study.restore()
             study.begin()
 
     @property
@@ -141,17 +144,20 @@ class InteractiveSearch:
     def finish(self) -> None:
         """Choose the winner from the candidates so far, and test it on data that the search did not see; once."""
         if not self.finished:
-            self.study.give_up()
-            self.study.finish()
+            if self.study.config.model == (ASK,):
+                self.study.give_up()
+                self.study.finish()
+            else:  # replies that are there already are scored
+                self.study.run(no_models("it was ended by `vulcan finish`"), must_find=False)
             measure_for_verdict(self._path, self.study)
             self.study.close("finished")
 
 
 @contextmanager
 def open_interactive_search(
-    path: Path, display: RunDisplay, *, allow_unsandboxed: bool = False
+    path: Path, display: RunDisplay, *, allow_unsandboxed: bool = False, to_finish: bool = False
 ) -> Iterator[InteractiveSearch]:
-    """Resume a run of the model `ask`, one process at a time. Scoring workers start when needed.
+    """Resume a run of the model `ask`, one process at a time, or of any `to_finish` it. Workers start when needed.
 
     With `allow_unsandboxed`, free Python is run even where the host cannot sandbox it: only the caller that starts this
     process can allow that, each time, and no run and no reply can.
@@ -159,8 +165,10 @@ def open_interactive_search(
     Raises UserError where the run cannot be resumed, and for a run whose prompts a model answers.
     """
     with closing(open_store(path)) as store, lock_run(path, PATIENCE):
-        task, config, evidence = load_run_spec(path, store)
-        if config.model != (ASK,):
+        task, config, evidence = load_run_spec(path, store, models=not to_finish)
+        stopped = RunRecord.of(store.events()).stopped
+        finished = stopped is not None and stopped.reason == "finished"
+        if config.model != (ASK,) and not finished and not to_finish:
             raise UserError(
                 f"the prompts of {path} are answered by {', '.join(config.model)}: "
                 f"`vulcan resume {shlex.quote(str(path))}` continues it"

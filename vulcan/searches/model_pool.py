@@ -12,19 +12,30 @@ from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, ModelUnavailable, Proposer, Reply, Request
+from vulcan.models.accommodation import Change, Changes
 from vulcan.models.base import Recorded
+from vulcan.models.budget import REPLY_TOKENS as DEFAULT_REPLY_TOKENS
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings, parse_temperature
 from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, choose_source
 from vulcan.models.open import Replay
-from vulcan.models.prices import UNKNOWN, Price, expected_cost, expected_tokens, find_price, price_per_million
+from vulcan.models.prices import (
+    UNKNOWN,
+    Price,
+    expected_cost,
+    expected_tokens,
+    find_price,
+    format_price,
+    price_per_million,
+)
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import Proposal
 from vulcan.store import RunRecord
-from vulcan.store.events import CallRecord, CandidateJudged, Event
+from vulcan.store.events import CallRecord, CallsChanged, CandidateJudged, Event
 from vulcan.task import Program, Task
+from vulcan.terminal_text import count
 
 OFFLINE = "offline/evolve"
 
@@ -32,15 +43,19 @@ OFFLINE = "offline/evolve"
 class ModelPool:
     """The models of a search and their budget. `propose` is thread-safe."""
 
-    def __init__(self, models: Proposer, budget: Budget) -> None:
+    def __init__(self, models: Proposer, budget: Budget, changes: Changes | None = None) -> None:
         self._models = models
         self._budget = budget
+        self._changes = changes or Changes()
         self._exhausted: str | None = None
 
     def propose(self, proposal: Proposal) -> Reply:
-        """Return one reply. Raises ModelRefused, ModelUnavailable or BudgetExhausted."""
+        """Return one reply, or raise as `Proposer.propose` says."""
         try:
-            return self._models.propose(proposal.request())
+            request = proposal.request()
+            if isinstance(self._models, Ensemble) and request.model not in self._models.models:
+                request = replace(request, model="")  # of a model that the search was resumed without
+            return self._models.propose(request)
         except BudgetExhausted as error:
             self._exhausted = str(error)
             raise
@@ -48,6 +63,24 @@ class ModelPool:
     def exhausted(self) -> str | None:
         """Return why nothing more may be asked; None while something may."""
         return self._exhausted or self._budget.exhausted()
+
+    def exhaust(self, why: str) -> None:
+        """Ask nothing more, for this reason."""
+        self._exhausted = why
+
+    def why_exhausted(self) -> str:
+        """Say why nothing more may be asked, and what of a budget was charged for calls without an answer."""
+        spent, why = self._budget.spent(), self.exhausted() or ""
+        if not why or not spent.unanswered:
+            return why
+        cost = spent.unanswered_cost
+        money = f"{format_price(cost.dollars)} and " if self._budget.dollars is not None else ""
+        calls = count(spent.unanswered, "call")
+        return f"{why}; {money}{cost.tokens} tokens of it are charged for {calls} without an answer, at their most"
+
+    def take_changes(self) -> list[tuple[str, Change]]:
+        """Return what models refused since the last call of this method, and how they are called instead."""
+        return self._changes.take_news()
 
     @contextmanager
     def deadline(self) -> Iterator[None]:
@@ -68,8 +101,12 @@ def choose(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Ran
     return choose_source(models, history, rng) if offline else choose_model(models, history, rng)
 
 
-def open_model_pool(task: Task, config: SearchConfig, calls: Iterable[CallRecord] = ()) -> ModelPool:
+def open_model_pool(
+    task: Task, config: SearchConfig, calls: Iterable[CallRecord] = (), changed: Iterable[CallsChanged] = ()
+) -> ModelPool:
     """Open the models of the configuration, with the cost of `calls` already spent. Makes no call.
+
+    `changed` is what the models are known to refuse.
 
     Raises UserError for an invalid model or budget.
     """
@@ -80,17 +117,23 @@ def open_model_pool(task: Task, config: SearchConfig, calls: Iterable[CallRecord
         timeout=config.model_timeout or DEFAULT_TIMEOUT, temperature=temperature, max_tokens=config.max_tokens
     )
     opened: list[Proposer] = []
+    known: dict[str, list[str]] = {}
+    for event in changed:
+        known.setdefault(event.model, []).append(event.change)
+    changes = Changes(known)
     try:
         for name in config.model:
-            opened.append(_open(name, task, config, settings, budget))
-        return ModelPool(Ensemble(opened), budget)
+            opened.append(_open(name, task, config, settings, budget, changes))
+        return ModelPool(Ensemble(opened), budget, changes)
     except UserError:
         for model in opened:
             model.close()
         raise
 
 
-def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, budget: Budget) -> Proposer:
+def _open(
+    name: str, task: Task, config: SearchConfig, settings: CallSettings, budget: Budget, changes: Changes
+) -> Proposer:
     if name == OFFLINE and isinstance(task.signature, Program):
         raise UserError(
             f"{OFFLINE} writes policies in Anvil, and those of task {task.name!r} are free Python: name a language "
@@ -108,7 +151,10 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
     from vulcan.models.open import open_proposer
 
     price = _given_price(config)
-    return Breaker(open_proposer(name, api_base=config.api_base, settings=settings, budget=budget, price=price))
+    model = open_proposer(
+        name, api_base=config.api_base, settings=settings, budget=budget, price=price, changes=changes
+    )
+    return Breaker(model)
 
 
 def _given_price(config: SearchConfig) -> Price:
@@ -119,6 +165,13 @@ def _given_price(config: SearchConfig) -> Price:
     if config.price_in is None or config.price_out is None:
         return UNKNOWN
     return price_per_million(config.price_in, config.price_out)
+
+
+def no_models(why: str) -> ModelPool:
+    """Return a pool that answers nothing more, for this reason: a search with it scores what is there, and ends."""
+    pool = replay_model_pool((), {})
+    pool.exhaust(why)
+    return pool
 
 
 def replay_model_pool(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> ModelPool:
@@ -232,11 +285,19 @@ def _count(limit: float, each: float) -> int | None:
     return int(limit / each) if each else None
 
 
-def check_replies(record: RunRecord, config: SearchConfig, costs: Costs, unanswered: Sequence[Event]) -> None:
+def check_replies(
+    record: RunRecord, config: SearchConfig, costs: Costs, unanswered: Sequence[Event], exhausted: str
+) -> None:
     """Raise UserError where no model gave anything that could be scored: the winner would be a seed policy.
 
-    `unanswered` are the events of the latest proposals, all without a reply.
+    `unanswered` are the events of the latest proposals, all without a reply; `exhausted` says that a budget is.
     """
+    if not costs.calls and exhausted:
+        tokens = config.max_tokens or DEFAULT_REPLY_TOKENS
+        raise UserError(
+            f"no proposal was made: {exhausted} (a reply may have {tokens} tokens: --max-tokens); continue with "
+            "`vulcan resume` and a larger budget"
+        )
     if not costs.calls and unanswered:
         judged = [event for event in unanswered if isinstance(event, CandidateJudged)]
         why = next((event.feedback for event in reversed(judged)), "no answer")

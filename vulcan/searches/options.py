@@ -46,7 +46,7 @@ class Option:
     A value is at least `minimum` and at most `maximum`, or greater than `above` and finite; `off` is a value outside of
     the bounds that turns the option off. A text matches `pattern`, which `spelled` says in words. `number` accepts a
     number instead of text. `flag` is a switch without its `--no-` form. `models_only` marks options without effect if
-    no model is called (`--model ask`).
+    no model is called (`--model ask`), `resumable` those that `vulcan resume` takes anew.
     """
 
     help: str
@@ -59,6 +59,7 @@ class Option:
     number: bool = False
     flag: bool = False
     models_only: bool = False
+    resumable: bool = False
     environment: str | None = None
     name: str = ""
     kind: type = str
@@ -145,6 +146,7 @@ class SearchOptions:
             "or `ask`, to answer the prompts yourself with `vulcan ask` and `vulcan tell`. With several models, "
             "calls are allocated by score gain per dollar.",
             environment="VULCAN_MODEL",
+            resumable=True,
         ),
     ] = ("offline/evolve",)
     api_base: Annotated[
@@ -153,6 +155,7 @@ class SearchOptions:
             "URL of an OpenAI-compatible server for the model, such as http://localhost:8000/v1.",
             environment="VULCAN_API_BASE",
             models_only=True,
+            resumable=True,
         ),
     ] = None
     temperature: Annotated[
@@ -161,10 +164,12 @@ class SearchOptions:
             "Sampling temperature, or a linear schedule such as 1.1:0.4. Default: the server's.",
             number=True,
             models_only=True,
+            resumable=True,
         ),
     ] = None
     max_tokens: Annotated[
-        int | None, Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True)
+        int | None,
+        Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True, resumable=True),
     ] = None
     start_from: Annotated[
         tuple[str, ...],
@@ -218,6 +223,7 @@ class SearchOptions:
             "first reply counts. Default: 300.",
             above=0,
             models_only=True,
+            resumable=True,
         ),
     ] = None
     price_in: Annotated[
@@ -227,11 +233,12 @@ class SearchOptions:
             "of prompts. With --price-out.",
             above=0,
             models_only=True,
+            resumable=True,
         ),
     ] = None
     price_out: Annotated[
         float | None,
-        Option("Dollars per million tokens of replies. With --price-in.", above=0, models_only=True),
+        Option("Dollars per million tokens of replies. With --price-in.", above=0, models_only=True, resumable=True),
     ] = None
     strategy: Annotated[
         StrategyName,
@@ -257,7 +264,9 @@ class SearchOptions:
         DiffPolicy,
         Option("Ask for diffs instead of full programs: auto (if the model handles them), never or always."),
     ] = "auto"
-    in_flight: Annotated[int, Option("Maximum proposals in flight, pending evaluation (evolve).", minimum=1)] = 8
+    in_flight: Annotated[
+        int, Option("Maximum proposals in flight, pending evaluation (evolve).", minimum=1, resumable=True)
+    ] = 8
     feedback: Annotated[
         FeedbackLevel,
         Option(
@@ -274,19 +283,31 @@ class SearchOptions:
         Option("Let policies keep state, which they change when the task's events happen; the models are told how."),
     ] = False
     budget_candidates: Annotated[
-        int | None, Option("Stop after this many proposals. Default: rounds x samples.", minimum=1)
+        int | None, Option("Stop after this many proposals. Default: rounds x samples.", minimum=1, resumable=True)
     ] = None
     budget_dollars: Annotated[
         float | None,
-        Option("Spending limit for models in US dollars, calls in flight included.", above=0, models_only=True),
+        Option(
+            "Spending limit for models in US dollars, calls in flight included.",
+            above=0,
+            models_only=True,
+            resumable=True,
+        ),
     ] = None
     budget_tokens: Annotated[
         int | None,
-        Option("Token limit for models, input and output, calls in flight included.", minimum=1, models_only=True),
+        Option(
+            "Token limit for models, input and output, calls in flight included.",
+            minimum=1,
+            models_only=True,
+            resumable=True,
+        ),
     ] = None
     budget_minutes: Annotated[
         float | None,
-        Option("Stop calling models after this many minutes of wall-clock time.", above=0, models_only=True),
+        Option(
+            "Stop calling models after this many minutes of wall-clock time.", above=0, models_only=True, resumable=True
+        ),
     ] = None
     racing: Annotated[
         bool,
@@ -370,6 +391,13 @@ def _complete(name: str, default: Any, hint: Any, option: Option) -> Option:
 
 OPTIONS: Mapping[str, Option] = _declared_in(SearchOptions)
 """Options of the search by name, except for the task and its settings."""
+
+RESUME_OPTIONS: Mapping[str, Option] = {
+    name: replace(option, default=() if option.repeatable else None, environment=None)
+    for name, option in OPTIONS.items()
+    if option.resumable
+}
+"""Options that a resumed search may take anew, by name; by default they stay."""
 
 EXECUTION_OPTIONS: Mapping[str, Option] = _declared_in(ExecutionOptions)
 """Options of where to score, by name."""

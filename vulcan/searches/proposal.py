@@ -23,6 +23,9 @@ from vulcan.store.events import (
 ADVICE = "advice"
 """Operator of a proposal that asks for lessons from the search so far instead of a program."""
 
+EMPTY_REPLY = "(an empty reply)"
+"""The text of a reply that had none, in the chat that asks for its repair."""
+
 ADDED = "added"
 """Operator of a proposal that a person made: its program is scored without a call of a model."""
 
@@ -65,7 +68,8 @@ class Proposal:
 
     def repaired(self, reply: str, repair: str) -> Proposal:
         """Return the next turn: the chat extended by the reply and its errors."""
-        messages = (*self.messages, Message("assistant", reply), Message("user", repair))
+        given = reply if reply.strip() else EMPTY_REPLY  # servers refuse a turn without text
+        messages = (*self.messages, Message("assistant", given), Message("user", repair))
         return replace(self, turn=self.turn + 1, messages=messages)
 
 
@@ -75,7 +79,7 @@ class PendingProposal:
 
     `before` are the events that precede its own: instructions that apply from it on, findings that its prompt was the
     first to need. `answered` is true once the open turn has its
-    reply, `unpaid` if it has none because the budget was spent.
+    reply, `unpaid` if it has none because the budget was spent, `refused` if the model answers others, but not it.
     """
 
     proposal: Proposal
@@ -86,6 +90,7 @@ class PendingProposal:
     repair: Proposal | None = None
     unanswered: str | None = None
     unpaid: bool = False
+    refused: bool = False
     advice: str | None = None
     answered: bool = False
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from vulcan import __version__
 from vulcan.errors import UserError
@@ -31,6 +32,7 @@ from vulcan.searches.model_pool import ModelPool, open_model_pool, replay_model_
 from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
+from vulcan.searches.resumption import with_settings
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.study import Study
 from vulcan.searches.target import check_target
@@ -141,12 +143,19 @@ def open_study(
         yield study
 
 
-def load_run_spec(path: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
-    """Load the task, configuration and evaluation set of a run. Raises UserError where it cannot be resumed."""
+def load_run_spec(
+    path: Path, store: Store, *, models: bool = True, anew: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Task, SearchConfig, EvaluationSet]:
+    """Load the task, configuration and evaluation set of a run. Raises UserError where it cannot be resumed.
+
+    `anew` has the settings that are to change, by name.
+    """
     record = RunRecord.of(store.events())
     if not record.config:
         raise RunNotStarted(path)
     config = SearchConfig.from_json(record.config)
+    if anew:
+        config = with_settings(config, anew, "resume")
     task = find_task(config.task)
     evidence = check_config(task, config, models=models)
     if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
@@ -221,7 +230,7 @@ class RecordedReplies:
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
     if recording is None:
-        return open_model_pool(task, config, store.calls())
+        return open_model_pool(task, config, store.calls(), RunRecord.of(store.events()).calls_changed)
     return replay_model_pool(recording.calls, recording.unanswered)
 
 
@@ -314,8 +323,8 @@ def executor_for(
             chosen = RayExecutor(setup, machines.count, runtime)
         except RayUnavailable as error:
             if runtime.joined:
-                origin = "leave out --ray-address" if machines.ray_address else "unset RAY_ADDRESS, which names it"
-                raise UserError(f"{error}; {origin}, or use --executor local") from error
+                named = "leave out --ray-address" if machines.ray_address else "unset RAY_ADDRESS"
+                raise UserError(f"{error}; {named}, or use --executor local") from error
             log.warning("%s; continuing with --executor local", error)
             chosen = LocalExecutor(setup, machines.count)
         with chosen as executor:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import logging
 import random
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
+from vulcan.models import BudgetExhausted, ModelUnavailable, Reply, RequestRefused
 from vulcan.scoring import Executor
+from vulcan.searches.calls_in_flight import CallsInFlight
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
 from vulcan.searches.feedback import Feedback
 from vulcan.searches.finalize import Finalizer, Refiner
+from vulcan.searches.missing_replies import MissingReplies
 from vulcan.searches.model_pool import ModelPool, check_replies, choose, reply_of
 from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
@@ -40,17 +40,22 @@ from vulcan.searches.proposal import (
 )
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.settings import Settings
 from vulcan.searches.steering import Steering
-from vulcan.searches.strategies import make_strategy
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import CallRecord, CandidateProposed, ControlFinished, Event, RunStopped, StopReason
+from vulcan.store.events import (
+    CallRecord,
+    CallsChanged,
+    CandidateProposed,
+    ControlFinished,
+    Event,
+    RunStopped,
+    StopReason,
+)
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
-
-MAX_UNANSWERED = 5
-"""Consecutive proposals that a model may leave unanswered before the search stops."""
 
 NOTICE_SECONDS = 30.0
 """Seconds without news after which the display is told what the search is waiting for."""
@@ -95,13 +100,14 @@ class Study:
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self.feedback = Feedback(task, config, self.record, scorer, executor)
-        self._strategy = make_strategy(config, config.offline)
+        self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._history = VisibleHistory(self.record, store, scorer, config.finalists)
         self._refiner = Refiner(task, config, self.record, scorer, executor)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())
-        self._unanswered_in_row = 0
+        self._missing = MissingReplies(any(c.by in config.model for c in calls))
+        self._ended = ""
         self._buffered: list[Event] = []
         self._max_proposals: int | None = None
         self._last_turns: Mapping[int, int] = {}
@@ -117,7 +123,7 @@ class Study:
         """Number of proposals of the search, excluding seed policies; none are added once finalists are measured."""
         if self.record.confirmed or self.record.chosen is not None:
             return self.completed
-        planned = self._strategy.total()
+        planned = self._settings.strategy.total()
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
         planned -= self.config.piloted
@@ -144,20 +150,21 @@ class Study:
 
     def _draft_next(self) -> Proposal | None:
         self._score_seed_policies()
-        barrier = self._strategy.barrier(self._drafted)
-        if self._drafted >= self.total or self.completed < barrier:
-            return None
         first = len(self._seed_policies) + 1
         number = first + self._drafted
+        config, strategy, barrier = self._settings.at(number, first)
+        if self._drafted >= self.total or self.completed < barrier:
+            return None
         self.steering.take(number)
         population, known = self._history.before(first + barrier)
         rng = random.Random(derived_seed(self.config.seed, number))
-        draft = self.steering.draft(self._strategy, self._drafted, number, population, rng)
+        draft = self.steering.draft(strategy, self._drafted, number, population, rng)
         self._drafted += 1
         if (own := self.steering.added(number)) is not None:
             self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
             return self._draft_next()
-        model = choose(self._models_for(draft.operator), self._history.history, rng)
+        capable = [m for m in config.model if draft.operator != ADVICE or not m.startswith("offline/")]
+        model = choose(capable, self._history.history, rng)
         told, explained = self.feedback.about(draft, model)
         proposal = Proposal(
             number=number,
@@ -183,10 +190,6 @@ class Study:
         pending.replies.append(reading)
         if reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
             pending.evaluation = self._evaluate(pending.proposal.number, reading.source, pending.context)
-
-    def _models_for(self, operator: str) -> tuple[str, ...]:
-        """Return the models capable of the operator: the offline generator gives no advice."""
-        return tuple(m for m in self.config.model if operator != ADVICE or not m.startswith("offline/"))
 
     @property
     def _repairs(self) -> bool:
@@ -276,9 +279,7 @@ class Study:
         `must_find` also UserError where no reply had a program in it; a control may find nothing.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
-        replies: dict[Future[CallRecord], Proposal] = {}
-        since: dict[int, float] = {}
-        threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
+        calls = CallsInFlight(models, self.store, width, self._waiting)
         try:
             with models.deadline():
                 while True:
@@ -287,39 +288,34 @@ class Study:
                     ):
                         if (proposal := self.ask()) is None:
                             break
-                        since[proposal.number] = time.monotonic()
-                        replies[threads.submit(self._reply, models, proposal)] = proposal
+                        calls.ask(proposal)
                     if models.exhausted():
                         self._give_up_repairs()
                     if not self._pending:
                         break
-                    pending: set[Future[Any]] = set(replies)
-                    pending |= {
+                    pending = calls.futures | {
                         f.evaluation.running
                         for f in self._pending.values()
                         if f.evaluation and not f.evaluation.finished
                     }
                     done, _ = wait(pending, NOTICE_SECONDS, return_when=FIRST_COMPLETED)
                     if not done:
-                        self._report_wait(replies, since)
-                    for future in [f for f in replies if f in done]:
-                        self._take(replies.pop(future), future)
+                        calls.report_wait()
+                    for proposal, answered in calls.take(done):
+                        self._take(proposal, answered)
+                    self._record_changes(models)
+                    if not calls.futures:
+                        self._missing.check_refusals()
                     self._apply_completed()
         except BaseException:
             models.close()  # cuts off the calls that the threads wait for
             raise
         finally:
-            threads.shutdown(wait=True, cancel_futures=True)
+            calls.close()
         if must_find and self._max_proposals is None and not self.config.offline:
-            check_replies(self.record, self.config, self.costs, self._buffered)
+            check_replies(self.record, self.config, self.costs, self._buffered, models.why_exhausted())
+        self._ended = models.why_exhausted() if self.completed < self.total else ""
         self.finish()
-
-    def _report_wait(self, replies: Mapping[Future[CallRecord], Proposal], since: Mapping[int, float]) -> None:
-        """Tell the display what the search is waiting for."""
-        if replies:
-            oldest = min(proposal.number for proposal in replies.values())
-            seconds = time.monotonic() - since[oldest]
-            self._waiting(f"waiting {seconds:.0f} s for the reply to proposal {oldest}")
 
     def _answered_before(self) -> bool:
         """Check whether a paid answer from before an interruption has yet to be processed."""
@@ -330,12 +326,21 @@ class Study:
 
     def _take(self, proposal: Proposal, answered: Future[CallRecord]) -> None:
         try:
-            self._accept(proposal, answered.result())
+            call = answered.result()
+            self._missing.answered = True
+            self._accept(proposal, call)
+        except RequestRefused as error:
+            self._missing.refuse(self._pending[proposal.number], error)
+            self.tell_unanswered(proposal, str(error))
         except ModelUnavailable as error:
             self.tell_unanswered(proposal, str(error))
         except BudgetExhausted as error:
             self._pending[proposal.number].unpaid = True
             self.tell_unanswered(proposal, str(error))
+
+    def _record_changes(self, models: ModelPool) -> None:
+        for model, change in models.take_changes():
+            self._emit(CallsChanged(self.completed + len(self._seed_policies) + 1, model, change))
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
@@ -348,8 +353,8 @@ class Study:
         self._emit(control)
 
     def close(self, reason: StopReason) -> None:
-        """Record in the store that the search is over."""
-        self._emit(RunStopped(reason))
+        """Record in the store that the search is over, and which budget ended it before its plan."""
+        self._emit(RunStopped(reason, self._ended))
 
     # Scoring
 
@@ -393,15 +398,11 @@ class Study:
                 break
             _, pending = self._pending.popitem(last=False)
             self.completed += 1
-            passing = pending.unanswered is not None and not pending.unpaid
-            (self._buffer if passing else self._emit)(*pending.events(self.record))
+            waits = self._missing.count(pending)
+            (self._buffer if waits else self._emit)(*pending.events(self.record))
             self._emit(*self._refiner.after_new_best(self.completed))
-            self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
-            if self._unanswered_in_row >= MAX_UNANSWERED and self._max_proposals is None:
-                raise UserError(
-                    f"the model gave no reply to {MAX_UNANSWERED} proposals in a row, the last of them "
-                    f"{pending.proposal.number}: {pending.unanswered}; when it is back, continue with `vulcan resume`"
-                )
+            if self._max_proposals is None:
+                self._missing.check_row(pending)
 
     def _emit(self, *events: Event) -> None:
         if events:
@@ -410,11 +411,7 @@ class Study:
         self._notify(events)
 
     def _buffer(self, *events: Event) -> None:
-        """Buffer events to be stored with the next ones, and dropped if the search stops before.
-
-        A missing reply counts only if the model answers later proposals: if it is down, the unanswered proposals are
-        asked again when the search resumes.
-        """
+        """Buffer events to be stored with the next ones, and dropped if the search stops before."""
         self._buffered.extend(events)
         self._notify(events)
 
@@ -426,14 +423,6 @@ class Study:
                 listener(event)
 
     # Replies
-
-    def _reply(self, models: ModelPool, proposal: Proposal) -> CallRecord:
-        """Return the stored reply from before an interruption, or else ask the model."""
-        call = self.store.call(proposal.number, proposal.turn)
-        if call is None:
-            call = call_record(proposal, storable(models.propose(proposal)))
-            self.store.record_call(call)  # in this thread: it may have been billed, and others are scored meanwhile
-        return call
 
     def _give_up_repairs(self) -> None:
         """Drop pending repairs once the budget is exhausted: rejected programs stay rejected."""

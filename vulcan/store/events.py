@@ -40,10 +40,14 @@ InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run was opened. `config` is all that a replay needs."""
+    """A run was opened, or resumed with other settings. `config` is all that a replay needs.
+
+    It applies from the proposal `since` on; what was asked before is drafted by the one before.
+    """
 
     config: dict[str, Json]
     version: str
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,18 @@ class SearchSteered:
 
 
 @dataclass(frozen=True, slots=True)
+class CallsChanged:
+    """A model refuses a parameter, which its calls leave out or exchange from then on (`vulcan.models.accommodation`).
+
+    `proposal` is the first that was answered so.
+    """
+
+    proposal: int
+    model: str
+    change: Literal["temperature", "max_tokens", "stream", "stream_options", "system", "name"]
+
+
+@dataclass(frozen=True, slots=True)
 class AdviceReceived:
     """The reply to a proposal for advice instead of a program: the model's lessons from the search so far."""
 
@@ -253,6 +269,7 @@ Event = (
     | PolicyExplained
     | CandidateProposed
     | SearchSteered
+    | CallsChanged
     | AdviceReceived
     | CandidateJudged
     | CandidateRefined
@@ -271,6 +288,7 @@ EVENTS: Mapping[str, type[Event]] = {
     "Explained": PolicyExplained,
     "Proposed": CandidateProposed,
     "Steered": SearchSteered,
+    "CallsChanged": CallsChanged,
     "Advised": AdviceReceived,
     "Judged": CandidateJudged,
     "Refined": CandidateRefined,

@@ -11,6 +11,7 @@ from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.store.events import (
     AdviceReceived,
     BaselineMeasured,
+    CallsChanged,
     CandidateJudged,
     CandidateProposed,
     CandidateRefined,
@@ -32,9 +33,10 @@ _WITHOUT_SCORING = ("duplicate", "rejected", "no-reply")
 
 @dataclass
 class RunRecord:
-    """The state of a run, accumulated from its events by `add`."""
+    """The state of a run, accumulated from its events by `add`; `config` is that of the last of `searches`."""
 
     config: dict[str, Any] = field(default_factory=dict)
+    searches: list[RunStarted] = field(default_factory=list)
     version: str = ""
     instances: tuple[Instance, ...] = ()
     rungs: tuple[Rung, ...] = ()
@@ -46,6 +48,7 @@ class RunRecord:
     candidates: dict[int, CandidateJudged] = field(default_factory=dict)
     advice: dict[int, str] = field(default_factory=dict)
     steered: list[SearchSteered] = field(default_factory=list)
+    calls_changed: list[CallsChanged] = field(default_factory=list)
     refined: list[CandidateRefined] = field(default_factory=list)
     confirmed: dict[tuple[int, SplitName], FinalistScored] = field(default_factory=dict)
     chosen: WinnerChosen | None = None
@@ -64,6 +67,7 @@ class RunRecord:
         self.stopped = None
         match event:
             case RunStarted(config, version):
+                self.searches.append(event)
                 self.config, self.version = config, version
             case InstancesPrepared(instances, rungs):
                 self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
@@ -86,6 +90,8 @@ class RunRecord:
                 self.advice[proposal] = text
             case SearchSteered():
                 self.steered.append(event)
+            case CallsChanged():
+                self.calls_changed.append(event)
             case CandidateRefined():
                 self.refined.append(event)
             case ControlFinished():

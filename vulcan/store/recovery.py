@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan.store.decode import MalformedRow, decode_call, decode_event
 from vulcan.store.events import RunStarted
+from vulcan.store.file import check_schema, connect, read
 from vulcan.store.journal import Journal, JournalEntries, Turn, free_name, journal_of, read_journal
 from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash
 
@@ -149,28 +149,33 @@ def _with_suffix(file: Path, ending: str) -> Path:
 def _readable(file: Path) -> JournalEntries:
     """Return what SQLite can still read of a damaged file: the rows of each table before its first fault."""
     entries = JournalEntries()
-    with closing(sqlite3.connect(file)) as db:
+    with suppress(sqlite3.Error, MalformedRow), closing(connect(file)[0]) as db:
+        check_schema(db, file)
 
         def text_of(key: str) -> str:
-            for (text,) in _rows(db, "SELECT text FROM texts WHERE hash = ?", key):
+            for (text,) in _rows(db, file, "SELECT text FROM texts WHERE hash = ?", key):
                 if isinstance(text, str) and hash(text) == key:
                     return text
             raise MalformedRow("a text is gone")
 
-        for time, data in _rows(db, "SELECT time, data FROM events WHERE kind = 'Started' ORDER BY id"):
+        for time, data in _rows(db, file, "SELECT time, data FROM events WHERE kind = 'Started' ORDER BY id"):
             with suppress(MalformedRow):
                 event = decode_event("Started", data, text_of)
                 assert isinstance(event, RunStarted)
                 entries.add_search(str(time), event)
-        for time, *row in _rows(db, f"SELECT time, {COLUMNS_OF_CALL} FROM calls"):
+        for time, *row in _rows(db, file, f"SELECT time, {COLUMNS_OF_CALL} FROM calls"):
             with suppress(MalformedRow):
                 entries.add_call(str(time), decode_call(row, text_of))
-        for time, proposal, turn in _rows(db, "SELECT time, proposal, turn FROM asked"):
+        for time, proposal, turn in _rows(db, file, "SELECT time, proposal, turn FROM asked"):
             if isinstance(proposal, int) and isinstance(turn, int):
                 entries.questions[proposal, turn] = str(time)
     return entries
 
 
-def _rows(db: sqlite3.Connection, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
-    with suppress(sqlite3.Error, UnicodeDecodeError):
-        yield from db.execute(query, values)
+def _rows(db: sqlite3.Connection, file: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query before its first fault."""
+    rows = []
+    with suppress(sqlite3.Error, UnicodeDecodeError, MalformedRow):
+        for row in read(db, file, query, values):
+            rows.append(row)
+    return rows

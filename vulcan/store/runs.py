@@ -65,7 +65,8 @@ def find_run(run: str, runs: Path) -> Path:
         if (path / FILE).is_file() or journal_of(path / FILE).is_file():
             return path
     for path in places:
-        if path.is_dir() and {file.name for file in path.iterdir()} <= {LOCK, f"{FILE}.new"}:
+        files = {file.name for file in path.iterdir()} if path.is_dir() else set()
+        if files and all(name == LOCK or name.startswith(f"{FILE}.new") for name in files):
             raise RunNotStarted(path)
     known = [path.name for path in run_directories(runs)]
     if run == LATEST and known:

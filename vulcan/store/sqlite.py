@@ -1,8 +1,7 @@
 """The store of a run on disk: one SQLite file.
 
 Events are rows of one table, in order; replies of models are rows of another, because they may arrive in any order;
-long texts are stored once, by their hash. Data that cannot be recomputed is written to a journal first. The views
-`proposals`, `candidates`, `scores`, `baselines` and `verdicts` unpack the events for SQL queries.
+long texts are stored once, by their hash. Data that cannot be recomputed is written to a journal first.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
@@ -24,80 +23,12 @@ from vulcan.errors import UserError
 from vulcan.store.base import now
 from vulcan.store.decode import STORED_BY_HASH, MalformedRow, decode_call, decode_event
 from vulcan.store.events import CallRecord, Event, RunStarted, kind_of
+from vulcan.store.file import FORMAT, check_schema, connect, make_file, read, use_rollback_journal
 from vulcan.store.journal import Journal, JournalEntries, journal_of, line_of, read_journal
 
 log = logging.getLogger(__name__)
 
-FORMAT = 2
-
-SCHEMA = """
-CREATE TABLE texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE events (id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL);
-CREATE TABLE calls (
-    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL,
-    messages TEXT NOT NULL REFERENCES texts, reply TEXT NOT NULL REFERENCES texts,
-    model TEXT NOT NULL, finish TEXT NOT NULL,
-    tokens_in INTEGER, tokens_out INTEGER, dollars REAL, seconds REAL NOT NULL, answered_by TEXT NOT NULL,
-    PRIMARY KEY (proposal, turn)
-) WITHOUT ROWID;
-CREATE TABLE asked (
-    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL, PRIMARY KEY (proposal, turn)
-) WITHOUT ROWID;
-CREATE VIEW proposals AS SELECT
-    data ->> 'proposal' AS id, data ->> 'round' AS round, data ->> 'operator' AS operator,
-    data -> 'parents' AS parents, data ->> 'seed' AS seed, data ->> 'model' AS model, data ->> 'island' AS island,
-    data ->> 'form' AS form, time
-    FROM events WHERE kind = 'Proposed';
-CREATE VIEW candidates AS SELECT
-    data ->> 'candidate' AS id, data ->> 'proposal' AS proposal, data ->> 'turn' AS turn,
-    data ->> 'verdict' AS verdict, data ->> 'score' AS score, data ->> 'of' AS duplicate_of,
-    data ->> 'origin' AS origin, data ->> 'derived_from' AS derived_from, data -> 'rungs' AS rungs,
-    data ->> 'signature' AS signature, data -> 'warnings' AS warnings,
-    data ->> 'operations' AS operations, data ->> 'fingerprint' AS fingerprint, data -> 'rules' AS rules,
-    data ->> 'feedback' AS feedback, text AS source, time
-    FROM events JOIN texts ON hash = data ->> 'source' WHERE kind = 'Judged';
-CREATE VIEW verdicts AS SELECT verdict, count(*) AS candidates FROM candidates GROUP BY verdict;
-CREATE VIEW scores AS
-    SELECT data ->> 'candidate' AS candidate, coalesce(data ->> 'split', 'train') AS split,
-        pair.value ->> 0 AS instance, metric.key AS metric, metric.value AS value
-    FROM events, json_each(data, '$.metrics') AS pair, json_each(pair.value -> 1) AS metric
-    WHERE kind IN ('Judged', 'Confirmed');
-CREATE VIEW baselines AS
-    SELECT data ->> 'policy' AS policy, data ->> 'kind' AS kind, data ->> 'split' AS split,
-        data ->> 'score' AS score, pair.value ->> 0 AS instance, metric.key AS metric, metric.value AS value
-    FROM events, json_each(data, '$.metrics') AS pair, json_each(pair.value -> 1) AS metric
-    WHERE events.kind = 'BaselineMeasured';
-"""
-
-
-def make_file(path: Path) -> None:
-    """Create an empty store, renamed to its path only once complete, so that a kill leaves no partial file.
-
-    Raises UserError where the file cannot be created, and sqlite3.Error, such as on a full disk; then there is none.
-    """
-    new = path.with_name(f"{path.name}.new")
-    try:
-        new.unlink(missing_ok=True)
-        with closing(sqlite3.connect(new, isolation_level=None)) as db:
-            db.execute("PRAGMA journal_mode = MEMORY")  # an incomplete file is never reused
-            db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
-        new.replace(path)
-    except OSError as error:
-        raise UserError(f"cannot make the run's file {path}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Connect to a file. One in a directory that cannot be written has no writer: it is read without a lock.
-
-    SQLite would otherwise need to create files beside it even to read it.
-    """
-    lockless = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    address = f"{path.absolute().as_uri()}?immutable=1" if lockless else str(path)
-    return sqlite3.connect(address, uri=lockless, check_same_thread=False, isolation_level=None)
-
+_LONGEST_PATH = 500
 
 # SQLITE_ERROR means a missing table, because the queries are valid. Without a code: a text is not UTF-8
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
@@ -133,13 +64,14 @@ class SQLiteStore:
             raise UserError(f"{path.parent} holds no run: there is no {path.name} in it")
         if create and path.exists():
             raise UserError(f"cannot use the run's file {path}: it already exists")
-        with ExitStack() as on_failure, self._faults(begun=not create):
+        self._begun = not create
+        with ExitStack() as on_failure, self._faults():
             if create:
                 make_file(path)
-            self._db = _connect(path)
+            self._db, self._unlocked = connect(path)
             on_failure.callback(self._db.close)
-            self._db.execute("PRAGMA busy_timeout = 10000")
             self._check_format()
+            self._file = _identity(path)
             on_failure.pop_all()
 
     def _check_format(self) -> None:
@@ -148,9 +80,10 @@ class SQLiteStore:
             raise DamagedRun(self.path, "it is empty")
         if found != FORMAT:
             raise UserError(f"{self.path} is of format {found}, and this Vulcan reads format {FORMAT}")
+        check_schema(self._db, self.path)
 
     @contextmanager
-    def _faults(self, *, begun: bool = True) -> Iterator[None]:
+    def _faults(self) -> Iterator[None]:
         """Convert errors of SQLite (not a run's file, damage, a full disk) to a UserError."""
         try:
             yield
@@ -158,9 +91,8 @@ class SQLiteStore:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits are the extended code
             if code in _DAMAGE or (not code and isinstance(error, sqlite3.OperationalError)):
                 raise DamagedRun(self.path, error) from error
-            raise UserError(
-                f"cannot use the run's file {self.path}: {error}{_remedy(code, self.path, begun)}"
-            ) from error
+            remedy = _remedy(code, self.path, self._begun)
+            raise UserError(f"cannot use the run's file {self.path}: {error}{remedy}") from error
         except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote damaged data
             raise DamagedRun(self.path, error) from error
 
@@ -173,13 +105,24 @@ class SQLiteStore:
         with self._lock, self._faults():
             try:
                 self._roll_back()
-                self._db.execute("PRAGMA journal_mode = WAL")  # not on opening: who only reads changes nothing
+                if self._unlocked:
+                    self._lock_file()
+                self._db.execute("PRAGMA query_only = OFF")
                 self._db.execute("BEGIN IMMEDIATE")
+                if _identity(self.path) != self._file:
+                    raise DamagedRun(self.path, "it was removed or replaced while it was in use")
                 changes()
                 self._db.execute("COMMIT")
+                self._begun = True
             except BaseException:
                 self._roll_back()
                 raise
+
+    def _lock_file(self) -> None:
+        """Connect anew to a file that was read without a lock, for lack of shared memory, to write to it."""
+        use_rollback_journal(self.path)
+        self._db.close()
+        self._db, self._unlocked = connect(self.path)
 
     def _roll_back(self) -> None:
         """Roll back a transaction left by a full disk or a second interruption."""
@@ -188,7 +131,7 @@ class SQLiteStore:
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         with self._lock, self._faults():
-            return self._db.execute(query, values).fetchall()
+            return list(read(self._db, self.path, query, values))
 
     def append(self, *events: Event) -> None:
         time = now()
@@ -424,6 +367,15 @@ def hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one at its path; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _remedy(code: int, path: Path, begun: bool) -> str:
     """Return the remedy for an error of SQLite, where one is known."""
     again = f"continue with `vulcan resume {quote(str(path.parent))}`" if begun else "start again"
@@ -436,4 +388,6 @@ def _remedy(code: int, path: Path, begun: bool) -> str:
             return f"; see that it can be written, then {again}"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return f"; another program holds it: end that, then {again}"
+        case sqlite3.SQLITE_CANTOPEN if len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+            return f"; its path is longer than SQLite takes ({_LONGEST_PATH} bytes): choose a shorter --runs-dir"
     return ""

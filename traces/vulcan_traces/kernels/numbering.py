@@ -54,3 +54,13 @@ def fill_table(known, count, table):
         while table[place] != 0:
             place = (place + np.uint64(1)) & mask
         table[place] = number + 1
+
+
+@njit(types.void(_OBJECTS, types.uint32[::1], types.uint32[::1]), cache=True)
+def fill_sizes(objects, sizes, last):
+    """Give each request of size 0 the size of the last one for its object before, which `last` has of those earlier."""
+    for i in range(len(objects)):
+        if sizes[i] == 0:
+            sizes[i] = last[objects[i]]
+        else:
+            last[objects[i]] = sizes[i]

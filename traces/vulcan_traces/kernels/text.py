@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.kernel_support import njit
+from vulcan_traces.kernels.dates import date_and_time, digits, time_of_log
 
-IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
-"""Roles of the fields of a line. Fields of kind SIZE add up; a VOLUME field qualifies the id."""
+IGNORED, TIME, ID, VOLUME, SIZE, COUNT, OPERATION, OVERHEAD, REPEATS = range(9)
+"""Roles of the fields of a line: see `vulcan_traces.parsing.text_table.Role`."""
 
 (
     WELL_FORMED,
@@ -26,8 +27,8 @@ IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
 BLANKS = 0
 """The delimiter that stands for any run of spaces and tabs."""
 
-MAX_COUNTED = 65_536
-"""Maximum COUNT of a line: beyond it, the line is malformed."""
+MAX_COUNTED = 1 << 20
+"""Maximum number of requests that a line stands for: beyond it, the line is malformed."""
 
 _MAX_SIZE = np.uint64(2**32 - 1)
 _DIGIT_LIMIT = np.uint64((2**64 - 1) // 10)
@@ -132,76 +133,8 @@ def _seconds(data, start, end):
 
 
 @njit(cache=True)
-def _digits(data, start, end):
-    """Return the number that data[start:end] spells, -1 if it is not digits alone."""
-    value = 0
-    for i in range(start, end):
-        if data[i] < ord("0") or data[i] > ord("9"):
-            return -1
-        value = value * 10 + data[i] - ord("0")
-    return value
-
-
-@njit(cache=True)
-def _date_and_time(data, start, end):
-    """Return whether data[start:end] is a date and time of ISO 8601, and its seconds since 1970; by default in UTC.
-
-    `2024-05-31T12:30:00.25Z`, with a blank for the T, a fraction and a zone such as +02:00 as they may be left out.
-    """
-    if end - start < 19 or data[start + 4] != ord("-") or data[start + 7] != ord("-"):
-        return False, 0.0
-    separator = data[start + 10]
-    if separator != ord("T") and separator != ord("t") and separator != ord(" "):
-        return False, 0.0
-    if data[start + 13] != ord(":") or data[start + 16] != ord(":"):
-        return False, 0.0
-    year, month = _digits(data, start, start + 4), _digits(data, start + 5, start + 7)
-    day, hour = _digits(data, start + 8, start + 10), _digits(data, start + 11, start + 13)
-    minute, second = _digits(data, start + 14, start + 16), _digits(data, start + 17, start + 19)
-    if year < 0 or not 1 <= month <= 12 or not 1 <= day <= 31:
-        return False, 0.0
-    if not 0 <= hour <= 24 or not 0 <= minute <= 59 or not 0 <= second <= 60:
-        return False, 0.0
-    i = start + 19
-    fraction, scale = 0.0, 0.1
-    if i < end and data[i] == ord("."):
-        i += 1
-        first = i
-        while i < end and ord("0") <= data[i] <= ord("9"):
-            fraction += scale * (data[i] - ord("0"))
-            scale /= 10.0
-            i += 1
-        if i == first:
-            return False, 0.0
-    zone = 0
-    if i < end and (data[i] == ord("Z") or data[i] == ord("z")):
-        i += 1
-    elif i < end and (data[i] == ord("+") or data[i] == ord("-")):
-        sign = 1 if data[i] == ord("+") else -1
-        width = end - i
-        minutes_at = i + 4 if width == 6 and data[i + 3] == ord(":") else i + 3
-        if width not in (3, 5, 6):
-            return False, 0.0
-        hours = _digits(data, i + 1, i + 3)
-        minutes = 0 if width == 3 else _digits(data, minutes_at, minutes_at + 2)
-        if hours < 0 or minutes < 0:
-            return False, 0.0
-        zone = sign * (hours * 3600 + minutes * 60)
-        i = end
-    if i != end:
-        return False, 0.0
-    # Days since 1970 of the proleptic Gregorian calendar, counted in years that begin with March
-    of_march = year - 1 if month <= 2 else year
-    era = of_march // 400
-    of_era = of_march - era * 400
-    of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
-    days = era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-    return True, days * 86400.0 + hour * 3600.0 + minute * 60.0 + second - zone + fraction
-
-
-@njit(cache=True)
-def _split(data, start, end, delimiter, starts, ends):
-    """Finds the fields of a line; returns how many there are, -1 where a quote is not closed."""
+def _split(data, start, end, delimiter, starts, ends, all_fields):
+    """Finds the fields of a line, or the first ones; returns how many there are, -1 where a quote is not closed."""
     count = 0
     i = start
     while True:
@@ -237,17 +170,19 @@ def _split(data, start, end, delimiter, starts, ends):
             starts[count] = first
             ends[count] = last
         count += 1
-        if i >= end:
+        if i >= end or (count == len(starts) and not all_fields):
             return count
         i += 1
 
 
 @njit(cache=True)
 def _size(data, start, end):
-    """Return the fault of data[start:end] as a size in bytes (or WELL_FORMED), and the size."""
+    """Return the fault of data[start:end] as a size (or WELL_FORMED), and the size: 0 where it is empty or `-`."""
+    if start >= end or (end - start == 1 and data[start] == ord("-")):
+        return WELL_FORMED, np.uint64(0)
     for i in range(start + 1, end):  # a whole number written as a float, as pandas does where one is missing
         if data[i] == ord("."):
-            if i + 1 < end and _digits(data, i + 1, end) == 0:
+            if i + 1 < end and digits(data, i + 1, end) == 0:
                 end = i
             break
     status, negative, value = _whole_number(data, start, end)
@@ -255,7 +190,7 @@ def _size(data, start, end):
         return SIZE_NOT_A_NUMBER, value
     if negative and (value or status == _TOO_LONG):
         return SIZE_NEGATIVE, value
-    return (SIZE_TOO_LARGE if status == _TOO_LONG or value > _MAX_SIZE else WELL_FORMED), value
+    return (SIZE_TOO_LARGE if status == _TOO_LONG or value > _SIGN_LIMIT else WELL_FORMED), value
 
 
 @njit(cache=True)
@@ -272,53 +207,112 @@ def _id(data, start, end, is_text):
 
 
 @njit(cache=True)
-def _request(data, roles, starts, ends, text_ids):
-    """Return the fault of the fields as a request (or WELL_FORMED), and its key, time, size and count."""
+def _operation(data, start, end, operations):
+    """Return the place of data[start:end] among the operations, whatever its case; behind the last for none of them.
+
+    The quote before the method of a web server's log does not count.
+    """
+    if start < end and data[start] == ord('"'):
+        start += 1
+    value = _FNV_OFFSET
+    for i in range(start, end):
+        c = data[i]
+        value = (value ^ np.uint64(c + 32 if ord("A") <= c <= ord("Z") else c)) * _FNV_PRIME
+    value = mix(value)
+    for place in range(len(operations)):
+        if operations[place] == value:
+            return place
+    return len(operations)
+
+
+@njit(cache=True)
+def _request(data, roles, starts, ends, fields, text_ids):
+    """Return the fault of the fields as a request (or WELL_FORMED), and its key, volume, time, size and count.
+
+    Of the roles behind the last field there are none.
+    """
     key = np.uint64(0)
     volume = np.uint64(0)
-    in_volume = False
     time = 0.0
     size = np.uint64(0)
+    overhead = np.uint64(0)
     count = np.int64(1)
-    for field in range(len(roles)):
+    for field in range(min(fields, len(roles))):
         start, end = starts[field], ends[field]
         if roles[field] == TIME:
             is_number, time = _seconds(data, start, end)
             if not is_number:
-                is_number, time = _date_and_time(data, start, end)
+                is_number, time = date_and_time(data, start, end)
             if not is_number:
-                return TIME_NOT_A_NUMBER, key, time, size, count
+                is_number, time = time_of_log(data, start, end)
+            if not is_number:
+                return TIME_NOT_A_NUMBER, key, volume, time, size, count
         elif roles[field] == ID:
             why, key = _id(data, start, end, text_ids)
             if why:
-                return why, key, time, size, count
+                return why, key, volume, time, size, count
         elif roles[field] == VOLUME:
             volume = combine(volume, hash_bytes(data, start, end))
-            in_volume = True
-        elif roles[field] == SIZE:
+        elif roles[field] == SIZE or roles[field] == OVERHEAD:
             why, part = _size(data, start, end)
             if why:
-                return why, key, time, size, count
-            size += part
-        elif roles[field] == COUNT:
+                return why, key, volume, time, size, count
+            if roles[field] == SIZE:
+                size += part
+            else:
+                overhead += part
+        elif roles[field] == COUNT or roles[field] == REPEATS:
             status, negative, value = _whole_number(data, start, end)
             if status != _FIT or negative or value < np.uint64(1) or value > np.uint64(MAX_COUNTED):
-                return COUNT_OUT_OF_RANGE, key, time, size, count
+                return COUNT_OUT_OF_RANGE, key, volume, time, size, count
             count = np.int64(value)
-    return WELL_FORMED, combine(volume, key) if in_volume else key, time, size, count
+    return WELL_FORMED, key, volume, time, size + overhead if size else size, count
 
 
 @njit(cache=True)
-def parse_lines(data, delimiter, roles, size_unit, text_ids, marker, keys, times, sizes, counts, bad):
-    """Parses whole lines; returns how many there are, how many requests, and how many are malformed.
+def parse_lines(
+    data,
+    delimiter,
+    roles,
+    fewest,
+    most,
+    unit,
+    page,
+    ranges,
+    text_ids,
+    marker,
+    comment,
+    operations,
+    taken,
+    informs,
+    keys,
+    volumes,
+    times,
+    sizes,
+    counts,
+    seen,
+    bad,
+):
+    """Parses whole lines; returns how many rows there are, and how many lines are malformed.
 
-    `data` uint8; `roles` what each field is for, as many as a line must have; a size field counts in
-    `size_unit` bytes; `text_ids` has ids hashed. A line that is the single byte `marker` (0: none) or blank
-    is no request. `keys`, `times`, `sizes` (int64), `counts` and `bad` (of shape (lines, 2): line from 0,
-    why) are filled.
+    `data` uint8; `roles` what each field is for, and a line has from `fewest` to `most` fields (0: any number from
+    then on); sizes count in `unit` bytes, and ids too if there is a `page` (0: none), which has a line stand for
+    the pages of that many bytes that it touches. `text_ids` has ids hashed. A line that is the single byte `marker`,
+    begins with `comment` (0: none, of either) or is blank is no request. Of `operations` (their hashes) those `taken`
+    are requests; another line is a row with the count 0 if it `informs` of a size, else none. `keys`, `volumes`,
+    `times`, `sizes`, `counts`, the numbers of lines `seen` of each operation (in the last place of all others) and
+    `bad` (of shape (lines, 2): line from 0, why) are filled. Keys and volumes are combined unless keys are to be
+    `ranges`.
     """
     starts = np.zeros(len(roles), np.int64)
     ends = np.zeros(len(roles), np.int64)
+    operation_at = -1
+    in_volume = False
+    for field in range(len(roles)):
+        if roles[field] == OPERATION:
+            operation_at = field
+        in_volume |= roles[field] == VOLUME
+    scale = np.uint64(unit)
     line = 0
     row = 0
     malformed = 0
@@ -337,31 +331,71 @@ def parse_lines(data, delimiter, roles, size_unit, text_ids, marker, keys, times
         end = after
         if end > start and data[end - 1] == ord("\r"):
             end -= 1
-        if not is_blank and not (marker and end == start + 1 and data[start] == marker):
+        if (
+            not is_blank
+            and not (marker and end == start + 1 and data[start] == marker)
+            and not (comment and data[start] == comment)
+        ):
             why = WELL_FORMED
+            is_taken = True
+            fields = 0
             if has_control:
                 why = CONTROL_CHARACTER
             else:
-                fields = _split(data, start, end, delimiter, starts, ends)
+                fields = _split(data, start, end, delimiter, starts, ends, most > 0)
                 if fields < 0:
                     why = QUOTE_NOT_CLOSED
-                elif fields != len(roles):
+                elif fields <= operation_at or (most and fields > most):
                     why = WRONG_FIELD_COUNT
-            if not why:
-                why, key, time, size, count = _request(data, roles, starts, ends, text_ids)
-                size = size * np.uint64(size_unit)
-                if not why and size > _MAX_SIZE:
-                    why = SIZE_TOO_LARGE
-            if why:
+                elif operation_at >= 0:
+                    place = _operation(data, starts[operation_at], ends[operation_at], operations)
+                    seen[place] += 1
+                    is_taken = place < len(operations) and taken[place]
+                if not why and is_taken and fields < fewest:
+                    why = WRONG_FIELD_COUNT
+            if not why and (is_taken or (informs and fields >= len(roles))):
+                why, key, volume, time, size, count = _request(data, roles, starts, ends, fields, text_ids)
+                if not why:
+                    if size > _SIGN_LIMIT // scale or (not page and size * scale > _MAX_SIZE):
+                        why = SIZE_TOO_LARGE
+                    size *= scale
+                if not why and page:
+                    if key > _SIGN_LIMIT // scale:
+                        why = ID_NOT_A_NUMBER
+                    else:
+                        first = key * scale // np.uint64(page)
+                        last = (key * scale + (size - np.uint64(1) if size else size)) // np.uint64(page)
+                        count = np.int64(last - first) + 1
+                        key = first
+                        size = np.uint64(page)
+                        if count > MAX_COUNTED:
+                            why = SIZE_TOO_LARGE
+                if not why and (is_taken or size):
+                    keys[row] = combine(volume, key) if in_volume and not ranges else key
+                    volumes[row] = volume
+                    times[row] = time
+                    sizes[row] = size
+                    counts[row] = count if is_taken else 0
+                    row += 1
+            if why and is_taken:
                 bad[malformed, 0] = line
                 bad[malformed, 1] = why
                 malformed += 1
-            else:
-                keys[row] = key
-                times[row] = time
-                sizes[row] = size
-                counts[row] = count
-                row += 1
         line += 1
         start = after + 1
-    return line, row, malformed
+    return row, malformed
+
+
+@njit(cache=True)
+def combine_all(volumes, keys):
+    """Return `combine` of each volume with its key."""
+    combined = np.empty(len(keys), np.uint64)
+    for i in range(len(keys)):
+        combined[i] = combine(volumes[i], keys[i])
+    return combined
+
+
+@njit(cache=True)
+def hash_of(data):
+    """Return the hash of an operation's name in lower case."""
+    return hash_bytes(data, 0, len(data))

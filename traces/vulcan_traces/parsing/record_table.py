@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from vulcan_traces.notes import SKIPPED, NoteCounts
 from vulcan_traces.parsing.compression import decompressed
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
@@ -35,8 +36,8 @@ def read_records(source: Source, record: np.dtype[np.void], convert: Convert, wh
             if not source.skip_bad_lines:
                 raise source.malformed("record", records_before + int(np.argmax(malformed)) + 1, why)
             kept = ~malformed
-            skipped = int(malformed.sum())
-            requests = RawRequests(requests.keys[kept], requests.sizes[kept], requests.times[kept], skipped)
+            notes = NoteCounts({(SKIPPED, why.partition(":")[0]): int(malformed.sum())})
+            requests = RawRequests(requests.keys[kept], requests.sizes[kept], requests.times[kept], notes)
         records_before += count
         del data[: count * record.itemsize]
         return requests
@@ -50,7 +51,7 @@ def read_records(source: Source, record: np.dtype[np.void], convert: Convert, wh
         if not source.skip_bad_lines:
             cut = f"cut short: {len(data)} of {record.itemsize} bytes"
             raise source.malformed("record", records_before + 1, cut)
-        last = replace(last, skipped_lines=last.skipped_lines + 1)
+        last = replace(last, notes=last.notes + NoteCounts({(SKIPPED, "cut short"): 1}))
     yield last
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from vulcan_traces.parsing.record_table import Records, read_records
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, unit_requests, without_clock
-from vulcan_traces.readers.format import Format
+from vulcan_traces.readers.format import Format, without_choices
 
 
 def _format(name: str, code: str, meaning: str) -> Format:
@@ -28,7 +28,7 @@ def _format(name: str, code: str, meaning: str) -> Format:
     def read(source: Source) -> Iterator[RawRequests]:
         return without_clock(read_records(source, np.dtype([("id", code)]), convert, ""))
 
-    return Format(name, meaning, read)
+    return Format(name, meaning, without_choices(read))
 
 
 BE_U32 = _format("be-u32", ">u4", "big-endian unsigned 32-bit ids, nothing else")

@@ -6,18 +6,11 @@ the size is 1; there is no clock, so the time is the request's index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.parsing.text_table import BLANKS, Role, TextTable, read_table
-from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.readers.format import Format, all_integers
+from vulcan_traces.parsing.text_table import BLANKS, Role, TextTable
+from vulcan_traces.readers.format import Format, all_integers, reads_table
 
-_TABLE = TextTable((Role.ID,), BLANKS, marker="*")
-
-
-def _read(source: Source) -> Iterator[RawRequests]:
-    return read_table(source, _TABLE)
+_TABLE = TextTable((Role.ID,), BLANKS, most=1, marker="*")
 
 
 def _recognises(source: Source) -> bool:
@@ -27,4 +20,4 @@ def _recognises(source: Source) -> bool:
     return 0 < len(numbers) < len(lines) and all_integers(numbers)
 
 
-FORMAT = Format("lirs", "one block number a line, * between parts", _read, _recognises)
+FORMAT = Format("lirs", "one block number a line, * between parts", reads_table(_TABLE), _recognises)

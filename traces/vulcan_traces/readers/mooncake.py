@@ -13,10 +13,11 @@ from math import isfinite
 
 import numpy as np
 
+from vulcan_traces.notes import SKIPPED, NoteCounts
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.parsing.text_table import abbreviated
 from vulcan_traces.raw_requests import RawRequests, join
-from vulcan_traces.readers.format import Format
+from vulcan_traces.readers.format import Format, without_choices
 
 _MILLISECONDS = 1e3
 
@@ -36,7 +37,7 @@ def _read(source: Source) -> Iterator[RawRequests]:
             else:
                 why = "no JSON object with a timestamp and a list of whole-number hash_ids"
                 raise source.malformed("line", number, f"{why}: {abbreviated(line)}")
-        yield replace(join(parts), skipped_lines=skipped)
+        yield replace(join(parts), notes=NoteCounts({(SKIPPED, "no hash_ids"): skipped}))
 
 
 def _requests(line: bytes) -> RawRequests | None:
@@ -67,4 +68,4 @@ def _recognises(source: Source) -> bool:
     return bool(source.first_lines) and _requests(source.first_lines[0]) is not None
 
 
-FORMAT = Format("mooncake", "JSON lines with hash_ids, one request each", _read, _recognises)
+FORMAT = Format("mooncake", "JSON lines with hash_ids, one request each", without_choices(_read), _recognises)

@@ -2,7 +2,7 @@
 
 Packed little-endian records of 24 bytes: time u32 in seconds, object id u64, size u32 in bytes, and the
 request index of the object's next access i64 (-1 or 2^63 - 1: never). The id and the size are taken as they
-are, a size of 0 too (libCacheSim by default leaves such requests out). The next access is recomputed, for
+are; a size of 0 is unknown (libCacheSim by default leaves such requests out). The next access is recomputed, for
 the file's own is stale in a trace that was cut or sampled; below -1 it shows that the file is not of this
 format.
 """
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from vulcan_traces.parsing.record_table import Records, head_records, read_records
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.readers.format import Format
+from vulcan_traces.readers.format import Format, without_choices
 
 _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 _NEVER = (-1, 2**63 - 1)
@@ -47,7 +47,7 @@ def _recognises(source: Source) -> bool:
 FORMAT = Format(
     "oracleGeneral",
     "libCacheSim's binary trace: time, id, size, next access",
-    _read,
+    without_choices(_read),
     _recognises,
     (".oraclegeneral", ".oraclegeneral.bin"),
 )

@@ -1,30 +1,25 @@
 """Tencent's cloud block storage traces (Zhang et al., USENIX ATC 2020; SNIA IOTTA 27917).
 
 Comma-separated without a header: time in seconds, offset and size in sectors of 512 bytes, type (0 read, 1
-write), volume. One request an I/O record, keyed by (volume, offset), with the size of that I/O in bytes, as
-libCacheSim takes block traces; reads and writes count alike. (The samples of three numbers a line are
-time-id-size.)
+write), volume. One request an I/O record, whole, keyed by (volume, offset), as libCacheSim takes block
+traces; reads and writes count alike, for a block cache serves both. With a page size, one for each page that it
+touches. (The samples of three numbers a line are time-id-size.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.parsing.text_table import Role, TextTable, read_table
-from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.readers.format import Format, all_integers, split_lines
+from vulcan_traces.parsing.text_table import Role, TextTable
+from vulcan_traces.readers.format import Format, all_integers, mostly, reads_table, split_lines
 
-_TABLE = TextTable((Role.TIME, Role.ID, Role.SIZE, Role.IGNORED, Role.VOLUME), ",", size_unit=512)
-
-
-def _read(source: Source) -> Iterator[RawRequests]:
-    return read_table(source, _TABLE)
+_TABLE = TextTable(
+    (Role.TIME, Role.ID, Role.SIZE, Role.OPERATION, Role.VOLUME), ",", unit=512, taken=("0", "1"), blocks=True
+)
 
 
 def _recognises(source: Source) -> bool:
     lines = split_lines(source, ",")
-    return bool(lines) and all(len(line) == 5 and line[3] in ("0", "1") and all_integers(line) for line in lines)
+    return mostly(len(line) == 5 and line[3] in ("0", "1") and all_integers(line) for line in lines)
 
 
-FORMAT = Format("tencent", "Tencent's cloud block storage traces", _read, _recognises)
+FORMAT = Format("tencent", "Tencent's cloud block storage traces", reads_table(_TABLE), _recognises)

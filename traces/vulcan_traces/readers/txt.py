@@ -6,20 +6,17 @@ time the request's index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.parsing.text_table import BLANKS, Role, TextTable, read_table
-from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.readers.format import Format, all_integers
+from vulcan_traces.parsing.text_table import BLANKS, Role, TextTable
+from vulcan_traces.readers.format import Format, all_integers, reads_table
 
 _HINT = " as the first is (for text ids: columns 'id=1,ids=text'; for * markers: format lirs)"
 
 
-def _read(source: Source) -> Iterator[RawRequests]:
-    first = [line.decode("latin-1") for line in source.first_lines[:1]]
+def _table(source: Source) -> TextTable:
+    first = [line.decode("latin-1") for line in source.first_lines if not line.startswith(b"# ")][:1]
     is_text = bool(first) and not all_integers(first)
-    return read_table(source, TextTable((Role.ID,), BLANKS, text_ids=is_text, hint=_HINT))
+    return TextTable((Role.ID,), BLANKS, most=1, text_ids=is_text, comment="" if is_text else "#", hint=_HINT)
 
 
 def _recognises(source: Source) -> bool:
@@ -32,4 +29,4 @@ def _recognises(source: Source) -> bool:
     )
 
 
-FORMAT = Format("txt", "one object id a line", _read, _recognises)
+FORMAT = Format("txt", "one object id a line", reads_table(_table), _recognises)

@@ -5,7 +5,8 @@ Little-endian records, recognised by the version in the high byte of `ver`. Vers
 u32, length u32 in bytes, scatter-gather entries u32, command u16, ver u16, block u64, time u64 in
 microseconds. Version 2, 40 bytes: command u16, ver u16, serial number u32, length u32, entries u32, block
 u64, time u64, response time u64. As in libCacheSim an object is the first block number of an I/O and its size
-the length of the I/O; reads and writes count alike. Times keep their microseconds.
+the length of the I/O; reads and writes count alike. With a page size, blocks being of 512 bytes, a request is one for
+each page that the I/O touches. Times keep their microseconds.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
+from vulcan_traces.parsing.column_spec import ColumnSpec
 from vulcan_traces.parsing.record_table import Records, head_records, read_records
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.readers.format import Format
+from vulcan_traces.raw_requests import RawRequests, in_pages
+from vulcan_traces.readers.format import Format, no_operations
 
 _VERSION_1 = np.dtype(
     [
@@ -45,6 +47,7 @@ _VERSION_2 = np.dtype(
     ]
 )
 _LOOKED_AT = 100
+_SECTOR = 512
 
 
 def _version(source: Source, records: int) -> int:
@@ -56,7 +59,9 @@ def _version(source: Source, records: int) -> int:
     return 0
 
 
-def _read(source: Source) -> Iterator[RawRequests]:
+def _read(source: Source, spec: ColumnSpec) -> Iterator[RawRequests]:
+    if spec.taken:
+        raise no_operations(source)
     version = _version(source, _LOOKED_AT) or _version(source, 1)
     if not version:
         raise UserError(f"{source.path}: not a vscsi trace: record 1 is of neither version 1 nor version 2")
@@ -66,7 +71,8 @@ def _read(source: Source) -> Iterator[RawRequests]:
         return requests, records["ver"] >> 8 != version
 
     why = f"malformed vscsi record: its version is not {version}, that of the first"
-    return read_records(source, _VERSION_1 if version == 1 else _VERSION_2, convert, why)
+    parts = read_records(source, _VERSION_1 if version == 1 else _VERSION_2, convert, why)
+    return in_pages(parts, _SECTOR, spec.page)
 
 
 FORMAT = Format(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from vulcan_traces.notes import SIZE_FROM_OTHERS, SIZE_UNKNOWN, NoteCounts
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.storage.dense_ids import DenseIds
 
@@ -19,14 +20,17 @@ _BLOCK = 1 << 20
 """Requests at a time, on the way back from the end."""
 
 
-def write_columns(folder: Path, parts: Iterable[RawRequests]) -> Mapping[str, int]:
+def write_columns(folder: Path, parts: Iterable[RawRequests]) -> tuple[int, int, NoteCounts]:
     """Write `objects`, `sizes`, `times`, `next_access` and `keys` of a trace as `.npy` files: see `Trace` for each.
 
-    Gives the numbers of `requests`, `objects` and `skipped_lines`. In memory there is one part at a time, and up to 40
-    bytes for each different object.
+    A size of 0 or unknown becomes the last known one of its object before, else the first one after; requests for
+    objects of no known size are left out. Gives the numbers of requests and objects, and notes. In memory there is one
+    part at a time, and up to 40 bytes for each different object.
     """
     ids = DenseIds()
-    requests = skipped = 0
+    rows = 0
+    complete = True
+    notes = NoteCounts()
     with ExitStack() as files:
         objects, sizes, times, following = (
             files.enter_context(_Column(folder / f"{name}.npy", code))
@@ -36,16 +40,60 @@ def write_columns(folder: Path, parts: Iterable[RawRequests]) -> Mapping[str, in
             objects.append(ids.number(part.keys))
             sizes.append(part.sizes)
             times.append(part.times)
-            requests += len(part.keys)
-            skipped += part.skipped_lines
+            rows += len(part.keys)
+            notes += part.notes
+            complete = complete and bool(part.sizes.all()) and not np.isnan(part.times).any()
+        known = ids.keys
+        if not complete:
+            rows, kept = _completed(objects, sizes, times, rows, ids.count, notes)
+            known = known[kept]
         keys = files.enter_context(_Column(folder / "keys.npy", "<u8"))
-        keys.append(ids.keys)
-        count = ids.count
-        del ids
-        following.set_length(requests)
-        for start, block in _next_accesses(objects, requests, count):
+        keys.append(known)
+        count = len(known)
+        del ids, known
+        following.set_length(rows)
+        for start, block in _next_accesses(objects, rows, count):
             following.write_at(start, block)
-    return {"requests": requests, "objects": count, "skipped_lines": skipped}
+    return rows, count, notes
+
+
+def _completed(
+    objects: _Column, sizes: _Column, times: _Column, rows: int, count: int, notes: NoteCounts
+) -> tuple[int, npt.NDArray[np.uint64]]:
+    """Give each request the size of its object, and leave out rows that are none and those of no size.
+
+    Returns how many requests are left, and which objects, in order of their first request.
+    """
+    from vulcan_traces.kernels.numbering import fill_sizes
+
+    taken = 0
+    for starts in (range(0, rows, _BLOCK), reversed(range(0, rows, _BLOCK))):
+        last = np.zeros(count, np.uint32)
+        for start in starts:
+            block = slice(start, min(start + _BLOCK, rows))
+            order = slice(None, None, 1 if isinstance(starts, range) else -1)
+            some = sizes.read_at(start, block.stop - start)[order].copy()
+            is_request = ~np.isnan(times.read_at(start, block.stop - start)[order])
+            unknown = int((is_request & (some == 0)).sum())
+            fill_sizes(np.ascontiguousarray(objects.read_at(start, block.stop - start)[order]), some, last)
+            taken += unknown - int((is_request & (some == 0)).sum())
+            sizes.write_at(start, some[order])
+    ids = DenseIds()
+    kept = left_out = 0
+    for start in range(0, rows, _BLOCK):
+        length = min(_BLOCK, rows - start)
+        columns = [column.read_at(start, length) for column in (objects, sizes, times)]
+        is_request = ~np.isnan(columns[2])
+        keep = is_request & (columns[1] > 0)
+        left_out += int((is_request & ~keep).sum())
+        numbers = ids.number(columns[0][keep].astype(np.uint64))
+        for column, values in zip((objects, sizes, times), (numbers, columns[1][keep], columns[2][keep]), strict=True):
+            column.write_at(kept, values)
+        kept += len(numbers)
+    for column in (objects, sizes, times):
+        column.set_length(kept)
+    notes.update({(SIZE_FROM_OTHERS, ""): taken, (SIZE_UNKNOWN, ""): left_out})
+    return kept, ids.keys.copy()
 
 
 def _next_accesses(objects: _Column, requests: int, count: int) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vulcan_traces.notes import Note, notes_of
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.request_trace import Trace, without_request
 from vulcan_traces.storage.array_store import Array, ArrayStore
 from vulcan_traces.storage.column_files import write_columns
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Part of every digest: to be raised when the stored columns, or what a reader makes of a file, change."""
 
 
@@ -25,10 +27,16 @@ def cached_trace(name: str, digest: str, make: Callable[[], Iterable[RawRequests
     """
 
     def write(folder: Path) -> Mapping[str, Any]:
-        counts = write_columns(folder, make())
-        if not counts["requests"]:
-            raise without_request(name, counts["skipped_lines"])
-        return {"format_version": FORMAT_VERSION, **counts}
+        requests, objects, counts = write_columns(folder, make())
+        notes = notes_of(counts)
+        if not requests:
+            raise without_request(name, notes)
+        return {
+            "format_version": FORMAT_VERSION,
+            "requests": requests,
+            "objects": objects,
+            "notes": [asdict(note) for note in notes],
+        }
 
     return _STORE.find_or_make(name, digest, write)
 
@@ -37,7 +45,7 @@ def _trace(name: str, digest: str, meta: Mapping[str, Any], columns: Mapping[str
     for column, values in columns.items():
         if values.shape != (meta["objects"] if column == "keys" else meta["requests"],):
             return None
-    return Trace(name, digest, **columns, skipped_lines=int(meta["skipped_lines"]))
+    return Trace(name, digest, **columns, notes=tuple(Note(**note) for note in meta["notes"]))
 
 
 _STORE = ArrayStore(

@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.doctor.attacks.attack import AttackResult
+from vulcan.doctor.attacks.attack import KEY_VARIABLE, AttackResult
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.sandbox.layers import Layer
 from vulcan.scoring.sandbox.processes import descendants
 
 _LISTEN = "0A"
@@ -88,10 +89,24 @@ def ray_results() -> Iterator[AttackResult]:
     with RayRuntime(workers=1) as runtime:
         ray = runtime.wait()
         address = ray.get_runtime_context().gcs_address
+        yield _keys_of_descendants()
         yield _reach_from_network([listener.port for listener in listeners(os.getpid())])
         yield _join("join the local Ray without a token", address, {"RAY_AUTH_MODE": "disabled"})
         guess = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
         yield _join("join the local Ray with a guessed token", address, guess)
+
+
+def _keys_of_descendants() -> AttackResult:
+    """Look for the suite's key in the environment of every process that this one has started, directly or not."""
+    key, seen, leaked = os.environ.get(KEY_VARIABLE, KEY_VARIABLE).encode(), 0, []
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):  # it may have ended
+            seen += 1
+            if key in Path(f"/proc/{pid}/environ").read_bytes():
+                leaked.append(Path(f"/proc/{pid}/comm").read_text().strip())
+    detail = f"in the environment of {', '.join(leaked)}" if leaked else f"{seen} processes without it"
+    by = None if leaked or not seen else str(Layer.ENVIRONMENT)
+    return AttackResult("API key in the environment of Ray's processes", "ray", by, detail)
 
 
 def _reach_from_network(ports: list[int]) -> AttackResult:

@@ -36,7 +36,7 @@ def outlives_parent(form: Form, layers: Layers = ALL) -> bool:
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as keeper:
         assert keeper.stdout is not None
         holder = int(keeper.stdout.readline())
-        wanted = 2 if form == "forked" else 0
+        wanted = 3 if form == "forked" else 0
         _wait(lambda: len(descendants(holder)) >= wanted)
         left = [holder, *descendants(holder)]
         _wait(lambda: state(left[-1]) == "R")

@@ -10,6 +10,7 @@ from vulcan.doctor.attacks.attack import KEY_VARIABLE, AttackResult, stopper, ta
 from vulcan.doctor.attacks.in_evaluator import evaluator_results
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import ray_results
+from vulcan.doctor.attacks.memory import memory_results
 from vulcan.doctor.attacks.outliving import lifetime_results
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 
@@ -38,5 +39,7 @@ def results() -> Iterator[AttackResult]:
                 by = stopper(attack.stopped_by, evidence)
                 yield AttackResult(attack.name, "forked", by, evidence.got or evidence.detail)
         yield from evaluator_results(given)
+    yield from memory_results()
     yield from lifetime_results()
-    yield from ray_results()
+    with key_in_environment():
+        yield from ray_results()

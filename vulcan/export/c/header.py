@@ -28,9 +28,14 @@ def require_one_function(policy: Policy) -> None:
         )
 
 
+def within_comment(text: str) -> str:
+    """Return the text for the inside of a C comment, without delimiters and the trigraph of a backslash."""
+    return text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")
+
+
 def comment(text: str) -> str:
     """Return a C comment of the text."""
-    lines = text.replace("*/", "* /").replace("/*", "/ *").split("\n")
+    lines = within_comment(text).split("\n")
     return "\n".join(("/*", *(f" * {line}".rstrip() for line in lines), " */"))
 
 
@@ -64,8 +69,7 @@ def _printable(text: str) -> str:
 def described(feature: Feature) -> str:
     """Return the description of a feature for a comment."""
     whole = {"int": "whole, ", "bool": "0 or 1, ", "float": ""}[feature.type]
-    meaning = feature.meaning.replace("*/", "* /").replace("/*", "/ *")
-    return f"{feature.unit}, {whole}{feature.low:g} to {feature.high:g}: {meaning}"
+    return f"{feature.unit}, {whole}{feature.low:g} to {feature.high:g}: {within_comment(feature.meaning)}"
 
 
 Member = Callable[[str, Feature], str | None]

@@ -1,0 +1,59 @@
+"""Settings of a search that are changed when it is resumed: what may change, from which proposal on, and what did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vulcan import __version__
+from vulcan.errors import UserError
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.options import ASK, RESUME_OPTIONS
+from vulcan.store import RunRecord, Store
+from vulcan.store.events import RunStarted
+
+
+def with_settings(config: SearchConfig, given: Mapping[str, Any], where: str) -> SearchConfig:
+    """Return the configuration with these settings, as plain values by name. Raises UserError."""
+    changes = {name: RESUME_OPTIONS[name].parse(value, where) for name, value in given.items()}
+    if ASK in (*config.model, *changes.get("model", ())):
+        raise UserError(f"who answers cannot be changed in a search with --model {ASK}: start a new one")
+    if "model" in changes:
+        changes["model"] = tuple(changes["model"])
+    if (proposals := changes.get("budget_candidates")) is not None:  # the plan limits proposals too
+        changes["rounds"] = max(config.rounds, -(-proposals // config.samples))
+    return replace(config, **changes)
+
+
+def change_settings(run: Path, store: Store, config: SearchConfig) -> RunStarted | None:
+    """Record settings that apply from the first proposal on that was not asked; None if they are as before.
+
+    Raises UserError for a run that asks no more.
+    """
+    record = RunRecord.of(store.events())
+    if config == SearchConfig.from_json(record.config):
+        return None
+    if record.confirmed or record.chosen is not None:
+        raise UserError(
+            f"{run.name} has measured its finalists on what it did not see: it searches no further; start a new search"
+        )
+    asked = [call.proposal for call in store.calls()]
+    event = RunStarted(config.to_json(), __version__, max([*record.proposals, *asked], default=0) + 1)
+    store.append(event)
+    return event
+
+
+def describe_changes(record: RunRecord) -> list[str]:
+    """Say in a line for each change of settings what they became, and from which proposal on."""
+    lines = []
+    for before, after in zip(record.searches, record.searches[1:], strict=False):
+        names = [name for name in RESUME_OPTIONS if before.config.get(name) != after.config.get(name)]
+        values = ", ".join(f"{name} {_spelled(after.config.get(name))}" for name in names)
+        lines.append(f"from proposal {after.since} on: {values}")
+    return lines
+
+
+def _spelled(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "unset" if value is None else str(value)
