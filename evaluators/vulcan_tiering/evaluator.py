@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, equal_windows, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.simulator.plan import equal_windows, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
@@ -120,15 +121,15 @@ class TieringEvaluator(TieringFindings):
         return self._with_sampling(metrics_of(self._run(policy, instance.parameters)), instance.parameters)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: spatial samples of the pages."""
+        """See `vulcan.evaluator.Evaluator`: spatial samples of the pages."""
         return make_rungs(instances, [cast(int, instance.parameters["capacity"]) for instance in instances])
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        """See `vulcan.evaluator.OffersWindows`: ranges of intervals of equal length."""
+        """See `vulcan.evaluator.Evaluator`: ranges of intervals of equal length."""
         return equal_windows(instance, count)
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of the pages that move on small samples, in order."""
+        """See `vulcan.evaluator.Evaluator`: a digest of the pages that move on small samples, in order."""
         if self._probes is None:
             raise ValueError("decisions are known only after prepare")
         moves = [self._run(policy, probe.parameters).moves for probe in self._probes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import BaselineKind, Instance
+from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_tiering.machine import Machine
@@ -112,7 +112,7 @@ class _Known:
     bound: float
 
 
-class TieringFindings(ABC):
+class TieringFindings(Evaluator):
     """Findings on instances of tiering; a subclass knows the instances and runs policies on them."""
 
     def __init__(self) -> None:
@@ -135,24 +135,24 @@ class TieringFindings(ABC):
         """See `vulcan.evaluator.Evaluator`."""
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.findings.PreparesFindings`."""
+        """See `vulcan.evaluator.Evaluator`."""
         from vulcan_tiering.kernels import attribution  # noqa: F401  # compiles the kernel, or loads it
 
         for instance in instances:
             self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.OffersFindings`: time by page class, and migrations."""
+        """See `vulcan.evaluator.Evaluator`: time by page class, and migrations."""
         known = self._compared_with(instance)
         return _findings(self._spent(policy, instance, known.hot), known)
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesPolicies`."""
+        """See `vulcan.evaluator.Evaluator`."""
         hot = self._compared_with(instance).hot
         return _differences(self._spent(first, instance, hot), self._spent(second, instance, hot))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.DescribesWorkloads`."""
+        """See `vulcan.evaluator.Evaluator`."""
         inputs, machine = self.inputs(instance)
         p = cast(dict[str, Any], instance.parameters)
         return describe(inputs, machine, p["measure_from"], p["measure_to"])

@@ -18,14 +18,11 @@ from vulcan.evaluator import (
     Instance,
     Rung,
     SplitName,
-    baselines_on,
     load_evaluator,
+    located,
+    notes_on,
     rungs_of,
-    why_indifferent,
-    windows_of,
 )
-from vulcan.findings import DescribesWorkloads, located
-from vulcan.robustness import shifted_copies
 from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Aggregate, Scorer
@@ -118,7 +115,7 @@ def measure_baseline(
 
     found: dict[int, dict[str, float]] = {}
     try:
-        kind = baselines_on(evaluator, instances).get(policy, "baseline")
+        kind = evaluator.baselines_on(instances).get(policy, "baseline")
         report(f"measuring the {kind} {policy}")
         for _ in range(min(os.cpu_count() or 1, len(instances))):
             threading.Thread(target=measure, name="vulcan-baseline", daemon=True).start()
@@ -143,7 +140,7 @@ def baseline_events(
     aggregate: Aggregate | None = None,
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
-    kinds = baselines_on(evaluator, instances)
+    kinds = evaluator.baselines_on(instances)
     measured = measure_baselines(evaluator, instances, report, kinds)
     missing = [name for name in objective.references if name not in measured]
     if missing:
@@ -183,7 +180,7 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
     for instance in training:
-        if (reason := why_indifferent(evaluator, instance)) is not None:
+        if (reason := evaluator.why_indifferent(instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
     training = list(_chosen_training(evaluator, training, find_objective(task, config.objective), config))
     instances = (*training, *(i for i in instances if i.split != "train"))
@@ -201,7 +198,10 @@ def _chosen_training(
         else:
             yield from differing_windows(evaluator, instance, config.train_windows, objective)
     if config.against_shift:
-        yield from shifted_copies(evaluator, training)
+        copies = [copy for instance in training for copy in evaluator.shifted(instance)]
+        if not copies:
+            raise UserError("--against-shift: the evaluator of this task offers no perturbed instances; leave it out")
+        yield from copies
 
 
 def differing_windows(
@@ -212,7 +212,7 @@ def differing_windows(
     Blocks differ where the known policies score differently on them. The first is the one most unlike the mean block,
     each next one the one most unlike those chosen (farthest-first traversal); they stay in the order of time.
     """
-    blocks = windows_of(evaluator, instance, 2 * count)
+    blocks = tuple(evaluator.windows(instance, 2 * count))
     if not blocks:
         raise UserError(
             f"--train-windows {count}: {instance.name} cannot be cut into {2 * count} blocks of time, it is too short "
@@ -239,7 +239,9 @@ def held_out_windows(
     found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
     for split in SPLITS[1:]:
         own = [instance for instance in instances if instance.split == split]
-        blocks = {(split, i.name): windows_of(evaluator, i, WINDOWS) for i in own} if len(own) < MIN_INSTANCES else {}
+        blocks = (
+            {(split, i.name): tuple(evaluator.windows(i, WINDOWS)) for i in own} if len(own) < MIN_INSTANCES else {}
+        )
         if all(blocks.values()):
             found |= blocks
     return found
@@ -270,7 +272,8 @@ def open_run(
             {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
             for r in evidence.rungs
         )
-        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs))
+        notes = notes_on(load_evaluator(task), evidence.instances)
+        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs, notes))
     store.append(*added)
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
@@ -301,7 +304,7 @@ def describe_workload(
 
     Raises UserError for a description that breaks the contract, ValueError for an instance of another split.
     """
-    if not isinstance(evaluator, DescribesWorkloads):
+    if not evaluator.offers(Evaluator.workload):
         return None
     report("describing the workload")
     try:

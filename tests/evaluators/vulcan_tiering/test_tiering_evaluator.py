@@ -11,7 +11,7 @@ from effort import slow
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, OffersDecisions, OffersRungs, load_evaluator, rungs_of
+from vulcan.evaluator import Evaluator, load_evaluator, rungs_of
 from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
 from vulcan.registry import find_task
@@ -68,8 +68,6 @@ def test_samples_cost_the_time_of_cores_and_first_touch_takes_none(evaluator):
 
 def test_it_is_an_evaluator_with_rungs_and_decisions(evaluator):
     assert isinstance(evaluator, Evaluator)
-    assert isinstance(evaluator, OffersRungs)
-    assert isinstance(evaluator, OffersDecisions)
 
 
 @pytest.mark.parametrize("scale", ["small", slow("default")])

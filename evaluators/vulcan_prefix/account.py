@@ -1,4 +1,4 @@
-"""Findings on prefix caches: which prompt tokens are computed again, and what their blocks were."""
+"""Prompt tokens that are computed again, by what their blocks were; in words and tables."""
 
 from __future__ import annotations
 
