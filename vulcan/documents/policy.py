@@ -315,6 +315,7 @@ class SettingDeclaration(TypedDict):
     default: Annotated[Any, "its default"]
     repeatable: Annotated[bool, "whether it may be given several times"]
     choices: Annotated[list[str], "the values that it takes; empty for any"]
+    in_policy: Annotated[bool, "whether a policy may choose among them itself, in a line of its module"]
 
 
 class FunctionInterface(TypedDict):

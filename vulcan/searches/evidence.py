@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from queue import Queue
 from statistics import fmean
 
 from vulcan import __version__
@@ -21,6 +23,7 @@ from vulcan.evaluator import (
     notes_on,
     rungs_of,
 )
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Aggregate, Scorer
 from vulcan.store import RunRecord, Store
@@ -85,15 +88,48 @@ def measure_baselines(
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
     """Return the metrics of every known policy, or of those named, on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        for policy in evaluator.baselines() if names is None else names:
-            report(policy)
-            results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
-            measured[policy] = {
-                (instance.split, instance.name): dict(metrics)
-                for instance, metrics in zip(instances, results, strict=True)
-            }
+    for policy in evaluator.baselines() if names is None else names:
+        results = measure_baseline(evaluator, policy, instances, report)
+        measured[policy] = {(i.split, i.name): metrics for i, metrics in zip(instances, results, strict=True)}
     return measured
+
+
+def measure_baseline(
+    evaluator: Evaluator, policy: str, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+) -> list[dict[str, float]]:
+    """Return the metrics of a known policy on each instance, and report progress. May be interrupted at any time.
+
+    It is measured in daemon threads, which a process that ends does not wait for: one instance may take minutes.
+    """
+    done: Queue[tuple[int, dict[str, float], ForeignCall]] = Queue()
+    waiting = list(enumerate(instances))[::-1]
+
+    def measure() -> None:
+        with suppress(IndexError):
+            while True:
+                number, instance = waiting.pop()
+                metrics: dict[str, float] = {}
+                with (attempt := ForeignCall()):
+                    metrics.update(evaluator.evaluate_baseline(policy, instance))
+                done.put((number, metrics, attempt))
+
+    found: dict[int, dict[str, float]] = {}
+    try:
+        kind = evaluator.baselines_on(instances).get(policy, "baseline")
+        report(f"measuring the {kind} {policy}")
+        for _ in range(min(os.cpu_count() or 1, len(instances))):
+            threading.Thread(target=measure, name="vulcan-baseline", daemon=True).start()
+        while len(found) < len(instances):
+            number, metrics, attempt = done.get()
+            if attempt.error is not None:
+                attempt.error.add_note(f"raised in {attempt.place}")
+                raise attempt.error
+            found[number] = metrics
+            if len(found) < len(instances):
+                report(f"measuring the {kind} {policy}: {len(found)} of {len(instances)} instances")
+    finally:
+        waiting.clear()
+    return [found[number] for number in range(len(instances))]
 
 
 def baseline_events(
@@ -217,8 +253,9 @@ def reference_events(
     """Measure the objective's reference policies on each rung."""
     for rung in rungs:
         for policy in objective.references:
-            report(f"{policy} on {rung.name}")
-            metrics = tuple((i.name, dict(evaluator.evaluate_baseline(policy, i))) for i in rung.instances)
+            report(f"measuring {policy} on {rung.name}")
+            results = measure_baseline(evaluator, policy, rung.instances)
+            metrics = tuple((i.name, one) for i, one in zip(rung.instances, results, strict=True))
             yield ReferenceMeasured(policy, rung.name, metrics)
 
 
@@ -269,7 +306,7 @@ def describe_workload(
     """
     if not evaluator.offers(Evaluator.workload):
         return None
-    report("the workload")
+    report("describing the workload")
     try:
         findings = [one for i in training for one in located(evaluator.workload(i), i)]
     except ValueError as error:

@@ -309,24 +309,18 @@ def executor_for(
         allow_unsandboxed=machines.allow_unsandboxed,
         explains=tells_findings(config),
     )
-    if machines.executor == "local":
+    address = machines.ray_address or os.environ.get("RAY_ADDRESS")
+    if machines.executor == "local" or (machines.executor == "auto" and not address):
         meanwhile()
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
             yield executor
-        return
-    if machines.executor == "auto" and not (machines.ray_address or os.environ.get("RAY_ADDRESS")):
-        from vulcan.scoring.moving_executor import MovingExecutor
-
-        meanwhile()
-        with MovingExecutor(setup, machines.count, display.waiting) as moving:
-            yield moving
         return
     from vulcan.scoring.ray_executor import RayExecutor
     from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()
-        display.preparing(f"Ray at {runtime.joined}" if runtime.joined else "a local Ray")
+        display.preparing(f"joining Ray at {runtime.joined}" if runtime.joined else "starting a local Ray")
         chosen: Executor
         try:
             chosen = RayExecutor(setup, machines.count, runtime)
