@@ -41,7 +41,8 @@ class Account:
     @property
     def total(self) -> NDArray[np.float64]:
         """The loss of each event."""
-        return np.sum(list(self.parts.values()), axis=0)
+        losses: NDArray[np.float64] = np.sum(list(self.parts.values()), axis=0)
+        return losses
 
     def findings(self, *others: Account) -> list[EvaluatorFinding]:
         """Return where the run loses, beside one or two others, such as the best baseline and a bound."""
