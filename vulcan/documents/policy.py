@@ -107,7 +107,7 @@ class PropertyVerdict(TypedDict):
     required: Annotated[bool, "whether the task requires it"]
     verdict: Annotated[Literal["proved", "refuted", "unknown"], "the result"]
     arithmetic: Annotated[str, "the numbers that it is about"]
-    method: Annotated[Literal["certificate", "search", "solver", "none"], "what decided it"]
+    method: Annotated[Literal["certificate", "search", "none"], "what decided it"]
     counterexample: Annotated[CounterexampleDocument | None, "`null` unless it is refuted"]
     reason: Annotated[str, "why it is unknown"]
 
