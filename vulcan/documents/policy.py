@@ -396,12 +396,11 @@ class SelectDocument(TypedDict):
     choices: Annotated[list[ChoiceDocument], "the choice for each instance"]
 
 
-class SelectorDocument(TypedDict):
-    """A selector that was written."""
+class FollowingDocument(TypedDict):
+    """An exported library that was written."""
 
     library: Annotated[str, "the library's directory"]
     objective: Annotated[str, "the objective"]
-    members: Annotated[list[str], "the members that it chooses among"]
+    members: Annotated[list[str], "the members that it follows, the first to begin with"]
     skipped: Annotated[list[str], "members of tasks whose policies are used in another way"]
-    baseline: Annotated[str, "the baseline that it returns to"]
     files: Annotated[list[str], "the files that were written"]
