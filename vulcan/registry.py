@@ -45,12 +45,11 @@ def find_task(name_or_path: str) -> Task:
 
 
 def _known() -> Iterator[tuple[str, str]]:
-    for origin in _packs(Path("tasks")):
+    """Yield the built-in tasks first, and none of the working directory: that may be a stranger's checkout."""
+    for origin in _packs(built_in_directory()):
         yield origin.name, str(origin)
     for entry in _installed(tuple(sys.path)):
         yield entry.name, ENTRY_POINT_GROUP
-    for origin in _packs(built_in_directory()):
-        yield origin.name, str(origin)
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,7 @@ from vulcan.api.starts import with_starts
 from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
-from vulcan.registry import find_task
+from vulcan.registry import find_task, known_tasks
 from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
@@ -78,13 +78,13 @@ class Tools:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
         return dict(tasks_document())
 
-    def describe_task(
-        self, task: Annotated[str, Field(description="A task's name, or the directory of one.")]
-    ) -> dict[str, Any]:
+    def describe_task(self, task: Annotated[str, Field(description="A task's name.")]) -> dict[str, Any]:
         """Describe a task: the function to write, the features it may read, the objectives, and the task's settings.
 
         `settings` are what open_study takes under that name; `interface` is the language that policies are written in.
         """
+        if task not in known_tasks():  # a path would be executed by a tool that only reads
+            raise UserError(f"no task is called {task[:80]!r} ({', '.join(sorted(known_tasks()))})")
         declared = find_task(task)
         return {**task_document(declared), "interface": describe_policy(declared)}
 
