@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack demo replay test test-sglang test-slow lint docs wheel-check bench evidence library chaos fuzz clean
+.PHONY: attack audit demo replay test test-sglang test-slow lint docs wheel-check bench evidence library lock chaos fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -56,7 +56,7 @@ lint: $(VENV)/.tests-installed
 	$(BIN)/mypy
 
 # What is generated from code, and the site: build/docs/index.html, which opens without a server
-docs: $(VENV)/.docs-installed
+docs: $(VENV)/.tests-installed
 	$(BIN)/python docs/generators/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
@@ -67,7 +67,6 @@ wheel-check: $(VENV)/.tests-installed
 
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.search
 
 # The headline searches and the recorded ones once more, and what differs from the pages; hours, and minutes with
 # ARGS="--seeds 1 --only NAME"
@@ -91,6 +90,21 @@ MINUTES ?= 10
 fuzz: $(VENV)/.tests-installed
 	$(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES)
 
+# The newest versions that pyproject.toml admits, for every supported Python and platform, with their hashes
+lock: | $(VENV)/bin/python
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+	    --output-file requirements.lock pyproject.toml
+	build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+	    --extra test --output-file requirements-test.lock pyproject.toml
+
+# Known vulnerabilities of what is locked
+audit: | $(VENV)/bin/python
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	build/audit/bin/pip-audit --require-hashes --disable-pip --requirement requirements-test.lock
+
 clean:
 	rm -rf $(VENV) build dist
 
@@ -98,8 +112,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vulcan needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+# what is installed is what the lock names, by hash: `make lock` writes it anew from pyproject.toml
+$(VENV)/.installed: pyproject.toml requirements.lock | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 # the wheel of PyTorch on PyPI brings gigabytes of CUDA
@@ -116,10 +132,8 @@ $(VENV)-sglang/.installed: pyproject.toml
 	@touch $@
 
 # most of what is installed is never imported: Python compiles what is when it is
-$(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[test]'
-	@touch $@ $(VENV)/.installed
-
-$(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+$(VENV)/.tests-installed: pyproject.toml requirements-test.lock | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes \
+	    --requirement requirements-test.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@ $(VENV)/.installed

@@ -2,8 +2,7 @@
 
 Each suite runs in a process of its own, one after the other, and compares within it, in turn. A quick run takes a few
 minutes. `--check` exits with 1 and a line for each goal that is missed; a goal that is known not to be reached is shown
-with the reason, and so is what a quick run does not assert. `--table` writes the tables into
-docs/performance/details.md and the headline figures into docs/performance.md.
+with the reason, and so is what a quick run does not assert. `--table` writes the figures into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import LEFT_OUT, BenchmarkTable, machine, machine_line
-from benchmarks.page import PAGE, SUMMARY_PAGE, with_headlines, with_tables
+from benchmarks.page import PAGE, with_tables
 from vulcan.errors import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,9 +43,6 @@ SUITES = (
     Suite("prefix_engine", "blocks per second of the prefix cache engine, and SGLang's"),
     Suite("spot", "runs per second of the spot simulator"),
     Suite("tiering", "page accesses a second of the tiering simulator"),
-    Suite("findings", "what findings cost, times a measurement", in_quick=False),
-    Suite("cache_queues", "requests per second of the queues", in_quick=False),
-    Suite("trace_stats", "requests per second of fingerprints", in_quick=False),
     Suite("sandbox", "what isolation costs", in_quick=False),
 )
 
@@ -79,9 +75,7 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     if options.table:
-        details = with_tables(PAGE.read_text(encoding="utf-8"), document)
-        PAGE.write_text(details, encoding="utf-8")
-        SUMMARY_PAGE.write_text(with_headlines(SUMMARY_PAGE.read_text(encoding="utf-8"), details), encoding="utf-8")
+        PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), document), encoding="utf-8")
     return _verdict(document["suites"], options.check)
 
 

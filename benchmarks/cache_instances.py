@@ -7,12 +7,10 @@ the whole trace, from an empty cache, beside every baseline and the bounds. The 
 lower than the lowest of all baselines by more than 0.1 % of that, and tied where it is not higher by more. Scores are
 those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
 
-`--quick` takes the traces of less than 400,000 requests. `--peers` runs the caches that learn of libcachesim too, where
-the package is installed, each on an instance for an hour at most; then another table says what the library comes to
-where they count as baselines. It takes hours the first time.
+`--quick` takes the traces of less than 400,000 requests.
 
 What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most
-is expected, and 32 misses as `evidence`; `benchmarks.library_following` has the figures.
+is expected, and 32 misses as `evidence`.
 """
 
 from __future__ import annotations
@@ -21,14 +19,13 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Goal, argument_parser, finish
-from benchmarks.instance_peers import PEERS, measure_peer, peers_installed
 from benchmarks.instance_traces import (
     DATA,
     MIN_HEADROOM,
@@ -81,9 +78,6 @@ class Case:
     fallback: str
     followed: float = math.nan
     """The miss ratio of what follows the best members."""
-
-    peers: Mapping[str, float] = field(default_factory=dict)
-    """The miss ratios of the learned caches that came to their end."""
 
     @property
     def fifo(self) -> float:
@@ -187,7 +181,7 @@ def choose(library: Library, source: Source, size: str, objective: str, instance
     return select(library, fingerprint, objective, instance=instance.name, trials=trials)
 
 
-def measured(library: Library, sources: Sequence[Source], peers: Sequence[str] = ()) -> tuple[list[Case], list[str]]:
+def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], list[str]]:
     """Return the cases that count, and in words those that do not."""
     cases, left_out = [], []
     for source in sources:
@@ -208,8 +202,6 @@ def measured(library: Library, sources: Sequence[Source], peers: Sequence[str] =
             if not wanted:
                 continue
             known = {n: evaluator.evaluate_baseline(n, instance) for n in evaluator.baselines()}
-            capacity = int(instance.parameters["capacity"])  # type: ignore[call-overload]
-            learned = {name: measure_peer(name, trace, capacity) for name in peers}
             own = {m.name: member_metrics(library, m, source, size) for m in library.members}
             for objective in wanted:
                 metric = METRICS[objective]
@@ -223,7 +215,6 @@ def measured(library: Library, sources: Sequence[Source], peers: Sequence[str] =
                         {n: m[metric] for n, m in known.items() if n in BOUNDS},
                         {n: m[metric] for n, m in own.items()}, choice.name, choice.trusted,
                         library.fallbacks[objective].baseline, followed[metric],
-                        {n: m[metric] for n, m in learned.items() if m},
                     )
                 )  # fmt: skip
     return cases, left_out
@@ -341,51 +332,15 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         "cases": [
             {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
              "library": c.by_library, "followed": c.followed, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
-             "members": dict(c.members), "peers": dict(c.peers)}
+             "members": dict(c.members)}
             for c in cases
         ],
     }  # fmt: skip
     return table, document, goals
 
 
-def beside_peers(cases: Sequence[Case]) -> list[str]:
-    """Return two tables: the library where learned caches count as baselines, and each of these on its own."""
-    joined = [replace(c, baselines={**c.baselines, **c.peers}) for c in cases]
-    table = ["", "where the learned caches count as baselines", "", *tabulated({"all": joined})]
-    table += [
-        "",
-        "| | finished | best of all baselines | mean score there | best baseline | following |",
-        f"|{'---|' * 6}",
-    ]
-    for name in PEERS:
-        done = [c for c in cases if name in c.peers]
-        best = sum(c.best_baseline == name for c in joined)
-        means = (
-            statistics.fmean(values)
-            for values in (
-                [c.score(c.peers[name]) for c in done],
-                [c.score(c.baselines[c.best_baseline]) for c in done],
-                [c.score(c.followed) for c in done],
-            )
-        )
-        cells = " | ".join(f"{mean:.4f}" for mean in means) if done else "| |"
-        table.append(f"| {name} | {len(done)} | {best} | {cells} |")
-    table += [
-        "",
-        f"| instance | | {' | '.join(PEERS)} | best baseline | | following |",
-        f"|{'---|' * (len(PEERS) + 5)}",
-    ]
-    for c in cases:
-        row = [f"{c.trace}@{c.size}", c.objective]
-        row += [f"{c.score(c.peers[n]):.4f}" if n in c.peers else "" for n in PEERS]
-        row += [f"{c.score(c.baselines[c.best_baseline]):.4f}", c.best_baseline, f"{c.score(c.followed):.4f}"]
-        table.append(f"| {' | '.join(row)} |")
-    return table
-
-
 def main() -> None:
     parser = argument_parser(__doc__ or "")
-    parser.add_argument("--peers", action="store_true", help="with the learned caches of libcachesim; takes hours")
     parser.add_argument("--others", action="store_true", help="on the traces that took no part at all")
     options = parser.parse_args()
     library = read_library(shipped_library(TASK))
@@ -396,11 +351,8 @@ def main() -> None:
         sys.exit(f"no held-out trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
     if options.quick:
         held_out = [s for s in held_out if s.load().requests < QUICK_REQUESTS]
-    if options.peers and not peers_installed():
-        sys.exit("--peers needs the package libcachesim")
-    cases, left_out = measured(library, held_out, list(PEERS) if options.peers else ())
+    cases, left_out = measured(library, held_out)
     table, document, goals = report(cases, left_out)
-    table += beside_peers(cases) if options.peers else []
     table += [
         "",
         f"left out as a whole, for at least 95 % of their requests are first ones: {', '.join(NEARLY_ALL_COLD)}",

@@ -1,8 +1,4 @@
-"""The tables of the performance pages.
-
-The runner writes the full tables between the markers of each suite in docs/performance/details.md, and the headline
-figures of these into docs/performance.md.
-"""
+"""The tables of docs/performance.md: the headline figures, and the first table of the cache engine."""
 
 from __future__ import annotations
 
@@ -11,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import BenchmarkTable, format_figure, machine_line
+from benchmarks.harness import BenchmarkTable, format_figure
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE = DOCS / "performance" / "details.md"
-SUMMARY_PAGE = DOCS / "performance.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+TABLED = "cache_engine"
+"""The suite whose first table is on the page."""
 
 HEADLINES = (
     (
@@ -58,54 +54,29 @@ HEADLINES = (
         "million page accesses per second",
     ),
 )
-"""The suite, the goal's name in the full tables, and what the summary calls it."""
+"""The suite, the goal's name, and what the page calls it."""
 
 
 def with_tables(page: str, document: Mapping[str, Any]) -> str:
-    """Return the page with the tables of every suite that has markers in it and was run; the rest of it as it was."""
-    for name, found in document["suites"].items():
-        if "error" in found or not found.get("goals"):
-            continue
-        lines = [*_tables(found), *_goals(found["goals"]), f"<sub>{_how(document)}</sub>"]
-        between = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
-        text = "\n".join(lines) + "\n"
-        page = between.sub(lambda match, text=text: match[1] + text + match[2], page)  # type: ignore[misc]
+    """Return the page with the figures of the suites that were run; the rest of it as it was."""
+    goals = {goal["name"]: goal for suite in document["suites"].values() for goal in suite.get("goals", ())}
+    for suite, name, label in HEADLINES:
+        if name in goals:
+            row = _row(suite, label, goals[name])
+            page = re.sub(
+                rf"^\| {re.escape(suite)} \| {re.escape(label)} \|.*$", lambda _, row=row: row, page, flags=re.M
+            )  # type: ignore[misc]
+    tables = document["suites"].get(TABLED, {}).get("tables", ())
+    if tables:
+        lines = [line for line in BenchmarkTable.from_json(tables[0]).markdown() if line.startswith("|")]
+        between = re.compile(rf"(<!-- begin {TABLED} -->\n).*?(<!-- end {TABLED} -->)", re.DOTALL)
+        page = between.sub(lambda match: match[1] + "\n".join(lines) + "\n" + match[2], page)
     return page
 
 
-def with_headlines(summary: str, details: str) -> str:
-    """Return the summary page with the headline figures of the full tables."""
-    lines = ["| suite | figure | measured | goal | |", "|---|---|---|---|---|"]
-    for suite, goal, label in HEADLINES:
-        row = re.search(rf"^\| {re.escape(goal)} \| (.*?) \| (.*?) \| (.*?)\|$", details, re.MULTILINE)
-        if row is None:
-            raise ValueError(f"{PAGE}: no goal {goal!r}")
-        wanted, measured, state = row.groups()
-        lines.append(f"| {suite} | {label} | {measured} | {wanted} | {'**missed**' if 'missed' in state else ''} |")
-    between = re.compile(r"(<!-- begin headlines -->\n).*?(<!-- end headlines -->)", re.DOTALL)
-    return between.sub(lambda match: match[1] + "\n".join(lines) + "\n" + match[2], summary)
-
-
-def _tables(found: Mapping[str, Any]) -> list[str]:
-    lines: list[str] = []
-    for table in found.get("tables", ()):
-        lines += [*BenchmarkTable.from_json(table).markdown(), ""]
-    if found.get("text"):
-        lines += ["```", *(line.rstrip() for line in found["text"]), "```", ""]
-    return lines
-
-
-def _goals(goals: list[Mapping[str, Any]]) -> list[str]:
-    lines = ["| goal | wanted | measured | |", "|---|---|---|---|"]
-    for goal in goals:
-        state = "" if goal["met"] else f"**missed**: {goal['documented']}" if goal["documented"] else "**missed**"
-        sign = "" if goal["at_least"] else "at most "
-        lines.append(
-            f"| {goal['name']} | {sign}{format_figure(goal['target'])} | {format_figure(goal['measured'])} | {state} |"
-        )
-    return [*lines, ""]
-
-
-def _how(document: Mapping[str, Any]) -> str:
-    form = "a quick run" if document["quick"] else "the long run"
-    return f"Written by `python -m benchmarks --table`, {form}, on {machine_line(document['machine'])}."
+def _row(suite: str, label: str, goal: Mapping[str, Any]) -> str:
+    sign = "" if goal["at_least"] else "at most "
+    state = "" if goal["met"] else "**missed**"
+    return (
+        f"| {suite} | {label} | {format_figure(goal['measured'])} | {sign}{format_figure(goal['target'])} | {state} |"
+    )

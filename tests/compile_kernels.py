@@ -15,7 +15,6 @@ import tempfile
 from pathlib import Path
 
 from vulcan.evaluator import load_evaluator
-from vulcan.findings import PreparesFindings
 from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import complete_settings
@@ -35,8 +34,7 @@ def compile_for(name: str) -> None:
     evaluator.prepare([first])
     for baseline in evaluator.baselines():
         evaluator.evaluate_baseline(baseline, first)
-    if isinstance(evaluator, PreparesFindings):
-        evaluator.prepare_findings([first])
+    evaluator.prepare_findings([first])
 
 
 def read_a_trace() -> None:

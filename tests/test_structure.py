@@ -25,8 +25,10 @@ LAYERS = (
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
-    {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
+    {"vulcan.baseline_cache", "vulcan.registry"},
     {"vulcan.findings", "vulcan.robustness"},
+    {"vulcan.evaluator"},
+    {"vulcan.simulator"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
     {"vulcan.export", "vulcan.generator"},
     {"vulcan.searches"},
@@ -48,7 +50,8 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
-    "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.kernel_support", "vulcan.paths",
+    "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.simulator", "vulcan.kernel_support",
+    "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}

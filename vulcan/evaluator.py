@@ -28,28 +28,37 @@ nothing is remembered of an entity any more, `native.release` or `reference.rele
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol, cast, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NoReturn
 
-from vulcan.errors import UserError
-from vulcan.task import Json, Metrics, Split, Task
+from vulcan.errors import UserError, did_you_mean
+from vulcan.findings import MAX_FINDINGS, EvaluatorFinding, InstanceFinding
+from vulcan.task import Json, Metrics, Split, SplitName, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
+    from vulcan.robustness import GuardSource, SafePolicy
 
-SplitName = Literal["train", "validation", "test"]
+__all__ = [
+    "BaselineKind",
+    "Evaluator",
+    "Instance",
+    "Rung",
+    "SplitName",
+    "Sweep",
+    "check_guard",
+    "decisions_of",
+    "guarded_by",
+    "load_evaluator",
+    "located",
+    "notes_on",
+    "rungs_of",
+]
+
 BaselineKind = Literal["baseline", "oracle"]
 """An oracle knows the future; few are proven bounds."""
-
-
-def shares_in_time(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
-    """Return each part of a split with the shares of an instance's time at which it begins and ends."""
-    if split.by == "none":
-        return [("train", (0.0, 1.0))]
-    first, second = split.train, split.train + split.validation
-    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,112 +95,6 @@ class Rung:
             raise ValueError(f"rung {self.name!r} has no instance")
 
 
-@runtime_checkable
-class Evaluator(Protocol):
-    """The simulator interface of the framework. Each method must be deterministic."""
-
-    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
-        """Return the instances for these settings. Raises UserError for an invalid setting."""
-
-    def prepare(self, instances: Sequence[Instance]) -> None:
-        """Load and warm up everything that `evaluate` uses; after this it must open and compile nothing."""
-
-    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
-        """Run the policy on the instance. Must not carry state from one call to the next."""
-
-    def baselines(self) -> Mapping[str, BaselineKind]:
-        """Return the baseline policies, in display order."""
-
-    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """Run a baseline on the instance, with the same metrics as `evaluate`; may cache on disk."""
-
-
-@runtime_checkable
-class OffersRungs(Protocol):
-    """An optional capability of evaluators: cheaper versions of their instances."""
-
-    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """Return cheaper versions of training instances, the cheapest first; none where nothing is cheaper.
-
-        Their instances are of the split `train` and have their own names; `evaluate` and `evaluate_baseline` accept
-        them like any other.
-        """
-
-
-@runtime_checkable
-class OffersWindows(Protocol):
-    """An optional capability of evaluators: blocks of time of their instances, for intervals from few instances."""
-
-    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        """Return `count` consecutive blocks of time that make up the instance, entered with the state before them.
-
-        They have its split and their own names; `evaluate` and `evaluate_baseline` accept them like any other. None
-        where the instance is too short.
-        """
-
-
-def equal_windows(instance: Instance, count: int, least: int = 1) -> list[Instance]:
-    """Return `count` consecutive blocks of equal length; none if they would have fewer than `least` events.
-
-    For evaluators that measure an instance from its parameter `measure_from` to `measure_to`.
-    """
-    first, last = (cast(int, instance.parameters[name]) for name in ("measure_from", "measure_to"))
-    if last - first < least * count:
-        return []
-    ends = [first + (last - first) * n // count for n in range(count + 1)]
-    return [
-        replace(
-            instance,
-            name=f"{instance.name} window {n}",
-            parameters={**instance.parameters, "measure_from": start, "measure_to": end},
-        )
-        for n, (start, end) in enumerate(pairwise(ends), 1)
-    ]
-
-
-def windows_of(evaluator: Evaluator, instance: Instance, count: int) -> tuple[Instance, ...]:
-    """Return the blocks of time of an instance; none where the evaluator does not offer them."""
-    return tuple(evaluator.windows(instance, count)) if isinstance(evaluator, OffersWindows) else ()
-
-
-@runtime_checkable
-class OffersMoreBaselines(Protocol):
-    """An evaluator with further baselines on some instances, such as variants that runs from before do not have."""
-
-    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
-        """Return every baseline to measure on these instances, those of `baselines` among them, in order."""
-        ...
-
-
-def baselines_on(evaluator: Evaluator, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
-    """Return the baselines to measure on these instances."""
-    return evaluator.baselines_on(instances) if isinstance(evaluator, OffersMoreBaselines) else evaluator.baselines()
-
-
-@runtime_checkable
-class OffersDecisions(Protocol):
-    """An optional capability of evaluators: detecting policies that make the same decisions."""
-
-    def decisions(self, policy: Policy) -> str:
-        """Return a digest of the policy's decisions on a short probe, equal for policies that decide alike there.
-
-        Called after `prepare`; must be as deterministic as `evaluate`, and take far less time.
-        """
-
-
-@runtime_checkable
-class ExplainsInstances(Protocol):
-    """An optional capability of evaluators: recognising instances on which every policy measures the same."""
-
-    def why_indifferent(self, instance: Instance) -> str | None:
-        """Return the reason why no policy can differ on the instance, and what to change; None where policies may."""
-
-
-def why_indifferent(evaluator: Evaluator, instance: Instance) -> str | None:
-    """Return why every policy measures the same on the instance; None where they may differ, or nobody knows."""
-    return evaluator.why_indifferent(instance) if isinstance(evaluator, ExplainsInstances) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """Instances that differ from a given one in one number: `steps` are that number as text, and the instance.
@@ -204,59 +107,211 @@ class Sweep:
     steps: tuple[tuple[str, Instance], ...]
 
 
-@runtime_checkable
-class OffersSweeps(Protocol):
-    """An optional capability of evaluators: how a policy does on instances like a given one, e.g. in other caches."""
+class Evaluator(ABC):
+    """What the framework asks of a simulator: five methods, and any of those with a default.
 
-    def sweep(self, instance: Instance) -> Sweep:
-        """Return the instances, training ones, in the order of the number; each has its own name.
+    Each method must be deterministic. `vulcan.simulator.Simulator` has the five for simulators of typed instances.
+    """
 
-        For people alone, who ask for an explanation; a search never does.
+    @abstractmethod
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        """Return the instances for these settings. Raises UserError for an invalid setting."""
+
+    @abstractmethod
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """Load and warm up everything that `evaluate` uses; after this it must open and compile nothing."""
+
+    @abstractmethod
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        """Run the policy on the instance. Must not carry state from one call to the next."""
+
+    @abstractmethod
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """Return the baseline policies, in display order."""
+
+    @abstractmethod
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """Run a baseline on the instance, with the same metrics as `evaluate`; may cache on disk."""
+
+    def offers(self, method: Callable[..., object]) -> bool:
+        """Check whether the evaluator has a method of its own for an optional one, such as `Evaluator.findings`."""
+        return getattr(type(self), method.__name__) is not method
+
+    # Searches. Instances that these methods return have names of their own; `evaluate` and `evaluate_baseline` accept
+    # them like any other.
+
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """Return the baselines to measure on these instances, those of `baselines` among them, in order."""
+        return self.baselines()
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """Return cheaper versions of training instances, of the split `train`, the cheapest first."""
+        return ()
+
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return `count` consecutive blocks of time that make up the instance, entered with the state before them.
+
+        They have its split, and give intervals where instances are few. None where the instance is too short.
         """
+        return ()
 
+    def brief(self, instance: Instance) -> Instance:
+        """Return a short version of the instance, on which a new process warms up; whole ones may take minutes."""
+        return instance
 
-@runtime_checkable
-class OffersFingerprints(Protocol):
-    """An optional capability of evaluators: workload fingerprints, by which a policy can be selected."""
+    def decisions(self, policy: Policy) -> str | None:
+        """Return a digest of the policy's decisions on a short probe, equal for policies that decide alike there.
 
-    def workload_setting(self) -> str:
-        """Return the repeatable task setting that names workloads: files, or texts that describe one."""
+        Called after `prepare`; must take far less time than `evaluate`.
+        """
+        return None
+
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """Return the reason why no policy can differ on the instance, and what to change; None where policies may."""
+        return None
+
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """Return a line for each workload of the instance of which something was left out or changed by its reader."""
+        return ()
+
+    # Findings. Called after `prepare`, in the sandbox; of training instances in a search.
+
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return the properties of the instance that matter to whoever designs a policy for it."""
+        return ()
+
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:  # noqa: B027 - optional
+        """Get ready for `findings`, after `prepare` and before any of them; not called where nobody asks for them."""
+
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return what the policy does on the instance, the most telling with the highest weight.
+
+        May take at most twice as long as `evaluate`.
+        """
+        return ()
+
+    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return what `findings` does, and what the change from the policy's parent did."""
+        return self.findings(policy, instance)
+
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return where two policies differ on the instance, and what that costs."""
+        return ()
+
+    def sweep(self, instance: Instance) -> Sweep | None:
+        """Return training instances that differ from this one in a number, in its order; for people alone."""
+        return None
+
+    # Robustness
+
+    def shifted(self, instance: Instance) -> Sequence[Instance]:
+        """Return perturbed copies of a training instance, of the split `train`, such as a workload may become.
+
+        They must contain nothing of what is held out.
+        """
+        return ()
+
+    def safe_policies(self) -> Mapping[str, SafePolicy]:
+        """Return by name the policies that can guard others.
+
+        A guarded policy is in use as long as it loses little to the safe one, by a bound that the evaluator states.
+        """
+        return {}
+
+    def guarded(self, instance: Instance, safe: str) -> Instance:
+        """Return the instance on which `evaluate` measures policies guarded by that safe one."""
+        self._lacks("no guard")
+
+    def guard_source(self) -> GuardSource:
+        """Return what exports of guarded policies contain."""
+        self._lacks("no guard")
+
+    def follow(self, policies: Sequence[tuple[Policy, Instance]], metric: str) -> Metrics:
+        """Measure what follows the best of these policies, the first one first, by a metric that is low if good.
+
+        Each comes with the instance as its own task and settings have it: the same workload, and the same room.
+        """
+        self._lacks("nothing that follows several policies")
+
+    def following_source(self) -> GuardSource:
+        """Return what exports contain, after `FOLLOWED`, functions that return the policies' classes, and `METRIC`."""
+        self._lacks("nothing that follows several policies")
+
+    # Fingerprints of workloads, by which a library selects a policy
+
+    def workload_setting(self) -> str | None:
+        """Return the repeatable task setting that names workloads: files, or texts that describe one.
+
+        None where the evaluator has no fingerprints.
+        """
+        return None
 
     def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
         """Return numeric features of the instance's `first` events: the same names for every instance, all finite.
 
         Numbers are compared between instances, so they should not depend on an instance's length alone.
         """
+        self._lacks("no fingerprints")
 
     def opening(self, instance: Instance, first: int) -> Instance:
         """Return the `first` events of the instance, as an instance on which policies are tried before one is chosen.
 
-        `evaluate` and `evaluate_baseline` accept it like any other; it has its own name. It should tell policies apart
-        as the whole instance would, so that a resource which so few events hardly use may be smaller.
+        It should tell policies apart as the whole instance would, so that a resource which so few events hardly use
+        may be smaller.
         """
+        self._lacks("no fingerprints")
 
     def events(self, instance: Instance) -> int:
         """Return how many events the instance has."""
+        self._lacks("no fingerprints")
 
-
-@runtime_checkable
-class OffersOnlineFingerprints(OffersFingerprints, Protocol):
-    """An optional capability: fingerprints that can be computed where a policy is deployed."""
-
-    def fingerprint_source(self) -> str:
-        """Return the source of a Python module that computes the same fingerprints without Vulcan.
+    def fingerprint_source(self) -> str | None:
+        """Return the source of a Python module that computes the same fingerprints without Vulcan, if there is one.
 
         The task's template for selectors (`vulcan.portfolio.export`) says which parts of it are used.
         """
+        return None
+
+    def _lacks(self, what: str) -> NoReturn:
+        raise UserError(f"{type(self).__name__} offers {what}")
+
+
+def located(findings: Iterable[EvaluatorFinding], instance: Instance) -> tuple[InstanceFinding, ...]:
+    """Return an evaluator's findings with their instance. Raises ValueError for ones that break the contract."""
+    given = tuple(findings)
+    if len(given) > MAX_FINDINGS:
+        raise ValueError(f"{len(given)} findings on {instance.name}: at most {MAX_FINDINGS} are possible")
+    for one in given:
+        if not isinstance(one, EvaluatorFinding):
+            raise ValueError(f"a {type(one).__name__} is no finding: return Statement, SmallTable or Series")
+    return tuple(InstanceFinding(instance.name, instance.split, one) for one in given)
+
+
+def check_guard(evaluator: Evaluator, safe: str) -> None:
+    """Raises UserError where the evaluator does not guard policies by this one."""
+    known = evaluator.safe_policies()
+    if not known:
+        raise UserError("--guard: policies of this task cannot be guarded, for its evaluator offers no safe policy")
+    if safe not in known:
+        raise UserError(f"--guard: no safe policy {safe!r}{did_you_mean(safe, known)} (known: {', '.join(known)})")
+
+
+def guarded_by(evaluator: Evaluator, instances: Iterable[Instance], safe: str) -> tuple[Instance, ...]:
+    """Return the instances that measure guarded policies. Raises UserError where that is not offered."""
+    check_guard(evaluator, safe)
+    return tuple(evaluator.guarded(instance, safe) for instance in instances)
+
+
+def notes_on(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[str, ...]:
+    """Return what the evaluator has to say of the instances' workloads, each line once."""
+    return tuple(dict.fromkeys(line for instance in instances for line in evaluator.notes(instance)))
 
 
 def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:
     """Return the evaluator's rungs for these instances, the cheapest first; none if it offers none.
 
-    Raises UserError for rungs that break the contract of `OffersRungs`.
+    Raises UserError for rungs that break the contract.
     """
-    if not isinstance(evaluator, OffersRungs):
-        return ()
     rungs = tuple(evaluator.rungs(instances))
     where = f"{type(evaluator).__name__}.rungs"
     if len({rung.name for rung in rungs}) != len(rungs):
@@ -282,20 +337,25 @@ def decisions_of(evaluator: Evaluator, policy: Policy) -> str | None:
 
     What a policy learns may show only after the short probe: policies with other handlers never have the same digest.
     """
-    if not isinstance(evaluator, OffersDecisions):
-        return None
     digest = evaluator.decisions(policy)
+    if digest is None:
+        return None
     learns = getattr(policy, "state_fingerprint", None)  # a policy in free Python has none
     return digest if learns is None else f"{digest} {learns}"
+
+
+_BASE = "vulcan.evaluator.Evaluator"
 
 
 def load_evaluator(task: Task) -> Evaluator:
     """Import and construct the task's evaluator. Raises UserError where that fails."""
     module_name, _, class_name = task.evaluator.partition(":")
     try:
-        evaluator = getattr(importlib.import_module(module_name), class_name)()
+        declared = getattr(importlib.import_module(module_name), class_name)
     except (ImportError, AttributeError) as error:
         raise UserError(f"task {task.name!r}: its evaluator {task.evaluator!r} does not load: {error}") from error
-    if not isinstance(evaluator, Evaluator):
-        raise UserError(f"task {task.name!r}: {task.evaluator!r} has not all the methods of vulcan.evaluator.Evaluator")
-    return evaluator
+    if not (isinstance(declared, type) and issubclass(declared, Evaluator)):
+        raise UserError(f"task {task.name!r}: {task.evaluator!r} must be a class that inherits from {_BASE}")
+    if missing := ", ".join(sorted(declared.__abstractmethods__)):
+        raise UserError(f"task {task.name!r}: {task.evaluator!r} lacks {missing}, required by {_BASE}")
+    return declared()

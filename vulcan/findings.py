@@ -9,13 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any
 
-from vulcan.evaluator import Instance, SplitName
-from vulcan.task import Json
-
-if TYPE_CHECKING:
-    from vulcan.anvil import Policy
+from vulcan.task import Json, SplitName
 
 MAX_FINDINGS = 40
 """Most findings of one policy on one instance."""
@@ -169,52 +165,6 @@ def _finite(value: object) -> float:
     return int(number) if isinstance(value, int) and abs(number) < 2**53 else number
 
 
-@runtime_checkable
-class OffersFindings(Protocol):
-    """An optional capability of evaluators: explaining where a policy does well or badly.
-
-    In a search it is called in the sandbox, for policies that a prompt shows, on training instances.
-    """
-
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return what the policy does on the instance, the most telling with the highest weight.
-
-        Called after `prepare`; as deterministic as `evaluate`, and at most twice as long as it.
-        """
-
-
-@runtime_checkable
-class ComparesWithParents(OffersFindings, Protocol):
-    """An optional capability of evaluators: explaining a policy beside the one that it was made from."""
-
-    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return what `findings` does, and what the change from the parent did. Called where that would be."""
-
-
-@runtime_checkable
-class PreparesFindings(OffersFindings, Protocol):
-    """An optional capability of evaluators whose findings need more than `prepare` loads."""
-
-    def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """Get ready for `findings`, after `prepare` and before any of them; not called where nobody asks for them."""
-
-
-@runtime_checkable
-class DescribesWorkloads(Protocol):
-    """An optional capability of evaluators: describing an instance to whoever designs a policy for it."""
-
-    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return the properties of the instance that matter to a policy; deterministic, and called after `prepare`."""
-
-
-@runtime_checkable
-class ComparesPolicies(Protocol):
-    """An optional capability of evaluators: where two policies differ on an instance, and what that costs."""
-
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return where the two differ. Called after `prepare`, in the sandbox."""
-
-
 def pictured(findings: Iterable[EvaluatorFinding]) -> list[Statement | SmallTable | list[Series]]:
     """Return findings, those of the highest weight first, with the series of one picture together."""
     shown: list[Statement | SmallTable | list[Series]] = []
@@ -227,14 +177,3 @@ def pictured(findings: Iterable[EvaluatorFinding]) -> list[Statement | SmallTabl
         else:
             shown.append(pictures.setdefault((one.title, one.x), [one]))
     return shown
-
-
-def located(findings: Iterable[EvaluatorFinding], instance: Instance) -> tuple[InstanceFinding, ...]:
-    """Return an evaluator's findings with their instance. Raises ValueError for ones that break the contract."""
-    given = tuple(findings)
-    if len(given) > MAX_FINDINGS:
-        raise ValueError(f"{len(given)} findings on {instance.name}: at most {MAX_FINDINGS} are possible")
-    for one in given:
-        if not isinstance(one, EvaluatorFinding):
-            raise ValueError(f"a {type(one).__name__} is no finding: return Statement, SmallTable or Series")
-    return tuple(InstanceFinding(instance.name, instance.split, one) for one in given)

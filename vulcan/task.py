@@ -173,6 +173,9 @@ class Property:
             raise ValueError(f"property {self.name!r}: its bounds {bounds} are not two finite numbers in order")
 
 
+SplitName = Literal["train", "validation", "test"]
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """The division of the evidence into shares for the search, for choosing the winner, and for one final test.
@@ -194,7 +197,11 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """An option of the task's evaluator, offered on the command line as `--name`."""
+    """An option of the task's evaluator, offered on the command line as `--name`.
+
+    With `in_policy`, a policy may choose for itself among the `choices`, with a line such as `NAME = "choice"` at the
+    top of its module; the option is for policies without one.
+    """
 
     name: str
     type: Literal["text", "int", "float", "flag"]
@@ -202,6 +209,7 @@ class Setting:
     default: Json = None
     repeatable: bool = False
     choices: tuple[str, ...] = ()
+    in_policy: bool = False
 
     @property
     def option(self) -> str:
@@ -330,6 +338,11 @@ class Task:
         if (*functions, *events) == (*self.functions, *self.events):
             return self
         return replace(self, signature=functions[0], others=tuple(functions[1:]), events=events)
+
+    @cached_property
+    def policy_choices(self) -> dict[str, tuple[str, ...]]:
+        """What policies may choose for themselves, by the name that they give it in their modules."""
+        return {setting.name.upper(): setting.choices for setting in self.settings if setting.in_policy}
 
     def event(self, name: str) -> Event:
         """Return the declaration of that event. Raises KeyError."""

@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance
+from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.task import Json, Metrics, Split
 
 
-class NapEvaluator:
+class NapEvaluator(Evaluator):
     """An instance is this many seconds."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:

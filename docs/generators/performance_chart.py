@@ -1,4 +1,4 @@
-"""The chart of docs/performance.md, drawn from the tables of docs/performance/details.md."""
+"""The chart of docs/performance.md, drawn from its table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from html import escape
 from pathlib import Path
 
-DETAILS = Path(__file__).resolve().parents[1] / "performance" / "details.md"
+PAGE = Path(__file__).resolve().parents[1] / "performance.md"
 
 BARS = (
     ("heap, no statistics", "heap, GDSF policy", "vulcan"),
@@ -32,9 +32,9 @@ GROUPS = {
 WIDTH, LEFT, BAR, STEP, TOP = 760, 290, 18, 26, 64
 
 
-def performance_chart(details: str) -> str:
+def performance_chart(page: str) -> str:
     """Draw requests per second of the cache engines, as SVG."""
-    rates = [(label, group, _rate(details, row)) for row, label, group in BARS]
+    rates = [(label, group, _rate(page, row)) for row, label, group in BARS]
     scale = (WIDTH - LEFT - 60) / max(rate for *_, rate in rates)
     height = TOP + len(BARS) * STEP + 12
     lines = [
@@ -59,9 +59,9 @@ def performance_chart(details: str) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _rate(details: str, row: str) -> float:
-    """The first figure of the first table row of that name: Zipf requests, a cache of 10 % of the footprint."""
-    found = re.search(rf"^\| {re.escape(row)} \| ([\d.]+) \|", details, re.MULTILINE)
+def _rate(page: str, row: str) -> float:
+    """Return the figure of a row. Raises ValueError where there is none."""
+    found = re.search(rf"^\| {re.escape(row)} \| ([\d.]+) \|", page, re.MULTILINE)
     if found is None:
-        raise ValueError(f"{DETAILS}: no row {row!r}")
+        raise ValueError(f"{PAGE}: no row {row!r}")
     return float(found[1])

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep, equal_windows, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, Sweep
 from vulcan.robustness import GuardSource, SafePolicy
+from vulcan.simulator.plan import equal_windows, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import following, guard, shifts
 from vulcan_cache.baselines import BASELINES, REFUSING
@@ -25,6 +26,7 @@ from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
+from vulcan_traces.notes import one_line
 from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
 
 log = logging.getLogger(__name__)
@@ -38,6 +40,10 @@ MIN_WINDOW = 250
 
 _SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Sizes of a sweep, in those of the instance's cache."""
+
+
+WARM_UP_EVENTS = 2000
+"""Requests on which a new process warms up."""
 
 
 class CacheEvaluator(CacheFindings):
@@ -84,6 +90,10 @@ class CacheEvaluator(CacheFindings):
             "trace": spec,
             **{name: settings[name] for name in ("trace_format", "columns", "skip_bad_lines")},
         }
+        if settings.get("page_size"):
+            source["columns"] = ",".join(
+                filter(None, (cast("str | None", source["columns"]), f"page={settings['page_size']}"))
+            )
         trace = self._trace(source)
         unit = bool(settings["unit_sizes"])
         start, stop = (round(bound * trace.requests) for bound in bounds)
@@ -108,7 +118,7 @@ class CacheEvaluator(CacheFindings):
         )
 
     def why_indifferent(self, instance: Instance) -> str | None:
-        """See `vulcan.evaluator.ExplainsInstances`: a cache that holds everything, or nothing."""
+        """See `vulcan.evaluator.Evaluator`: a cache that holds everything, or nothing."""
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         if not len(requests.objects):
@@ -129,8 +139,13 @@ class CacheEvaluator(CacheFindings):
             )
         return None
 
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """See `vulcan.evaluator.Evaluator`."""
+        trace = self._trace(instance.parameters)
+        return [f"{trace.name}: {one_line(trace.notes)}"] if trace.notes else []
+
     def sweep(self, instance: Instance) -> Sweep:
-        """See `vulcan.evaluator.OffersSweeps`: caches from an eighth of the instance's to four times it."""
+        """See `vulcan.evaluator.Evaluator`: caches from an eighth of the instance's to four times it."""
         steps = []
         for factor in _SWEPT:
             capacity = max(1, round(factor * cast(int, instance.parameters["capacity"])))
@@ -193,24 +208,24 @@ class CacheEvaluator(CacheFindings):
         )
 
     def shifted(self, instance: Instance) -> Sequence[Instance]:
-        """See `vulcan.robustness.OffersShifts`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return shifts.shifted(instance)
 
     def safe_policies(self) -> Mapping[str, SafePolicy]:
-        """See `vulcan.robustness.OffersGuards`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return guard.SAFE_POLICIES
 
     def guarded(self, instance: Instance, safe: str) -> Instance:
-        """See `vulcan.robustness.OffersGuards`."""
+        """See `vulcan.evaluator.Evaluator`."""
         name = f"{instance.name}, guarded by {safe}"
         return replace(instance, name=name, parameters={**instance.parameters, "guard": safe})
 
     def guard_source(self) -> GuardSource:
-        """See `vulcan.robustness.OffersGuards`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return guard.source()
 
     def follow(self, policies: Sequence[tuple[Policy, Instance]], metric: str) -> Metrics:
-        """See `vulcan.robustness.OffersFollowing`; the metrics are those of `metrics_of`, and `switches`."""
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`, and `switches`."""
         instance = policies[0][1]
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
@@ -226,45 +241,49 @@ class CacheEvaluator(CacheFindings):
         return {**metrics_of(result.counts), "switches": float(result.switches)}
 
     def following_source(self) -> GuardSource:
-        """See `vulcan.robustness.OffersFollowing`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return following.source()
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
+        """See `vulcan.evaluator.Evaluator`: spatial samples of the traces."""
         return make_rungs(instances, [self._scale(instance).residents for instance in instances])
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        """See `vulcan.evaluator.OffersWindows`: ranges of requests of equal length."""
+        """See `vulcan.evaluator.Evaluator`: ranges of requests of equal length."""
         return equal_windows(instance, count, MIN_WINDOW)
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the policy evicts, in order."""
+        """See `vulcan.evaluator.Evaluator`: a digest of the objects that the policy evicts, in order."""
         if self._probe is None:
             raise ValueError("decisions are known only after prepare")
         return self._probe.digest(policy)
 
     def workload_setting(self) -> str:
-        """See `vulcan.evaluator.OffersFingerprints`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return "trace"
 
     def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
-        """See `vulcan.evaluator.OffersFingerprints`: of the first requests (`vulcan_cache.online_fingerprint`)."""
+        """See `vulcan.evaluator.Evaluator`: of the first requests (`vulcan_cache.online_fingerprint`)."""
         trace = self._trace(instance.parameters)
         return fingerprint_of(
             instance, trace, self._counted_sizes(trace, bool(instance.parameters["unit_sizes"])), first
         )
 
     def opening(self, instance: Instance, first: int) -> Instance:
-        """See `vulcan.evaluator.OffersFingerprints`: with a cache of at most a fifth of what the requests are for."""
+        """See `vulcan.evaluator.Evaluator`: with a cache of at most a fifth of what the requests are for."""
         trace = self._trace(instance.parameters)
         return opening_of(instance, trace, self._counted_sizes(trace, bool(instance.parameters["unit_sizes"])), first)
 
+    def brief(self, instance: Instance) -> Instance:
+        """See `vulcan.evaluator.Evaluator`."""
+        return self.opening(instance, WARM_UP_EVENTS)
+
     def events(self, instance: Instance) -> int:
-        """See `vulcan.evaluator.OffersFingerprints`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return cast(int, instance.parameters["measure_to"])
 
     def fingerprint_source(self) -> str:
-        """See `vulcan.evaluator.OffersOnlineFingerprints`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return fingerprint_source()
 
     def baselines(self) -> Mapping[str, BaselineKind]:
@@ -272,7 +291,7 @@ class CacheEvaluator(CacheFindings):
         return {name: baseline.kind for name, baseline in BASELINES.items() if name not in REFUSING}
 
     def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
-        """See `vulcan.evaluator.OffersMoreBaselines`: with sizes, the variants that refuse large objects too."""
+        """See `vulcan.evaluator.Evaluator`: with sizes, the variants that refuse large objects too."""
         if all(i.parameters.get("variants") == "all" and not i.parameters["unit_sizes"] for i in instances):
             return {name: baseline.kind for name, baseline in BASELINES.items()}
         return self.baselines()
@@ -341,10 +360,7 @@ class CacheEvaluator(CacheFindings):
     def _counted_sizes(self, trace: Trace, unit: bool) -> NDArray[np.uint32]:
         key = (trace.digest, unit)
         if key not in self._sizes:
-            sizes = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
-            if not sizes.all():
-                sizes = np.maximum(sizes, np.uint32(1))  # objects of size 0 cannot be evicted to free space
-            self._sizes[key] = sizes
+            self._sizes[key] = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
         return self._sizes[key]
 
     def _scale(self, instance: Instance) -> ProbeScale:

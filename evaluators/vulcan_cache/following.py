@@ -71,7 +71,7 @@ def simulate_following(
 
 
 def source() -> GuardSource:
-    """Return what follows at run time: see `vulcan.robustness.OffersFollowing`."""
+    """Return what follows at run time: see `vulcan.evaluator.Evaluator`."""
     return GuardSource("Cache", "\n\n\n".join([*bodies(mapping, directories, following_cache), _CACHE]))
 
 

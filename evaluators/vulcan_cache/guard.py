@@ -115,7 +115,7 @@ def warm_up(safe: str) -> None:
 
 
 def source() -> GuardSource:
-    """Return the guard at run time: see `vulcan.robustness.OffersGuards`."""
+    """Return the guard at run time: see `vulcan.evaluator.Evaluator`."""
     header = Path(guarded_cache.__file__ or "").with_name("guard.h").read_text(encoding="utf-8")
     return GuardSource("Cache", "\n\n\n".join([*bodies(mapping, directories, guarded_cache), _CACHE]), header)
 

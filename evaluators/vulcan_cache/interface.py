@@ -120,6 +120,7 @@ RANKING = (
 READING = (
     Setting("trace_format", "text", "the format of the trace files; default: detected"),
     Setting("columns", "text", "where a CSV or text trace has its columns"),
+    Setting("page_size", "text", "split the I/Os of block traces into pages of this size, as 4KiB"),
     Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
     Setting("unit_sizes", "flag", "count every object as one byte"),
     Setting(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Kernel = Callable[..., tuple[int, int, int, int]]
 
 FAST_COMPILE = 500_000
-"""Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
+"""Requests below which optimised compilation costs more than it saves (docs/performance.md)."""
 
 RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
 QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")

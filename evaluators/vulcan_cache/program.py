@@ -62,7 +62,7 @@ class ProgramEvaluator(CacheEvaluator):
         replay.advance(*_nothing(), 0, 0, 0, 0, np.zeros(1, np.int64), *_fresh(replay), *none)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: spatial samples, each told once."""
+        """See `vulcan.evaluator.Evaluator`: spatial samples, each told once."""
         return [
             replace(rung, instances=tuple(_read_once(i) if i not in instances else i for i in rung.instances))
             for rung in super().rungs(instances)
@@ -73,7 +73,7 @@ class ProgramEvaluator(CacheEvaluator):
         return {}
 
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        """See `vulcan.evaluator.OffersWindows`: ranges of requests, each told once."""
+        """See `vulcan.evaluator.Evaluator`: ranges of requests, each told once."""
         return [_read_once(window) for window in super().windows(instance, count)]
 
     def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
@@ -108,7 +108,7 @@ class ProgramEvaluator(CacheEvaluator):
         )
 
     def decisions(self, policy: Policy | ProgramPolicy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the program evicts, in order."""
+        """See `vulcan.evaluator.Evaluator`: a digest of the objects that the program evicts, in order."""
         objects, sizes = _probe()
         capacity = round(_PROBE_RESIDENTS * float(sizes.mean()))
         result = replay_program(cast(ProgramPolicy, policy), objects, sizes, capacity, blocks=blocks())

@@ -71,7 +71,7 @@ LADDER = ((100, 1 / 3), (10, 0.3))
 
 KEEP_SINGLE_RUNG = 0.1
 """The share that continues where there is one rung, about that of two together: searches came to a given score sooner
-than with 0.15 and with 0.07 (docs/results/search-methods.md)."""
+than with 0.15 and with 0.07 (docs/results/search.md)."""
 
 MIN_RESIDENTS = 2000
 """Objects that a sampled cache must hold: with fewer, a sample ranks policies too badly to be of use."""

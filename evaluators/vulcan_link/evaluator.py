@@ -12,7 +12,8 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.simulator.plan import shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_link import shifts
 from vulcan_link.baselines import BASELINES, simulator_digest
@@ -119,15 +120,15 @@ class LinkEvaluator(LinkFindings):
         return self.measured(instance, "policy", policy=policy)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: shorter runs."""
+        """See `vulcan.evaluator.Evaluator`: shorter runs."""
         return make_rungs(instances)
 
     def shifted(self, instance: Instance) -> Sequence[Instance]:
-        """See `vulcan.robustness.OffersShifts`: beside CUBIC, and slow and noisy."""
+        """See `vulcan.evaluator.Evaluator`: beside CUBIC, and slow and noisy."""
         return shifts.shifted(instance)
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of the windows that the policy chooses."""
+        """See `vulcan.evaluator.Evaluator`: a digest of the windows that the policy chooses."""
         if self._probe is None:
             raise ValueError("decisions are known only after prepare")
         return self._probe.digest(policy)

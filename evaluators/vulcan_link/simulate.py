@@ -53,7 +53,7 @@ def simulate(
     count = len(scenario.flows)
     rows = _power_of_two(max(flow.receive_window for flow in scenario.flows))
     ring = 4 * rows
-    flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND))
+    flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND), policy)
     addresses, handlers, shown = _policy(policy, scenario)
     own[:, m.SIGNALS] = policy is not None and _reads_signals(policy)
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
@@ -202,7 +202,7 @@ def seed_of_policy(scenario: Scenario, flow: int) -> int:
 
 
 def _flows(
-    scenario: Scenario, algorithms: list[Algorithm], rate: float
+    scenario: Scenario, algorithms: list[Algorithm], rate: float, policy: Policy | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the flows' records before they start, what only the mechanism sees of them, and when they start."""
     count = len(scenario.flows)
@@ -210,6 +210,7 @@ def _flows(
     own = np.zeros((count, m.FLOW_SLOTS), np.int64)
     dues = np.full((count, m.SOURCES), m.NEVER)
     duration = round(scenario.duration_s * SECOND)
+    chosen = {} if policy is None else dict(policy.program.chosen)
     for f, (flow, algorithm) in enumerate(zip(scenario.flows, algorithms, strict=True)):
         row, mine = flows[f], own[f]
         row[flow_state.ALGORITHM] = algorithm.number
@@ -230,7 +231,8 @@ def _flows(
         mine[m.CAPABLE_OF_ECN] = flow.ecn
         mine[m.RECEIVE_WINDOW] = flow.receive_window
         mine[m.CALLED] = flow.called == "round"
-        mine[m.SLOW_START_BY_MECHANISM] = flow.slow_start == "mechanism"
+        slow_start = chosen.get("SLOW_START", flow.slow_start)
+        mine[m.SLOW_START_BY_MECHANISM] = slow_start == "mechanism"
         mine[m.QUICK] = QUICK_PACKETS
         mine[m.DELAYS_ACKS] = flow.delayed_acks
         mine[m.FORESEES] = algorithm.is_offline

@@ -3,7 +3,7 @@
 `from vulcan_load import Cluster, simulate` runs a known policy, or one of the task `load_balancing`.
 """
 
-from vulcan_load.cluster import Cluster
 from vulcan_load.simulate import BASELINES, ORACLES, LoadResult, simulate
+from vulcan_load.spec import Cluster
 
 __all__ = ["BASELINES", "ORACLES", "Cluster", "LoadResult", "simulate"]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan_load import layout
-from vulcan_load.cluster import ServiceWorkload
 from vulcan_load.layout import LAYOUT
+from vulcan_load.workload import ServiceWorkload
 
 BASELINES = {
     "random": layout.RANDOM,

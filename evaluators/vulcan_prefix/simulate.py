@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +50,15 @@ class ServingResult:
     seconds: NDArray[np.float64]
     waits: NDArray[np.float64]
     decisions: int
+    measure_from: int = 0
 
-    def metrics(self, measure_from: int = 0) -> dict[str, float]:
-        """Return shares of prompt tokens, and times, over the requests from one on.
+    def metrics(self) -> dict[str, float]:
+        """Return shares of prompt tokens, and times, over the requests from `measure_from` on.
 
         `hit_share` is what came from the GPU's cache, `host_share` what came from host memory, `computed_tokens` the
         rest; `prefill_s` is the time of all prompts.
         """
-        since = slice(measure_from, None)
+        since = slice(self.measure_from, None)
         size = self.trace.block_tokens
         prompts = float(self.trace.prompt_tokens[since].sum())
         hits, host = float(self.found[since].sum() * size), float(self.found_in_host[since].sum() * size)
@@ -83,12 +84,13 @@ def simulate(
     host_capacity: int = 0,
     load: float = 0.0,
     seed: int = 1,
+    measure_from: int = 0,
 ) -> ServingResult:
     """Serve the trace with a policy of the task `prefix_cache`, or a known one, and a cache of so many tokens.
 
     Known are `BASELINES` and `BOUND`. `host_capacity` is in tokens too; 0 is no second tier. With `load`, arrivals are
     spread so that computing all prompts without a cache would take that share of the time; 0 leaves them as recorded.
-    Raises UserError for a capacity below one block.
+    Metrics are of the requests from `measure_from` on. Raises UserError for a capacity below one block.
     """
     from vulcan_prefix.kernels.engine import serve
 
@@ -138,7 +140,22 @@ def simulate(
         seconds,
         waits,
     )
-    return ServingResult(trace, found, found_in_host, seconds, waits, int(decisions))
+    return ServingResult(trace, found, found_in_host, seconds, waits, int(decisions), measure_from)
+
+
+def first_requests(trace: PromptTrace, count: int) -> PromptTrace:
+    """Return the first requests of a trace."""
+    if count >= trace.requests:
+        return trace
+    of_requests = (
+        "arrivals", "prompt_tokens", "output_tokens", "prompt_blocks", "sessions", "turns", "kinds", "priorities",
+    )  # fmt: skip
+    return replace(
+        trace,
+        starts=trace.starts[: count + 1],
+        blocks=trace.blocks[: trace.starts[count]],
+        **{name: getattr(trace, name)[:count] for name in of_requests},
+    )
 
 
 def stretch(trace: PromptTrace, server: Server, load: float) -> float:

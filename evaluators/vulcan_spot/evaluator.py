@@ -20,6 +20,9 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_spot.findings import SpotFindings
 from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
 from vulcan_spot.plan import (
+    USUAL_MULTI,
+    USUAL_SINGLE,
+    UsualJob,
     are_regional,
     environments_of,
     instance_of,
@@ -32,7 +35,7 @@ from vulcan_spot.plan import (
 )
 from vulcan_spot.runs import JobRuns, late_there_too
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
-from vulcan_spot.windows import Place, Windows, places_of
+from vulcan_spot.windows import Place, Windows, places_of, room
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
 
 # Metrics of an instance: many runs of one job in one environment.
@@ -120,6 +123,8 @@ class WindowsEvaluator(SpotFindings):
     baseline_names: ClassVar[Iterable[str]]
     """Names of the baselines, excluding the bound."""
 
+    usual_job: ClassVar[UsualJob]
+
     cache_name: ClassVar[str]
     """Name of this evaluator in the keys of cached results."""
 
@@ -152,14 +157,19 @@ class WindowsEvaluator(SpotFindings):
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
         given = cast(list[str], settings["trace"] or [])
-        jobs = jobs_of(settings)
         prices = prices_of(settings)
         priced = are_regional(settings)
+        kind: dict[str, Json] = {"meaning": settings["meaning"], "nodes": settings["nodes"]}
+        loaded = [
+            (spec, part, self._load({"trace": spec, **kind}))
+            for spec, part in environments_of(given, self.embedded_with(priced), split)
+        ]
+        shortest = min(room(_shortest(regions), *part[1:]) for _, part, regions in loaded)
+        jobs = jobs_of(settings, self.usual_job, shortest)
         longest = max(job.deadline for job in jobs)
         found: list[Instance] = []
-        for spec, part in environments_of(given, self.embedded_with(priced), split):
-            source: dict[str, Json] = {"trace": spec, "meaning": settings["meaning"], "nodes": settings["nodes"]}
-            regions = self._load(source)
+        for spec, part, regions in loaded:
+            source: dict[str, Json] = {"trace": spec, **kind}
             count = runs_in(settings, part, bool(given))
             places = places_of(_shortest(regions), longest, count, part[1], part[2], spec)
             parameters: dict[str, Json] = {
@@ -196,7 +206,7 @@ class WindowsEvaluator(SpotFindings):
         return self._measure(policy, instance)
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: a digest of what runs in each tick of some of the windows."""
+        """See `vulcan.evaluator.Evaluator`: a digest of what runs in each tick of some of the windows."""
         if self._probes is None:
             raise ValueError("decisions are known only after prepare")
         digest = 0
@@ -304,6 +314,7 @@ class SpotEvaluator(WindowsEvaluator):
 
     simulate = staticmethod(simulate)
     baseline_names = BASELINES
+    usual_job = USUAL_SINGLE
     cache_name = "spot"
 
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
@@ -347,6 +358,7 @@ class MultiRegionEvaluator(WindowsEvaluator):
 
     simulate = staticmethod(simulate_regions)
     baseline_names = REGION_BASELINES
+    usual_job = USUAL_MULTI
     cache_name = "spot regions"
 
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:

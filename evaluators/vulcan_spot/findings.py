@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import BaselineKind, Instance
+from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
 from vulcan.task import Metrics
 from vulcan_spot.job import SECONDS, Prices, SpotJob
@@ -100,7 +100,7 @@ class _Known:
     """The class of each run in `AVAILABLE`."""
 
 
-class SpotFindings(ABC):
+class SpotFindings(Evaluator):
     """Findings on instances of the spot tasks; a subclass knows the instances and how they are simulated."""
 
     simulate: ClassVar[Simulate]
@@ -120,22 +120,22 @@ class SpotFindings(ABC):
     def _windows_of(self, instance: Instance) -> Windows: ...
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.findings.PreparesFindings`."""
+        """See `vulcan.evaluator.Evaluator`."""
         for instance in instances:
             self._compared_with(instance)
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.DescribesWorkloads`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return describe(self._windows_of(instance), job_of(instance.parameters), prices_of(instance.parameters))
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.OffersFindings`: dollars by cause, against the best baseline and the least cost."""
+        """See `vulcan.evaluator.Evaluator`: dollars by cause, against the best baseline and the least cost."""
         known = self._compared_with(instance)
         gap = self._windows_of(instance).gap
         return _findings(self.spending(policy, instance), known, gap, job_of(instance.parameters))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesPolicies`."""
+        """See `vulcan.evaluator.Evaluator`."""
         classes = classes_of(self._windows_of(instance), job_of(instance.parameters))
         return _differences(self.spending(first, instance), self.spending(second, instance), classes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vulcan.task import Argument, Event, Feature, Global, Metrics, Objective, Setting, event
+from vulcan_spot.plan import UsualJob
 
 MAX = 36_000_000.0
 """Seconds; no deadline is later."""
@@ -139,13 +140,21 @@ REGIONAL = ("prices", "regions")
 """The value of a setting with which a policy is shown what spot costs in each region."""
 
 
-def settings(trace: str, deadlines: list[float], overheads: list[float]) -> tuple[Setting, ...]:
+_SCALED = ", scaled with the deadline, or to short traces"
+
+
+def _of_job(name: str, meaning: str, usual: tuple[float, ...]) -> Setting:
+    listed = ", ".join(f"{hours:g}" for hours in usual)
+    return Setting(name, "float", f"{meaning}; default: {listed}, scaled likewise", repeatable=True)
+
+
+def settings(trace: str, usual: UsualJob) -> tuple[Setting, ...]:
     """`trace` says what may be given for availability."""
     return (
         Setting("trace", "text", f"{trace}; default: generated environments", repeatable=True),
-        Setting("duration", "float", "hours of work of the job", 48.0),
-        Setting("deadline", "float", "hours until it has to be done", [*deadlines], repeatable=True),
-        Setting("overhead", "float", "hours that a VM takes to start", [*overheads], repeatable=True),
+        Setting("duration", "float", f"hours of work of the job; default: {usual.duration:g}{_SCALED}"),
+        _of_job("deadline", "hours until it has to be done", usual.deadlines),
+        _of_job("overhead", "hours that a VM takes to start", usual.overheads),
         Setting("windows", "int", "runs of the job in an environment, divided among splits where it is cut", 30),
         Setting(
             "meaning",

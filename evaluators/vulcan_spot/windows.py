@@ -81,17 +81,18 @@ def places_of(
     if any(trace.gap != gap for trace in traces):
         raise UserError(f"{spec}: traces of different gaps cannot be windows of one environment")
     needed = -(-seconds // gap)
-    if len(traces) == 1:
-        ticks = traces[0].ticks
-        first, last = round(low * ticks), round(high * ticks)
-        if last - first < needed:
-            raise _too_short(spec, (last - first) * gap, seconds, high - low)
-        return tuple((0, begin, last) for begin in regular(first, last - needed, count))
-    parts = _parts(traces, low, high)
-    inside = [(i, begin, end) for i, begin, end in parts if end - begin >= needed]
+    inside = [(i, begin, end) for i, begin, end in _parts(traces, low, high) if end - begin >= needed]
     if not inside:
-        raise _too_short(spec, max((end - begin for _, begin, end in parts), default=0) * gap, seconds, high - low)
+        raise _too_short(spec, room(traces, low, high), seconds, high - low)
+    if len(traces) == 1:
+        ((_, first, last),) = inside
+        return tuple((0, begin, last) for begin in regular(first, last - needed, count))
     return tuple(inside[i] for i in regular(0, len(inside) - 1, min(count, len(inside))))
+
+
+def room(traces: Sequence[SpotTrace], low: float, high: float) -> int:
+    """Return the seconds of the longest window in the part of the time between two shares."""
+    return max((end - begin for _, begin, end in _parts(traces, low, high)), default=0) * traces[0].gap
 
 
 def regular(first: int, last: int, count: int) -> list[int]:
@@ -103,6 +104,8 @@ def regular(first: int, last: int, count: int) -> list[int]:
 
 def _parts(traces: Sequence[SpotTrace], low: float, high: float) -> list[Place]:
     """Return the section of each trace within the part, if any."""
+    if len(traces) == 1:
+        return [(0, round(low * traces[0].ticks), round(high * traces[0].ticks))]
     whole = [(i, 0, trace.ticks) for i, trace in enumerate(traces)]
     if low <= 0.0 and high >= 1.0:
         return whole

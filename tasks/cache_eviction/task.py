@@ -59,7 +59,7 @@ HEAP = Mechanism(
     "is needed, the object with the lowest kept priority is evicted, the longest untouched of equals. So "
     "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request "
     "for its object.",
-    late_gain=0.05,  # docs/results/search-methods.md#the-mechanism
+    late_gain=0.05,  # docs/results/search.md#mechanism
 )
 
 TASK = Task(

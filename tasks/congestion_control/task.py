@@ -264,7 +264,14 @@ TASK = Task(
             choices=("basic", "extended"),
         ),
         Setting("called", "text", "how often the policy is called", "ack", choices=("ack", "round")),
-        Setting("slow_start", "text", "who runs slow start", "mechanism", choices=("mechanism", "policy")),
+        Setting(
+            "slow_start",
+            "text",
+            "who runs slow start, for policies that do not say so themselves",
+            "mechanism",
+            choices=("mechanism", "policy"),
+            in_policy=True,
+        ),
     ),
     properties=(
         Property(

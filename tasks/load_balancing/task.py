@@ -121,7 +121,7 @@ TASK = Task(
         returns="how good the server is for the request: the server with the highest score gets it",
         mechanisms=(FULL,),
     ),
-    evaluator="vulcan_load.evaluator:LoadEvaluator",
+    evaluator="vulcan_load.simulator:LoadSimulator",
     objectives=(
         _against_random("p99_ms", "tail", "the 99th percentile of latency"),
         _against_random("mean_ms", "mean", "mean latency"),

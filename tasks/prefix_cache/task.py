@@ -143,7 +143,7 @@ TASK = Task(
         returns="the node's priority to stay: the leaf with the lowest priority is evicted",
         mechanisms=(LEAVES,),
     ),
-    evaluator="vulcan_prefix.evaluator:PrefixEvaluator",
+    evaluator="vulcan_prefix.simulator:PrefixSimulator",
     objectives=(
         _against_lru("computed_tokens", "tokens", "the prompt tokens that are computed"),
         _against_lru("ttft_ms", "ttft", "the mean time to the first token"),
@@ -178,7 +178,11 @@ TASK = Task(
         Setting("decode_ms", "float", "milliseconds to write a token of an output", 30.0),
         Setting("transfer_us", "float", "microseconds to fetch a token from host memory", 13.0),
         Setting("trace_format", "text", "the format of the logs; default: detected"),
-        Setting("block_tokens", "int", "tokens of a block, for logs of token ids", 16),
+        Setting(
+            "block_tokens",
+            "int",
+            "tokens of a block; default: 16 for token ids, else that of the format, or what lengths agree with",
+        ),
     ),
     assumptions=(IN_ORDER,),
     properties=(

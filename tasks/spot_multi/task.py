@@ -4,6 +4,7 @@ from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
 from vulcan_spot.interface import JOB, MAX, PRICES, PUBLIC_BILL, REGIONAL, VM, market, objectives, settings, tick
+from vulcan_spot.plan import USUAL_MULTI
 
 REGIONS = Global(
     name="regions",
@@ -112,8 +113,7 @@ TASK = Task(
         *settings(
             "availability in each region: a directory of SkyPilot JSON files, one a region, or several "
             "specifications with `::` between them, each as in the task spot_single",
-            deadlines=[52.0, 70.0],
-            overheads=[0.2],
+            USUAL_MULTI,
         ),
         PRICES,
     ),

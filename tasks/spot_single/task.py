@@ -4,6 +4,7 @@ from pathlib import Path
 
 from vulcan.task import Mechanism, Property, Task, Value
 from vulcan_spot.interface import JOB, VM, market, objectives, settings, tick
+from vulcan_spot.plan import USUAL_SINGLE
 
 TICK = Mechanism(
     "tick",
@@ -38,8 +39,7 @@ TASK = Task(
     directory=Path(__file__).parent,
     settings=settings(
         "availability: a SkyPilot JSON file, a directory of windows, ARCHIVE.tar.gz:FOLDER, or markov:up=2.3,down=1",
-        deadlines=[52.0, 70.0, 92.0],
-        overheads=[0.02, 0.2, 0.4],
+        USUAL_SINGLE,
     ),
     properties=(
         Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0, required=True),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, interleaved, machine, machine_line, ratio
-from benchmarks.page import PAGE as DETAILS_PAGE
-from benchmarks.page import SUMMARY_PAGE, with_headlines, with_tables
+from benchmarks.page import HEADLINES, PAGE, with_tables
 
 
 def test_a_goal_that_is_met_says_so_and_fails_nothing() -> None:
@@ -73,23 +72,18 @@ def test_a_machine_is_described() -> None:
     assert found["cpu"] in machine_line(found)
 
 
-PAGE = "before\n<!-- begin one -->\nold\n<!-- end one -->\nbetween\n<!-- begin two -->\nkept\n<!-- end two -->\nafter\n"
+def test_figures_go_into_their_rows_and_nowhere_else() -> None:
+    name = "GiB for 100 million requests"
+    suite = BenchmarkResult((), (Goal(name, 3.5, 4.0, at_least=False),)).to_json(quick=False)
+    table = BenchmarkTable("Million requests per second", ("engine", "Zipf, 10%"), (("heap, LRU", "99.9"),))
+    engine = BenchmarkResult((table,), ()).to_json(quick=False)
+    page = PAGE.read_text(encoding="utf-8")
+    written = with_tables(page, {"suites": {"memory": suite, "cache_engine": engine, "scale": {"error": "broke"}}})
+    assert "| Memory | GiB to simulate a trace of 100 million requests | 3.5 | at most 4 |  |" in written
+    assert "| heap, LRU | 99.9 |\n<!-- end cache_engine -->" in written
+    assert with_tables(page, {"suites": {}}) == page
 
 
-def test_tables_go_between_the_markers_of_their_suite_and_nowhere_else() -> None:
-    findings = BenchmarkResult((BenchmarkTable("New", ("a", "b"), (("x", "1"),)),), (Goal("speed", 3.0, 2.0),))
-    document = {
-        "quick": False,
-        "machine": machine(),
-        "suites": {"one": findings.to_json(quick=False), "two": {"error": "broke"}, "three": findings.to_json(False)},
-    }
-    page = with_tables(PAGE, document)
-    assert page.startswith("before\n<!-- begin one -->\n**New**\n")
-    assert "| speed | 2 | 3 |  |" in page and "old" not in page
-    assert page.endswith("between\n<!-- begin two -->\nkept\n<!-- end two -->\nafter\n")
-    assert with_tables(page, document) == page
-
-
-def test_the_headline_figures_are_those_of_the_full_tables() -> None:
-    summary = SUMMARY_PAGE.read_text(encoding="utf-8")
-    assert with_headlines(summary, DETAILS_PAGE.read_text(encoding="utf-8")) == summary
+def test_every_headline_has_a_row_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [label for suite, _, label in HEADLINES if f"| {suite} | {label} |" not in page] == []

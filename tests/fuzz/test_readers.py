@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,13 @@ def test_some_example_of_each_is_good(name: str) -> None:
 def test_a_reader_of_text_refuses_any_text(name: str, text: str) -> None:
     finding = tried(name, text.encode())
     assert finding is None, finding
+
+
+@pytest.mark.parametrize("form", ["--short", pytest.param("--long", marks=pytest.mark.slow)])
+def test_what_is_no_plain_file_is_refused_in_bounded_memory(form: str, tmp_path: Path) -> None:
+    script = Path(__file__).with_name("hostile_files.py")
+    done = subprocess.run([sys.executable, script, tmp_path, form], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,18 +9,19 @@ from scoring_toys import MIN, TOY_TASK
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, Metrics, Rung, decisions_of, load_evaluator, rungs_of
+from vulcan.evaluator import Evaluator, Instance, Rung, decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
-from vulcan.scoring.evaluator_child import WARM_UP_EVENTS, EvaluatorWorker
+from vulcan.scoring.evaluator_child import EvaluatorWorker
 from vulcan.scoring.job import Setup
 from vulcan.searches.config import complete_settings
-from vulcan_cache.evaluator import CacheEvaluator
+from vulcan.task import Metrics
+from vulcan_cache.evaluator import WARM_UP_EVENTS, CacheEvaluator
 
 FULL = (Instance("a", "train", {"n": 100}), Instance("b", "train", {"n": 100}))
 CHEAP = tuple(replace(i, name=f"{i.name} short", parameters={"n": 10}) for i in FULL)
 
 
-class Plain:
+class Plain(Evaluator):
     """An evaluator with nothing but its duties; `rungs` and `decisions` are not among them."""
 
     def instances(self, settings, split):

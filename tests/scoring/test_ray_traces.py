@@ -37,6 +37,7 @@ EVALUATOR = """
 import os
 from pathlib import Path
 from vulcan.paths import cache_directory
+from vulcan.evaluator import Evaluator
 from vulcan_traces import open_trace
 from vulcan_traces.storage import trace_store
 
@@ -50,7 +51,7 @@ def counted(folder, parts):
 trace_store.write_columns = counted
 
 
-class TracedEvaluator:
+class TracedEvaluator(Evaluator):
     loads = 0
 
     def instances(self, settings, split):

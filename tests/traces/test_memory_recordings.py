@@ -123,6 +123,13 @@ def test_a_table_is_added_up(
             rows(path)
 
 
+def test_lines_of_lost_events_are_skipped_and_counted(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    first, *rest = SAMPLES.splitlines(keepends=True)
+    lost = "app 811 [002] 4193.6: PERF_RECORD_LOST lost 42\nCPU:1 [LOST 12 EVENTS]\n"
+    assert rows(write("lost.txt", first + rest[0] + lost + "".join(rest[1:]))) == rows(write("samples.txt", SAMPLES))
+    assert "2 lines of lost events" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -134,7 +141,12 @@ def test_a_table_is_added_up(
         ("epoch,page\n1,-1", "line 2: a number is negative"),
         ("voffset\toffset\tflags\n12\t13", "line 2: not a page as `page-types"),
         ("voffset\toffset\tlen\tflags\n12\t13\txyz\t__", "line 2: not a page as `page-types"),
-        ("", "no access of a page"),
+        ("1.5: " + "9" * 30 + " mem-loads:  12", "line 1: a number is too large"),
+        ("1.5: " + "9" * 5000 + " mem-loads:  12", "line 1: a number of more than"),
+        ("voffset\toffset\tflags\n" + "f" * 16 + "\t1\t__", "line 2: a number is too large"),
+        ("9" * 400 + ".5: mem-loads:  12\n1.5: mem-loads:  12", "line 1: "),
+        ("\n", "no access of a page"),
+        ("", "is empty"),
     ],
 )
 def test_what_is_no_recording_is_said_in_a_line(write: Write, text: str, why: str) -> None:

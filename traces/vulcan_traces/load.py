@@ -99,7 +99,8 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
     latest = -np.inf
     notes = NoteCounts()
     for part in parts:
-        times = part.times[~np.isnan(part.times)]
+        is_request = ~np.isnan(part.times)
+        times = part.times if is_request.all() else part.times[is_request]
         if len(times):
             backwards += int((np.diff(times, prepend=latest) < 0).sum())
             climbing += int((np.diff(part.sizes.astype(np.int64)) >= 0).sum()) if part.sizes.min() >= _LIKE_TIMES else 0
@@ -161,6 +162,8 @@ def _detected(source: Source) -> Format:
     found = [known for known in FORMATS.values() if known.recognises is not None and known.recognises(source)]
     if len(found) == 1:
         return found[0]
+    if FORMATS["csv"] in found:  # names in a header say more than the shape of the lines below
+        return FORMATS["csv"]
     unclear = f"could be {' or '.join(known.name for known in found)}" if found else "not clear from its content"
     raise UserError(
         f"{source.path}: its format is {unclear}; name it (one of {', '.join(FORMATS)}), "

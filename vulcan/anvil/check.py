@@ -6,7 +6,7 @@ It accepts by the grammar table and a task's signatures; everything else is reje
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vulcan.anvil import ir
 from vulcan.anvil.check_expressions import Scope, Stop
@@ -26,13 +26,14 @@ def check_tree(
     others: Sequence[Signature] = (),
     events: Sequence[Event] = (),
     state_limits: StateLimits | None = None,
+    choices: Mapping[str, Sequence[str]] | None = None,
 ) -> ir.Module:
     """Return the program of a syntax tree, which must define the signature's function and the `others`.
 
-    It may define handlers of the `events`, and state within the limits. Raises Rejected, with as many violations as
-    could be found at once.
+    It may define handlers of the `events`, have state within the limits, and say which of the `choices` it takes.
+    Raises Rejected, with as many violations as could be found at once.
     """
-    program = _Checker(signature, others, events).module(tree)
+    program = _Checker(signature, others, events, choices or {}).module(tree)
     check_state_limits(program, tree, state_limits or StateLimits())
     return program
 
@@ -107,6 +108,7 @@ class _Checker(StateChecker):
             named=len(named),
             handled=len(handlers),
             variables=tuple(self.variables.values()),
+            chosen=tuple(sorted(self.chosen.items())),
         )
 
     def also_missing(self, declared: Signature) -> str | None:
@@ -118,8 +120,11 @@ class _Checker(StateChecker):
 
     def parameter(self, name: str, value: ast.expr, node: ast.AST) -> None:
         self.taken(name, node)
-        if name in self.parameters:
+        if name in self.parameters or name in self.chosen:
             self.report("shadowing", node, f"parameter {name!r} is set twice")
+            return
+        if name in self.choices:
+            self.choose(name, value, node)
             return
         if name in self.helpers:
             self.report("shadowing", node, f"{name!r} is a parameter and a function")
@@ -130,6 +135,14 @@ class _Checker(StateChecker):
         if number is None:
             self.report("parameter", node, f"parameter {name!r} is not one number")
         self.parameters[name] = 0.0 if number is None else number
+
+    def choose(self, name: str, value: ast.expr, node: ast.AST) -> None:
+        known = self.choices[name]
+        if isinstance(value, ast.Constant) and value.value in known:
+            self.chosen[name] = str(value.value)
+        else:
+            hint = f"write {name} = " + " or ".join(f'"{choice}"' for choice in known)
+            self.report("parameter", node, f"{name} = {snippet(value)} is not one of its choices", hint)
 
     def taken(self, name: str, node: ast.AST) -> None:
         known = (grammar.BUILT_IN_NAMES, self.every_argument, self.signatures, self.reserved)

@@ -36,7 +36,13 @@ class Scope:
 class ExpressionChecker:
     """Checker of expressions, with the module's known names and the violations found so far."""
 
-    def __init__(self, signature: Signature, others: Sequence[Signature] = (), events: Sequence[Event] = ()) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        others: Sequence[Signature],
+        events: Sequence[Event],
+        choices: Mapping[str, Sequence[str]],
+    ) -> None:
         self.decisions = (signature, *others)
         self.events = {declared.function: declared for declared in events}
         self.signatures = {declared.function: declared for declared in (*self.decisions, *events)}
@@ -46,6 +52,8 @@ class ExpressionChecker:
         self.every_argument = {a.name: a for declared in self.signatures.values() for a in declared.arguments}
         self.violations: list[Violation] = []
         self.parameters: dict[str, float] = {}
+        self.choices = choices
+        self.chosen: dict[str, str] = {}
         self.helpers: dict[str, ast.FunctionDef] = {}
         self.calls: dict[str, list[tuple[str, ast.AST]]] = {}
         self.look_from(signature)

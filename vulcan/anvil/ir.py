@@ -248,7 +248,7 @@ class Module:
     """A program: helpers, each before its callers, event handlers, then the task's functions, the main one last.
 
     `named` is the number of functions that the task names: more than one if it declares others besides the main one.
-    `handled` is the number of event handlers.
+    `handled` is the number of event handlers. `chosen` is what the policy says of itself, by name (`SLOW_START`).
     """
 
     parameters: tuple[tuple[str, float], ...]
@@ -257,6 +257,7 @@ class Module:
     named: int = 1
     handled: int = 0
     variables: tuple[Variable, ...] = ()
+    chosen: tuple[tuple[str, str], ...] = ()
 
     @property
     def entry(self) -> Function:

@@ -22,7 +22,7 @@ from vulcan.anvil.ranking import ranking_warnings
 from vulcan.anvil.rejection import Rejected
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.errors import UserError
-from vulcan.task import Program, Rank, Signature, Task, Value
+from vulcan.task import Json, Program, Rank, Signature, Task, Value
 
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
@@ -115,7 +115,8 @@ class PolicyFunction:
 
 def check(source: str, task: Task) -> Policy:
     """Check the source against the task, and return its policy. Raises Rejected with locations and reasons."""
-    program = check_tree(parse(source), task.signature, task.others, task.events, task.state_limits)
+    declared = (task.signature, task.others, task.events, task.state_limits, task.policy_choices)
+    program = check_tree(parse(source), *declared)
     plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
     return Policy(source, task, program, joined(plans))
 
@@ -151,6 +152,10 @@ class Policy:
     def parameters(self) -> dict[str, float]:
         """The numeric constants at the top of the source, which a tuner may change."""
         return dict(self.program.parameters)
+
+    def settings(self, given: Mapping[str, Json]) -> dict[str, Json]:
+        """Return these settings of the task with what the policy chooses for itself."""
+        return {**given, **{name.lower(): choice for name, choice in self.program.chosen}}
 
     def with_parameters(self, values: Mapping[str, float]) -> Policy:
         """Return the same policy with other parameters.
@@ -224,7 +229,7 @@ class Policy:
     def fingerprint(self) -> str:
         """A hash of the program apart from comments, layout and the names of locals, parameters and helpers."""
         canonical = _Canonical(self.program)
-        held: list[object] = [*canonical.functions()]
+        held: list[object] = [*self.program.chosen, *canonical.functions()]
         return hashlib.sha256(
             repr(held + canonical.variables() if self.program.variables else held).encode()
         ).hexdigest()

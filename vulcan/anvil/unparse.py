@@ -62,6 +62,8 @@ class _Writer:
             imports.append(f"from {grammar.STATE_MODULE} import {', '.join(used)}")
         if imports:
             head.append("\n".join(imports))
+        if self.program.chosen:
+            head.append("\n".join(f'{name} = "{choice}"' for name, choice in self.program.chosen))
         if self.program.parameters:
             head.append("\n".join(f"{name} = {_number(value)}" for name, value in self.program.parameters))
         head += self.declarations()

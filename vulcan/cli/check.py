@@ -322,8 +322,7 @@ def prompt(
       vulcan prompt --task cache_eviction --mechanism heap --objective byte
     """
     from vulcan.cli.launch import first_prompt
-    from vulcan.evaluator import load_evaluator
-    from vulcan.findings import DescribesWorkloads
+    from vulcan.evaluator import Evaluator, load_evaluator
     from vulcan.progress.display import open_display
     from vulcan.registry import find_task, task_reference
     from vulcan.searches.config import SearchConfig, complete_settings, make_config
@@ -347,7 +346,7 @@ def prompt(
         return
     shown = PromptFeedback(shows_scores=feedback != "none")
     evaluator = load_evaluator(declared)
-    if feedback == "full" and isinstance(evaluator, DescribesWorkloads):
+    if feedback == "full" and evaluator.offers(Evaluator.workload):
         config = SearchConfig(task=task_reference(task), settings=settings, objective=chosen.name)
         training = [i for i in find_instances(declared, config, evaluator) if i.split == "train"]
         shown = PromptFeedback(workload_text(describe_workload(evaluator, training), training))

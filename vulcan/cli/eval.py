@@ -74,10 +74,9 @@ def evaluate(
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.anvil import Rejected
-    from vulcan.evaluator import load_evaluator, why_indifferent
+    from vulcan.evaluator import guarded_by, load_evaluator, notes_on
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
-    from vulcan.robustness import guarded_by
     from vulcan.scoring import Job, LocalExecutor, Setup
     from vulcan.searches.config import SearchConfig, complete_settings
     from vulcan.searches.evidence import baseline_events, find_instances, find_objective
@@ -113,7 +112,7 @@ def evaluate(
     if not instances:
         raise UserError(f"there is no instance in the part {part!r}")
     for instance in instances:
-        if (reason := why_indifferent(evaluator, instance)) is not None:
+        if (reason := evaluator.why_indifferent(instance)) is not None:
             tell(f"{instance.name}: every policy measures the same: {reason}")
     under_guard = guarded_by(evaluator, instances, guard) if guard is not None else ()
     scorer = Scorer(chosen, instances)
@@ -149,6 +148,7 @@ def evaluate(
             "task": declared.name,
             "part": part,
             "objective": chosen.name,
+            "notes": list(notes_on(evaluator, instances)),
             "rows": rows,
             "means": means,
         }
@@ -181,12 +181,12 @@ def _of(name: str, sources: Mapping[str, str]) -> str:
 
 
 def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
-
     ordered = sorted(rows, key=lambda r: -float(r["score"]))
     print_table(
         ("policy", "kind", *columns, f"score ({objective})"),
         [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
         [r["kind"] == "candidate" for r in ordered],
+        optional=["kind", *columns],
     )
 
 

@@ -25,7 +25,6 @@ from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, check_form, open_display
 from vulcan.progress.loggers import LoggedDisplay, Logger, make_loggers
 from vulcan.results.seeds import SeedComparison
-from vulcan.robustness import safe_policies_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
@@ -77,7 +76,7 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
         f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
         f"take it with `vulcan export {named} --format python -o best.py`."
     )
-    if record.chosen is not None and (safe := safe_policies_of(load_evaluator(session.task))):
+    if record.chosen is not None and (safe := tuple(load_evaluator(session.task).safe_policies())):
         say(
             f"Nothing measured here tells what comes later: `vulcan export {named} --guard {safe[0]} -o guarded.py` "
             f"bounds what the policy can lose to {safe[0]}."

@@ -76,7 +76,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
                 )
                 for r in rows
             ],
-            optional=("model", "task", "candidates"),
+            optional=("candidates", "task", "model"),
         )
 
 

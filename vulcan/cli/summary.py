@@ -153,7 +153,7 @@ def _print_instances(rows: list[InstanceComparison], shown: list[SplitName]) -> 
             for row in rows
         ],
         [row.split == shown[-1] for row in rows],
-        optional=("best oracle", "oracle", "best baseline"),
+        optional=("best baseline", "oracle", "best oracle"),
     )
 
 

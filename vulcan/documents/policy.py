@@ -152,6 +152,7 @@ class EvalDocument(TypedDict):
     task: Annotated[str, "the task's name"]
     part: Annotated[str, "the part that was measured on: `whole`, `train`, `validation` or `test`"]
     objective: Annotated[str, "the objective that makes the score"]
+    notes: Annotated[list[str], "what was left out or changed when the workloads were read, a line each"]
     rows: Annotated[list[EvalRow], "a row for each policy and instance"]
     means: Annotated[list[PolicyMean], "the mean of each number over the instances"]
 
@@ -314,6 +315,7 @@ class SettingDeclaration(TypedDict):
     default: Annotated[Any, "its default"]
     repeatable: Annotated[bool, "whether it may be given several times"]
     choices: Annotated[list[str], "the values that it takes; empty for any"]
+    in_policy: Annotated[bool, "whether a policy may choose among them itself, in a line of its module"]
 
 
 class FunctionInterface(TypedDict):

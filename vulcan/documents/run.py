@@ -110,6 +110,7 @@ class RunDocument(TypedDict):
     validation: Annotated[SplitScores | None, "scores on validation"]
     test: Annotated[SplitScores | None, "scores on test"]
     cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
+    notes: Annotated[list[str], "what was left out or changed when the workloads were read, a line each"]
     gains: Annotated[list[GainDocument], "the winner's gain over the best baseline and over the best start"]
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]

@@ -33,7 +33,7 @@ import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -50,7 +50,7 @@ from vulcan.export.python.program_module import program_module
 from vulcan.export.template import CUT, load_template
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.task import Task
+from vulcan.task import Json, Task
 
 MAX_BYTES = 4_096
 """Maximum size of statistics, whose updates the verifier follows step by step."""
@@ -82,7 +82,7 @@ class BpfExporter:
             "NAME": f"anvil_{policy.fingerprint[:8]}",
             "POLICY": f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run,
             "VERSION": provenance.version,
-            "SETTINGS": "\n".join(_settings(policy.task, provenance)),
+            "SETTINGS": "\n".join(_settings(policy.task, policy.settings(provenance.settings))),
         }
         of_events = r"\1" if policy.program.handlers else ""
         files = {
@@ -122,10 +122,10 @@ def _check_features(policy: Policy, templates: Mapping[str, str]) -> None:
         raise UserError(f"the policy reads {unset[0]}, which the kernel's program does not offer; try --format c")
 
 
-def _settings(task: Task, provenance: Provenance) -> list[str]:
+def _settings(task: Task, settings: Mapping[str, Json]) -> list[str]:
     found = []
     for setting in task.settings:
-        value = provenance.settings.get(setting.name)
+        value = settings.get(setting.name)
         value = setting.default if value is None else value
         if setting.choices and isinstance(value, str):
             found.append(
@@ -353,6 +353,8 @@ def export_policy(
             f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "
             "use --format python"
         )
+    if isinstance(policy, Policy):
+        provenance = replace(provenance, settings=policy.settings(provenance.settings))
     return exporter.export(policy, provenance)  # type: ignore[arg-type]  # free Python, where it takes that
 
 

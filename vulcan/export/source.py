@@ -21,7 +21,7 @@ def source_text(policy: Policy) -> str:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
+            ) if name in policy.parameters:
                 if repr(float(ast.literal_eval(value))) != repr(policy.parameters[name]):  # -0.0 is not 0.0
                     start = starts[value.lineno - 1] + value.col_offset
                     end = starts[(value.end_lineno or value.lineno) - 1] + (value.end_col_offset or 0)

@@ -63,6 +63,7 @@ def join(
         locals_ |= _locals(new)
     functions = (*helpers.values(), *(entries[name] for name in named))
     program = ir.Module(tuple(parameters.items()), functions, documentation, len(named))
+    program = replace(program, chosen=next((part.chosen for part in parts if part.chosen), ()))
     return state.put_into(program, parameters, events) if state.variables or state.handlers else program
 
 

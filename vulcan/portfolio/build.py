@@ -23,10 +23,10 @@ from vulcan.portfolio.features import (
     identify,
     instances_of_member,
     measure_fingerprints,
-    offering,
     openings_of_member,
     prefixes_of,
     standard,
+    workload_setting_of,
 )
 from vulcan.portfolio.library_file import write_library
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
@@ -226,8 +226,8 @@ class _Build:
         self._machines = machines
         self._report = report
         self._task = find_task(config.search.task)
-        self._evaluator = offering(self._task, load_evaluator(self._task))
-        self._workload_setting = self._evaluator.workload_setting()
+        self._evaluator = load_evaluator(self._task)
+        self._workload_setting = workload_setting_of(self._task, self._evaluator)
         self._settings = {n: v for n, v in config.search.settings.items() if n != self._workload_setting}
         self.training = find_training(config.search.task, self._settings, config.workloads)
         self._instances = tuple(each.instance for each in self.training)

@@ -12,7 +12,7 @@ the exporter writes:
 
 The module imports what these texts import, which must be in the standard library.
 
-A guarded policy is exported with the safe one and the evaluator's guard (`vulcan.robustness.OffersGuards`), which is
+A guarded policy is exported with the safe one and the evaluator's guard (`Evaluator.guard_source`), which is
 used like the policy's own class. In Python each policy is as `--format python` writes it, in a function of its own; a
 format of the task's pack adds its code as to any other policy. In C both are as `--format c` writes them, the names of
 the safe one beginning with `safe_` instead of `policy_`, followed by the guard in C.
@@ -31,7 +31,7 @@ from pathlib import Path
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import OffersOnlineFingerprints, load_evaluator
+from vulcan.evaluator import Evaluator, check_guard, load_evaluator
 from vulcan.export import Exporter, Provenance, PythonExporter, find_exporter
 from vulcan.export.c.double_header import double_header
 from vulcan.export.formats import CExporter, PackFormat
@@ -45,7 +45,7 @@ from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import find_task
-from vulcan.robustness import FACTORIES, OffersFollowing, check_guard
+from vulcan.robustness import FACTORIES
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the library above this line ---"
@@ -72,7 +72,8 @@ def selector_module(library: Library, objective: str) -> SelectorModule:
     task = find_task(library.task)
     used_by, template = _template(task)
     evaluator = load_evaluator(task)
-    if not isinstance(evaluator, OffersOnlineFingerprints):
+    fingerprints = evaluator.fingerprint_source()
+    if fingerprints is None:
         raise UserError(f"task {task.name!r}: its evaluator makes no fingerprints where a policy is in use")
     baseline = library.fallbacks[objective].policy
     members = [m for m in library.members if used_by in load_template(find_task(m.task)).names]
@@ -81,7 +82,7 @@ def selector_module(library: Library, objective: str) -> SelectorModule:
     table = library.table(objective, deployable=True)
     table.scores = {name: values for name, values in table.scores.items() if name in policies}
     texts = [
-        evaluator.fingerprint_source(),
+        fingerprints,
         Path(decide.__file__).read_text(encoding="utf-8"),
         _constants(library, baseline, table),
         *(class_factory(_function(name), text, used_by) for name, text in policies.items()),
@@ -100,7 +101,7 @@ def following_module(library: Library, objective: str, names: Sequence[str]) -> 
     """Export what follows the best of these members, and first the first. Raises UserError where there is no such."""
     task = find_task(library.task)
     evaluator = load_evaluator(task)
-    if not isinstance(evaluator, OffersFollowing):
+    if not evaluator.offers(Evaluator.follow):
         raise UserError(f"task {task.name!r}: its evaluator offers nothing that follows several policies")
     known = [member.name for member in library.members]
     for name in names:
@@ -257,9 +258,10 @@ def export_guarded(
 ) -> dict[str, str]:
     """Export a guarded policy: the text of its one file, by name. Raises UserError where that is not possible."""
     task = policy.task
-    offered = check_guard(load_evaluator(task), safe)
+    evaluator = load_evaluator(task)
+    check_guard(evaluator, safe)
     exporter = find_exporter(format, task, others)
-    declared, source = offered.safe_policies()[safe], offered.guard_source()
+    declared, source = evaluator.safe_policies()[safe], evaluator.guard_source()
     # a safe policy is the task's own: of the run that the policy is from it has neither proposer nor scores
     origin = Provenance(declared.task, f"{declared.policy}.py", "", "", "", settings=declared.settings)
     if isinstance(policy, Policy) and isinstance(exporter, CExporter) and source.header:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.model import Clustering, LibraryMember, Workload
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
@@ -43,14 +43,12 @@ class TrainingInstance:
     instance: Instance
 
 
-def offering(task: Task, evaluator: Evaluator) -> OffersFingerprints:
-    """Return the evaluator as one that offers fingerprints. Raises UserError where it does not."""
-    if not isinstance(evaluator, OffersFingerprints):
-        raise UserError(
-            f"task {task.name!r}: its evaluator offers no fingerprints (vulcan.evaluator.OffersFingerprints), which a "
-            "library chooses by"
-        )
-    return evaluator
+def workload_setting_of(task: Task, evaluator: Evaluator) -> str:
+    """Return the setting that names workloads. Raises UserError from an evaluator without fingerprints."""
+    setting = evaluator.workload_setting()
+    if setting is None:
+        raise UserError(f"task {task.name!r}: its evaluator offers no fingerprints, which a library chooses by")
+    return setting
 
 
 def find_training(
@@ -59,7 +57,7 @@ def find_training(
     """Return the instances of each workload under these settings of the task. Raises UserError."""
     task = find_task(task_name)
     evaluator = load_evaluator(task)
-    workload_setting = offering(task, evaluator).workload_setting()
+    workload_setting = workload_setting_of(task, evaluator)
     whole = replace(task.split, by="none")
     found = []
     for workload in workloads:
@@ -102,11 +100,11 @@ def openings_of_member(
 ) -> tuple[Instance, ...]:
     """Return the openings (so many first events) of these instances, which are the member's own."""
     task = find_task(member.task)
-    evaluator = offering(task, load_evaluator(task))
+    evaluator = load_evaluator(task)
     return tuple(evaluator.opening(instance, first) for instance, first in zip(instances, firsts, strict=True))
 
 
-def prefixes_of(evaluator: OffersFingerprints, instances: Sequence[Instance], first: int) -> tuple[int, ...]:
+def prefixes_of(evaluator: Evaluator, instances: Sequence[Instance], first: int) -> tuple[int, ...]:
     """Return how many events of each instance it is recognised by: `first`, or a fifth of all if that is less."""
     return tuple(min(first, max(1, evaluator.events(instance) // SHARE_SEEN)) for instance in instances)
 
@@ -115,7 +113,7 @@ def measure_fingerprints(
     task: Task, instances: Sequence[Instance], firsts: Sequence[int]
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
     """Return the fingerprint's names, and one row per instance. Raises UserError for an invalid fingerprint."""
-    evaluator = offering(task, load_evaluator(task))
+    evaluator = load_evaluator(task)
     names: tuple[str, ...] = ()
     rows = []
     for instance, first in zip(instances, firsts, strict=True):

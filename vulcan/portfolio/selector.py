@@ -11,8 +11,14 @@ from typing import Literal
 import numpy as np
 
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, OffersFingerprints, load_evaluator
-from vulcan.portfolio.features import instances_of_member, offering, openings_of_member, prefixes_of, standard
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.portfolio.features import (
+    instances_of_member,
+    openings_of_member,
+    prefixes_of,
+    standard,
+    workload_setting_of,
+)
 from vulcan.portfolio.library_file import FILE
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
 from vulcan.portfolio.model import (
@@ -136,17 +142,16 @@ def select_for(
     """
     task = find_task(library.task)
     evaluator = load_evaluator(task)
-    offered = offering(task, evaluator)
-    given: dict[str, Json] = {**library.settings, **settings, offered.workload_setting(): [workload]}
+    given: dict[str, Json] = {**library.settings, **settings, workload_setting_of(task, evaluator): [workload]}
     instances = tuple(
         replace(i, split="train")
         for i in evaluator.instances(complete_settings(task, given), replace(task.split, by="none"))
     )
-    prefixes = prefixes_of(offered, instances, library.first)  # as in training
-    fingerprints = [offered.fingerprint(i, first) for i, first in zip(instances, prefixes, strict=True)]
+    prefixes = prefixes_of(evaluator, instances, library.first)  # as in training
+    fingerprints = [evaluator.fingerprint(i, first) for i, first in zip(instances, prefixes, strict=True)]
     sound = [select(library, values, objective).trusted for values in fingerprints]
     worth_trying = [i for i, s in zip(instances, sound, strict=True) if s and library.rule.method == "trials"]
-    trials = _trials(library, task, offered, workload, settings, worth_trying, objective, workers)
+    trials = _trials(library, task, evaluator, workload, settings, worth_trying, objective, workers)
     return tuple(
         select(library, values, objective, instance=instance.name, trials=trials.get(instance.name))
         for instance, values in zip(instances, fingerprints, strict=True)
@@ -156,7 +161,7 @@ def select_for(
 def _trials(
     library: Library,
     task: Task,
-    offered: OffersFingerprints,
+    evaluator: Evaluator,
     workload: str,
     settings: Mapping[str, Json],
     instances: list[Instance],
@@ -166,8 +171,7 @@ def _trials(
     """Return the score of every choice on the opening of each instance; those that fail score below the worst."""
     if not instances:
         return {}
-    evaluator = load_evaluator(task)
-    openings = tuple(offered.opening(i, library.first) for i in instances)
+    openings = tuple(evaluator.opening(i, library.first) for i in instances)
     fallback = library.fallbacks[objective].baseline
     needed = {fallback, *task.objective(objective).references}
     metrics = {name: [evaluator.evaluate_baseline(name, i) for i in openings] for name in needed}

@@ -8,8 +8,8 @@ from typing import cast
 
 from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, OffersSweeps, load_evaluator, why_indifferent
-from vulcan.findings import ComparesPolicies, EvaluatorFinding, InstanceFinding, OffersFindings, SweptTable
+from vulcan.evaluator import Evaluator, load_evaluator
+from vulcan.findings import EvaluatorFinding, InstanceFinding, SweptTable
 from vulcan.registry import find_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
@@ -75,7 +75,7 @@ def explain(
     """
     task = find_task(task_name)
     evaluator = load_evaluator(task)
-    if not isinstance(evaluator, OffersFindings if against is None else ComparesPolicies):
+    if not evaluator.offers(Evaluator.findings if against is None else Evaluator.compare):
         what = "explain a policy" if against is None else "compare policies"
         raise UserError(f"task {task.name!r}: its evaluator does not {what}; `vulcan eval` measures both")
     config = SearchConfig(
@@ -87,7 +87,7 @@ def explain(
     )
     instances = find_instances(task, config, evaluator)
     for instance in instances:
-        if (reason := why_indifferent(evaluator, instance)) is not None:
+        if (reason := evaluator.why_indifferent(instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to explain: {reason}")
     setup = Setup(config.task, instances, allow_unsandboxed=allow_unsandboxed, explains=True)
     found = _found(setup, Job(1, source, instances, limit, explain=True, against=against)).findings
@@ -104,7 +104,7 @@ EXPLAIN_SECONDS = 120.0
 
 def can_explain(record: RunRecord) -> bool:
     """Return whether the evaluator of the run's task explains policies."""
-    return isinstance(load_evaluator(find_task(record.config["task"])), OffersFindings)
+    return load_evaluator(find_task(record.config["task"])).offers(Evaluator.findings)
 
 
 def explain_candidate(record: RunRecord, candidate: int, limit: float) -> Explanation:
@@ -116,7 +116,7 @@ def explain_candidate(record: RunRecord, candidate: int, limit: float) -> Explan
         raise UserError(f"there is no candidate {candidate}; there are {len(record.candidates)}")
     task, source = find_task(record.config["task"]), record.candidates[candidate].source
     evaluator = load_evaluator(task)
-    if not isinstance(evaluator, OffersFindings):
+    if not evaluator.offers(Evaluator.findings):
         raise UserError(f"task {task.name!r}: its evaluator does not explain a policy")
     instances = tuple(instance for instance in record.instances if instance.split == "train")
     setup = Setup(record.config["task"], instances, explains=True)
@@ -144,9 +144,7 @@ def _swept(evaluator: Evaluator, setup: Setup, source: str, limit: float) -> tup
 
     Empty from an evaluator that offers none.
     """
-    if not isinstance(evaluator, OffersSweeps):
-        return ()
-    sweeps = [(one, sweep) for one in setup.instances if len((sweep := evaluator.sweep(one)).steps) > 1]
+    sweeps = [(one, sweep) for one in setup.instances if (sweep := evaluator.sweep(one)) and len(sweep.steps) > 1]
     steps = tuple(one for _, sweep in sweeps for _, one in sweep.steps)
     if not steps:
         return ()

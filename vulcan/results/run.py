@@ -126,6 +126,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "validation": _split(record, scorer, "validation", winner, compared),
         "test": _split(record, scorer, "test", winner, compared),
         "cautions": [] if winner is None else cautions_of(record, winner),
+        "notes": list(record.notes),
         "gains": [] if verdict is None else [_gain(gain) for gain in verdict.gains],
         "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
         "by_instance": [_compared(row) for row in compare_instances(record, scorer)],

@@ -19,15 +19,8 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
-from vulcan.findings import (
-    ComparesPolicies,
-    ComparesWithParents,
-    InstanceFinding,
-    OffersFindings,
-    PreparesFindings,
-    located,
-)
+from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator, located
+from vulcan.findings import InstanceFinding
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import find_task
@@ -73,9 +66,6 @@ class Programs:
         return lambda: server.open(max(deadline - time.monotonic(), 1e-3), limit)
 
 
-WARM_UP_EVENTS = 2000
-"""Length of the warm-up instance in events, if the evaluator can truncate one: whole ones may take minutes."""
-
 Reply = dict[str, Any]
 
 
@@ -102,7 +92,7 @@ class EvaluatorWorker:
 
     def _prepare(self) -> None:
         self.evaluator.prepare(self.setup.instances)
-        if self.setup.explains and isinstance(self.evaluator, PreparesFindings):
+        if self.setup.explains:
             self.evaluator.prepare_findings([i for i in self.setup.instances if i.split == "train"])
 
     def _warm_up(self) -> None:
@@ -110,9 +100,7 @@ class EvaluatorWorker:
         for source in self.task.seed_policies().values():
             check_policy(source, self.task)
         limit = self.setup.limits.setup_seconds
-        instance = self.setup.instances[0]
-        if isinstance(self.evaluator, OffersFingerprints):
-            instance = self.evaluator.opening(instance, WARM_UP_EVENTS)
+        instance = self.evaluator.brief(self.setup.instances[0])
         if self.task.seed_policies() or not isinstance(self.task.signature, Program):
             reply = self._score(warm_up_policy(self.task), [instance], probe=True, limit=limit)
             if reply["status"] != "scored":
@@ -179,11 +167,11 @@ class EvaluatorWorker:
         findings: list[InstanceFinding] = []
         for instance in instances:
             with attempt:
-                if against is not None and isinstance(self.evaluator, ComparesPolicies):
+                if against is not None:
                     findings += located(self.evaluator.compare(policies[0], policies[1], instance), instance)
-                elif parent is not None and isinstance(self.evaluator, ComparesWithParents):
+                elif parent is not None:
                     findings += located(self.evaluator.findings_beside(policies[0], policies[1], instance), instance)
-                elif against is None and isinstance(self.evaluator, OffersFindings):
+                else:
                     findings += located(self.evaluator.findings(policies[0], instance), instance)
             if attempt.error is not None:
                 return self._ended_by(attempt, instance.name)

@@ -49,7 +49,7 @@ class Outcome:
     or sent a malformed reply); or `failed` (the evaluator raised an error or returned metrics that are not finite
     numbers). `metrics` holds the name and the metrics of each instance, in the job's order, and is empty unless the
     status is `scored`: one failed instance fails the candidate. `message` is the error. `signature` is the digest of
-    `vulcan.evaluator.OffersDecisions`; None where it was not requested or is not offered, and unless the status is
+    `vulcan.evaluator.Evaluator.decisions`; None where it was not requested or is not offered, and unless the status is
     `scored`. `findings` are those requested with `Job.explain`, instance by instance.
     """
 

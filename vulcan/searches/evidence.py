@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from queue import Queue
 from statistics import fmean
 
 from vulcan import __version__
@@ -16,14 +18,12 @@ from vulcan.evaluator import (
     Instance,
     Rung,
     SplitName,
-    baselines_on,
     load_evaluator,
+    located,
+    notes_on,
     rungs_of,
-    why_indifferent,
-    windows_of,
 )
-from vulcan.findings import DescribesWorkloads, located
-from vulcan.robustness import shifted_copies
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Aggregate, Scorer
 from vulcan.store import RunRecord, Store
@@ -88,15 +88,48 @@ def measure_baselines(
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
     """Return the metrics of every known policy, or of those named, on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        for policy in evaluator.baselines() if names is None else names:
-            report(policy)
-            results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
-            measured[policy] = {
-                (instance.split, instance.name): dict(metrics)
-                for instance, metrics in zip(instances, results, strict=True)
-            }
+    for policy in evaluator.baselines() if names is None else names:
+        results = measure_baseline(evaluator, policy, instances, report)
+        measured[policy] = {(i.split, i.name): metrics for i, metrics in zip(instances, results, strict=True)}
     return measured
+
+
+def measure_baseline(
+    evaluator: Evaluator, policy: str, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+) -> list[dict[str, float]]:
+    """Return the metrics of a known policy on each instance, and report progress. May be interrupted at any time.
+
+    It is measured in daemon threads, which a process that ends does not wait for: one instance may take minutes.
+    """
+    done: Queue[tuple[int, dict[str, float], ForeignCall]] = Queue()
+    waiting = list(enumerate(instances))[::-1]
+
+    def measure() -> None:
+        with suppress(IndexError):
+            while True:
+                number, instance = waiting.pop()
+                metrics: dict[str, float] = {}
+                with (attempt := ForeignCall()):
+                    metrics.update(evaluator.evaluate_baseline(policy, instance))
+                done.put((number, metrics, attempt))
+
+    found: dict[int, dict[str, float]] = {}
+    try:
+        kind = evaluator.baselines_on(instances).get(policy, "baseline")
+        report(f"measuring the {kind} {policy}")
+        for _ in range(min(os.cpu_count() or 1, len(instances))):
+            threading.Thread(target=measure, name="vulcan-baseline", daemon=True).start()
+        while len(found) < len(instances):
+            number, metrics, attempt = done.get()
+            if attempt.error is not None:
+                attempt.error.add_note(f"raised in {attempt.place}")
+                raise attempt.error
+            found[number] = metrics
+            if len(found) < len(instances):
+                report(f"measuring the {kind} {policy}: {len(found)} of {len(instances)} instances")
+    finally:
+        waiting.clear()
+    return [found[number] for number in range(len(instances))]
 
 
 def baseline_events(
@@ -107,7 +140,7 @@ def baseline_events(
     aggregate: Aggregate | None = None,
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
-    kinds = baselines_on(evaluator, instances)
+    kinds = evaluator.baselines_on(instances)
     measured = measure_baselines(evaluator, instances, report, kinds)
     missing = [name for name in objective.references if name not in measured]
     if missing:
@@ -147,7 +180,7 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
     for instance in training:
-        if (reason := why_indifferent(evaluator, instance)) is not None:
+        if (reason := evaluator.why_indifferent(instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
     training = list(_chosen_training(evaluator, training, find_objective(task, config.objective), config))
     instances = (*training, *(i for i in instances if i.split != "train"))
@@ -165,7 +198,10 @@ def _chosen_training(
         else:
             yield from differing_windows(evaluator, instance, config.train_windows, objective)
     if config.against_shift:
-        yield from shifted_copies(evaluator, training)
+        copies = [copy for instance in training for copy in evaluator.shifted(instance)]
+        if not copies:
+            raise UserError("--against-shift: the evaluator of this task offers no perturbed instances; leave it out")
+        yield from copies
 
 
 def differing_windows(
@@ -176,7 +212,7 @@ def differing_windows(
     Blocks differ where the known policies score differently on them. The first is the one most unlike the mean block,
     each next one the one most unlike those chosen (farthest-first traversal); they stay in the order of time.
     """
-    blocks = windows_of(evaluator, instance, 2 * count)
+    blocks = tuple(evaluator.windows(instance, 2 * count))
     if not blocks:
         raise UserError(
             f"--train-windows {count}: {instance.name} cannot be cut into {2 * count} blocks of time, it is too short "
@@ -203,7 +239,9 @@ def held_out_windows(
     found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
     for split in SPLITS[1:]:
         own = [instance for instance in instances if instance.split == split]
-        blocks = {(split, i.name): windows_of(evaluator, i, WINDOWS) for i in own} if len(own) < MIN_INSTANCES else {}
+        blocks = (
+            {(split, i.name): tuple(evaluator.windows(i, WINDOWS)) for i in own} if len(own) < MIN_INSTANCES else {}
+        )
         if all(blocks.values()):
             found |= blocks
     return found
@@ -215,8 +253,9 @@ def reference_events(
     """Measure the objective's reference policies on each rung."""
     for rung in rungs:
         for policy in objective.references:
-            report(f"{policy} on {rung.name}")
-            metrics = tuple((i.name, dict(evaluator.evaluate_baseline(policy, i))) for i in rung.instances)
+            report(f"measuring {policy} on {rung.name}")
+            results = measure_baseline(evaluator, policy, rung.instances)
+            metrics = tuple((i.name, one) for i, one in zip(rung.instances, results, strict=True))
             yield ReferenceMeasured(policy, rung.name, metrics)
 
 
@@ -233,7 +272,8 @@ def open_run(
             {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
             for r in evidence.rungs
         )
-        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs))
+        notes = notes_on(load_evaluator(task), evidence.instances)
+        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs, notes))
     store.append(*added)
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
@@ -264,9 +304,9 @@ def describe_workload(
 
     Raises UserError for a description that breaks the contract, ValueError for an instance of another split.
     """
-    if not isinstance(evaluator, DescribesWorkloads):
+    if not evaluator.offers(Evaluator.workload):
         return None
-    report("the workload")
+    report("describing the workload")
     try:
         findings = [one for i in training for one in located(evaluator.workload(i), i)]
     except ValueError as error:

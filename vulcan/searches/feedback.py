@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
-from vulcan.evaluator import Instance, load_evaluator
-from vulcan.findings import EvaluatorFinding, InstanceFinding, OffersFindings, Series, SmallTable, Statement
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement
 from vulcan.scoring import Executor, Job
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import MAX_SECONDS
@@ -86,7 +86,7 @@ class Feedback:
 
     @cached_property
     def _offers_findings(self) -> bool:
-        return isinstance(load_evaluator(self._task), OffersFindings)
+        return load_evaluator(self._task).offers(Evaluator.findings)
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
-from vulcan.searches.evidence import SPLITS, held_out_windows
+from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord
@@ -172,8 +171,7 @@ class _Measurement:
         """Measure the best baselines on blocks of time, and those that the objective refers to."""
         best = [known.policy for where in SPLITS[1:] if (known := self.record.best_baseline(where)) is not None]
         found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
-        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            for policy in dict.fromkeys([*best, *self.scorer.objective.references]):
-                results = threads.map(lambda block, p=policy: dict(evaluator.evaluate_baseline(p, block)), blocks)
-                found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}
+        for policy in dict.fromkeys([*best, *self.scorer.objective.references]):
+            results = measure_baseline(evaluator, policy, blocks)
+            found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}
         return found

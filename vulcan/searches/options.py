@@ -349,8 +349,8 @@ class ExecutionOptions:
     executor: Annotated[
         ExecutorName,
         Option(
-            "Where to score candidates: `local` processes, `ray`, or `auto`: the cluster of --ray-address, else local "
-            "processes, and a local Ray for what is left after a minute."
+            "Where to score candidates: `local` processes, `ray`, or `auto`: the cluster of --ray-address or "
+            "RAY_ADDRESS if there is one, else local processes."
         ),
     ] = "auto"
     workers: Annotated[int, Option("Candidates scored in parallel; 0: one per processor.", minimum=1, off=0)] = 0

@@ -185,7 +185,7 @@ def run_search(
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
-            study.repeat(recording.proposals, recording.last_turns)
+            study.repeat(recording.proposals, recording.last_turns, recording.ended)
             study.feedback.repeat(recording.explained)
             study.steering.repeat(recording.steered)
         with closing(_model_pool(task, config, store, recording)) as models:
@@ -206,7 +206,8 @@ def measure_for_verdict(run: Path, study: Study) -> None:
 class RecordedReplies:
     """The replies of models in another run, and the reason for each missing one, by `(proposal, turn)`.
 
-    `last_turns` has the last turn of each proposal: a repair for which there was no budget is not asked again.
+    `last_turns` has the last turn of each proposal: a repair for which there was no budget is not asked again. `ended`
+    says which budget ended the search.
     """
 
     proposals: int
@@ -215,6 +216,7 @@ class RecordedReplies:
     last_turns: Mapping[int, int]
     steered: Sequence[SearchSteered] = ()
     explained: Mapping[int, PolicyExplained] = field(default_factory=dict)
+    ended: str = ""
 
     @classmethod
     def of(cls, store: Store) -> RecordedReplies:
@@ -224,8 +226,9 @@ class RecordedReplies:
         last_turns: dict[int, int] = {}
         for candidate in record.candidates.values():
             last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
+        ended = record.stopped.message if record.stopped and record.stopped.reason == "finished" else ""
         asked = sum(p.round > 0 for p in record.proposals.values())
-        return cls(asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered), record.explained)
+        return cls(asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered), record.explained, ended)
 
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
@@ -306,24 +309,18 @@ def executor_for(
         allow_unsandboxed=machines.allow_unsandboxed,
         explains=tells_findings(config),
     )
-    if machines.executor == "local":
+    address = machines.ray_address or os.environ.get("RAY_ADDRESS")
+    if machines.executor == "local" or (machines.executor == "auto" and not address):
         meanwhile()
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
             yield executor
-        return
-    if machines.executor == "auto" and not (machines.ray_address or os.environ.get("RAY_ADDRESS")):
-        from vulcan.scoring.moving_executor import MovingExecutor
-
-        meanwhile()
-        with MovingExecutor(setup, machines.count, display.waiting) as moving:
-            yield moving
         return
     from vulcan.scoring.ray_executor import RayExecutor
     from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()
-        display.preparing(f"Ray at {runtime.joined}" if runtime.joined else "a local Ray")
+        display.preparing(f"joining Ray at {runtime.joined}" if runtime.joined else "starting a local Ray")
         chosen: Executor
         try:
             chosen = RayExecutor(setup, machines.count, runtime)

@@ -129,13 +129,14 @@ class Study:
         planned -= self.config.piloted
         return planned if self._max_proposals is None else min(planned, self._max_proposals)
 
-    def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
+    def repeat(self, proposals: int, last_turns: Mapping[int, int], ended: str = "") -> None:
         """Replay another search: its number of proposals, and no repair beyond the last turn of each.
 
         It does not stop where a model does not answer, because that search did not.
         """
         self._max_proposals = proposals
         self._last_turns = last_turns
+        self._ended = ended
 
     def ask(self) -> Proposal | None:
         """Return the next proposal to answer; None if all are made, or others need their verdict first."""
@@ -314,7 +315,8 @@ class Study:
             calls.close()
         if must_find and self._max_proposals is None and not self.config.offline:
             check_replies(self.record, self.config, self.costs, self._buffered, models.why_exhausted())
-        self._ended = models.why_exhausted() if self.completed < self.total else ""
+        if self.completed < self.total:
+            self._ended = models.why_exhausted()
         self.finish()
 
     def _answered_before(self) -> bool:

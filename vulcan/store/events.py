@@ -52,10 +52,14 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class InstancesPrepared:
-    """Names, splits and parameters of the instances, in order, and the cheaper versions of those of `train`."""
+    """Names, splits and parameters of the instances, in order, and the cheaper versions of those of `train`.
+
+    `notes` say what was left out or changed when their workloads were read.
+    """
 
     instances: tuple[dict[str, Json], ...]
     rungs: tuple[dict[str, Json], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

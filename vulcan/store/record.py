@@ -40,6 +40,7 @@ class RunRecord:
     version: str = ""
     instances: tuple[Instance, ...] = ()
     rungs: tuple[Rung, ...] = ()
+    notes: tuple[str, ...] = ()
     references: dict[tuple[str, str], ReferenceMeasured] = field(default_factory=dict)
     baselines: dict[tuple[str, SplitName], BaselineMeasured] = field(default_factory=dict)
     workload: WorkloadDescribed | None = None
@@ -69,9 +70,10 @@ class RunRecord:
             case RunStarted(config, version):
                 self.searches.append(event)
                 self.config, self.version = config, version
-            case InstancesPrepared(instances, rungs):
+            case InstancesPrepared(instances, rungs, notes):
                 self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
                 self.rungs = tuple(map(_rung, rungs))
+                self.notes = notes
             case ReferenceMeasured(policy, rung):
                 self.references[policy, rung] = event
             case BaselineMeasured(policy, _, split):

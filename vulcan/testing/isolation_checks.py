@@ -16,15 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vulcan.anvil import check
-from vulcan.evaluator import Instance, load_evaluator
-from vulcan.findings import (
-    ComparesWithParents,
-    DescribesWorkloads,
-    EvaluatorFinding,
-    InstanceFinding,
-    OffersFindings,
-    located,
-)
+from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
+from vulcan.findings import EvaluatorFinding, InstanceFinding
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
@@ -80,17 +73,17 @@ def main(answer: Path) -> None:
 def findings(subject: Subject) -> str:
     """Check that findings, if offered, are within bounds, come out of the sandbox, and are the same again."""
     evaluator, instances = subject.evaluator, subject.searched[:1]
-    if isinstance(evaluator, DescribesWorkloads):
+    if evaluator.offers(Evaluator.workload):
         for instance in instances:
             described = [
                 _located(subject, "workload", subject.calling("workload", evaluator.workload, instance), instance)
                 for _ in range(2)
             ]
             _check_same("workload", *described)
-    if not isinstance(evaluator, OffersFindings):
-        return "described workloads" if isinstance(evaluator, DescribesWorkloads) else "not offered"
+    if not evaluator.offers(Evaluator.findings):
+        return "described workloads" if evaluator.offers(Evaluator.workload) else "not offered"
     source = next(iter(subject.sources.values()))
-    if isinstance(evaluator, ComparesWithParents):
+    if evaluator.offers(Evaluator.findings_beside):
         _in_the_sandbox(subject, "findings_beside", source)
     return f"{_in_the_sandbox(subject, 'findings', source)} findings"
 

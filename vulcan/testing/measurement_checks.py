@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.evaluator import Instance, OffersDecisions, OffersRungs, decisions_of, rungs_of
+from vulcan.evaluator import Evaluator, Instance, decisions_of, rungs_of
 from vulcan.scoring.evaluator_child import plain_signature
 from vulcan.task import Feature, Task, Value
 from vulcan.terminal_text import count
@@ -187,7 +187,7 @@ def inputs(subject: Subject) -> str:
     }
     if not subject.is_program:
         steps["evaluate"] = lambda: [evaluator.evaluate(policy, mine[0]) for policy in subject.seeds.values()]
-    if isinstance(evaluator, OffersRungs):
+    if evaluator.offers(Evaluator.rungs):
         steps["rungs"] = lambda: list(evaluator.rungs([i for i in mine if i.split == "train"]))
     for name, step in steps.items():
         subject.calling(name, step)
@@ -198,7 +198,7 @@ def inputs(subject: Subject) -> str:
 
 def rungs(subject: Subject) -> str:
     """Check that rungs, if offered, are reproducible, sorted by cost and measure the objectives' metrics."""
-    if not isinstance(subject.evaluator, OffersRungs):
+    if not subject.evaluator.offers(Evaluator.rungs):
         return "none are offered"
     searched = subject.searched
     found = subject.calling("rungs", rungs_of, subject.evaluator, searched)
@@ -366,7 +366,7 @@ def decides(subject: Subject) -> str:
 
 def decisions(subject: Subject) -> str:
     """Check that the digest of decisions, if offered, is reproducible, and differs between policies."""
-    if not isinstance(subject.evaluator, OffersDecisions):
+    if not subject.evaluator.offers(Evaluator.decisions):
         return "not offered"
     if subject.is_program:
         return NOT_IN_THIS_PROCESS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Evaluator, Instance
 from vulcan.findings import EvaluatorFinding
 from vulcan.task import Json, Metrics
 from vulcan_cache.baselines import BASELINES
@@ -45,7 +45,7 @@ class InstanceRequests:
     measure_from: int
 
 
-class CacheFindings(ABC):
+class CacheFindings(Evaluator):
     """Findings on instances of a cache; a subclass knows the instances and runs policies on them."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class CacheFindings(ABC):
     def _scale(self, instance: Instance) -> ProbeScale: ...
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.DescribesWorkloads`."""
+        """See `vulcan.evaluator.Evaluator`."""
         from vulcan_cache.findings.workload import describe  # with the kernels of fingerprints
         from vulcan_traces.fingerprint import fingerprint
 
@@ -83,7 +83,7 @@ class CacheFindings(ABC):
         return describe(found, p["capacity"], is_unit=bool(p["unit_sizes"]))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.findings.PreparesFindings`."""
+        """See `vulcan.evaluator.Evaluator`."""
         from vulcan_cache.kernels import attribution  # noqa: F401  # compiles the kernel, or loads it
 
         for instance in instances:
@@ -91,20 +91,20 @@ class CacheFindings(ABC):
                 self._compared_with(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.OffersFindings`: the misses by cause, and by what the objects were."""
+        """See `vulcan.evaluator.Evaluator`: the misses by cause, and by what the objects were."""
         against = self._compared_with(instance)
         found = self._attributed(self._recorded(policy, instance), against.baseline_missed, instance)
         return findings_of(found, self._setting(instance, against.baseline))
 
     def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesWithParents`."""
+        """See `vulcan.evaluator.Evaluator`."""
         against = self._compared_with(instance)
         history, parent_missed = self._recorded(policy, instance), self._missed_by_policy(parent, instance)
         found = self._attributed(history, against.baseline_missed, instance, parent_missed)
         return findings_of(found, replace(self._setting(instance, against.baseline), has_parent=True))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesPolicies`."""
+        """See `vulcan.evaluator.Evaluator`."""
         found = self._attributed(self._recorded(first, instance), self._missed_by_policy(second, instance), instance)
         return differences(found, self._setting(instance, "second"))
 

@@ -2,9 +2,13 @@
 
 The target rate is 1 / (delta x queueing delay) packets a second, with delta = 0.5; the window moves towards it by
 velocity / (delta x window) packets an acknowledgement, and the velocity doubles each round trip in which the window
-keeps its direction, from the third on. Where the queue was not nearly empty for 5 round trips a buffer-filling flow is
-taken to compete, and 1 / delta grows by 1 a round trip and is halved at a loss, as Reno's window is. Packets are paced
-at 2 x window / standing round-trip time.
+keeps its direction, from the third on, as far as that at most doubles the window in one. Where the queue was not nearly
+empty for 5 round trips a buffer-filling flow is taken to compete, and 1 / delta grows by 1 a round trip and is halved
+at a loss, as Reno's window is. Packets are paced at 2 x window / standing round-trip time.
+
+That limit of the velocity, and 0.7 of the window where over 30 % of the packets of two round trips are lost, are in the
+authors' code (venkatarun95/genericCC) and not in the paper: without them a flow whose buffer is far below its
+bandwidth-delay product loses up to half of what it sends.
 
 Nearly empty is a standing delay below a tenth of the span of the delays of 4 round trips, as in the paper, and the time
 of two packets besides, for that is how many an acknowledgement covers. What slow start left in the queue is not taken
@@ -23,7 +27,9 @@ from vulcan_link.flow_state import (
     CAUSE,
     CONGESTION,
     CWND,
+    DELIVERED,
     LOSS,
+    LOST_TOTAL,
     NEXT,
     NOW,
     OWN,
@@ -44,7 +50,10 @@ NEARLY_EMPTY = 0.1
 ROUNDS_TO_EMPTY = 5.0
 ROUNDS_OF_MAXIMUM = 4.0
 ROUNDS_BEFORE_DOUBLING = 3.0
-MAX_VELOCITY = 65_536.0
+HEAVY_LOSS = 0.3
+HEAVY_LOSS_ROUNDS = 2.0
+HEAVY_LOSS_PACKETS = 20.0
+HEAVY_LOSS_CUT = 0.7
 ROUNDS_TO_DRAIN = 10.0  # before it is asked who fills the buffer: what slow start left there is its own
 
 STANDING = OWN  # the minimum over the standing window: of its older half, of its newer one, and when that began
@@ -58,6 +67,9 @@ ROUND_CWND = OWN + 13  # the window as the round began
 SLOW_START = OWN + 14
 EMPTY_AT = OWN + 15  # ns, when the queue was last nearly empty
 FASTEST = OWN + 17  # bits/s, the highest rate of delivery seen
+COUNTED_AT = OWN + 18  # ns, since when losses are counted; what was lost and delivered by then
+COUNTED_LOST = OWN + 19
+COUNTED_DELIVERED = OWN + 20
 COMPETITIVE = OWN + 16  # 1 / delta where a buffer-filling flow competes; 0 where none does
 
 
@@ -65,11 +77,12 @@ COMPETITIVE = OWN + 16  # 1 / delta where a buffer-filling flow competes; 0 wher
 def begin(flow):
     for slot in (STANDING, STANDING + 1, BASE, BASE + 1):
         flow[slot] = math.inf
-    for slot in (STANDING + 2, BASE + 2, MAX + 2, EMPTY_AT):
+    for slot in (STANDING + 2, BASE + 2, MAX + 2, EMPTY_AT, COUNTED_AT):
         flow[slot] = flow[NOW]
     flow[MAX] = flow[MAX + 1] = 0.0
     flow[VELOCITY] = 1.0
     flow[DIRECTION] = flow[SAME_ROUNDS] = flow[ROUND_END] = flow[COMPETITIVE] = flow[FASTEST] = 0.0
+    flow[COUNTED_LOST] = flow[COUNTED_DELIVERED] = 0.0
     flow[ROUND_CWND] = flow[CWND]
     flow[SLOW_START] = 1.0
 
@@ -123,7 +136,7 @@ def end_round(flow):
     if direction == flow[DIRECTION]:
         flow[SAME_ROUNDS] += 1.0
         if flow[SAME_ROUNDS] >= ROUNDS_BEFORE_DOUBLING:
-            flow[VELOCITY] = min(flow[VELOCITY] * 2.0, MAX_VELOCITY)
+            flow[VELOCITY] *= 2.0
     else:
         flow[VELOCITY] = 1.0
         flow[SAME_ROUNDS] = 0.0
@@ -132,6 +145,17 @@ def end_round(flow):
     flow[ROUND_END] = flow[NEXT]
     if flow[COMPETITIVE] > 0.0:
         flow[COMPETITIVE] += 1.0
+
+
+@function
+def yield_to_loss(flow):
+    lost, delivered = flow[LOST_TOTAL] - flow[COUNTED_LOST], flow[DELIVERED] - flow[COUNTED_DELIVERED]
+    late = flow[NOW] > flow[COUNTED_AT] + HEAVY_LOSS_ROUNDS * flow[SMOOTHED_RTT]
+    if late and lost + delivered > HEAVY_LOSS_PACKETS:
+        if lost > HEAVY_LOSS * (lost + delivered):
+            flow[CWND] = max(HEAVY_LOSS_CUT * flow[CWND], MIN_CWND)
+        flow[COUNTED_AT] = flow[NOW]
+        flow[COUNTED_LOST], flow[COUNTED_DELIVERED] = flow[LOST_TOTAL], flow[DELIVERED]
 
 
 @function
@@ -159,8 +183,11 @@ def acknowledged(flow):
         if (below and flow[DIRECTION] < 0.0) or (not below and flow[DIRECTION] > 0.0):
             flow[VELOCITY] = 1.0
             flow[SAME_ROUNDS] = 0.0
+        if flow[VELOCITY] * inverse > window:
+            flow[VELOCITY] = max(flow[VELOCITY] / 2.0, 1.0)
         change = flow[VELOCITY] * inverse * flow[ACKED] / max(window, 1.0)
         flow[CWND] = max(window + change if below else window - change, MIN_CWND)
+    yield_to_loss(flow)
     flow[PACING_RATE] = 2.0 * flow[CWND] * flow[PACKET_BYTES] * 8e9 / standing
 
 

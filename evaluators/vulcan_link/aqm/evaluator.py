@@ -12,9 +12,10 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName, shares_in_time
+from vulcan.evaluator import BaselineKind, Evaluator, Instance, Rung, SplitName
 from vulcan.findings import EvaluatorFinding
 from vulcan.registry import find_task
+from vulcan.simulator.plan import shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.findings import QueueRun, describe_queue, differences, findings_of
 from vulcan_link.aqm.manager import QueueManager
@@ -86,7 +87,7 @@ _SHORT, _PROBED = 0.3, 3.0
 """The share of the time on the first rung, and the seconds that tell policies apart."""
 
 
-class QueueManagementEvaluator:
+class QueueManagementEvaluator(Evaluator):
     """Evaluator whose instances are a link with flows of given congestion control; the policy manages its queue.
 
     A named link is cut along time among the splits; each part repeats as the whole would.
@@ -168,7 +169,7 @@ class QueueManagementEvaluator:
         return metrics_of(self._run(instance, policy), cast(int, instance.parameters["flows"]))
 
     def decisions(self, policy: Policy) -> str:
-        """See `vulcan.evaluator.OffersDecisions`: what the policy asks for in the first seconds."""
+        """See `vulcan.evaluator.Evaluator`: what the policy asks for in the first seconds."""
         if self._probes is None:
             raise ValueError("decisions are known only after prepare")
         digest = 0
@@ -177,7 +178,7 @@ class QueueManagementEvaluator:
         return f"{digest:016x}"
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: shorter runs."""
+        """See `vulcan.evaluator.Evaluator`: shorter runs."""
         short = {cast(float, i.parameters["duration_s"]) * _SHORT for i in instances}
         if min(short, default=0.0) <= 1.5 * WARM_UP_S:
             return ()
@@ -193,21 +194,21 @@ class QueueManagementEvaluator:
         return metrics_of(self._run(instance, name), cast(int, instance.parameters["flows"]))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.DescribesWorkloads`."""
+        """See `vulcan.evaluator.Evaluator`."""
         p = cast(dict[str, Any], instance.parameters)
         return describe_queue(scenario_of(p, self._part(instance), "policy"), long_flows(p["flows"]))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.findings.PreparesFindings`."""
+        """See `vulcan.evaluator.Evaluator`."""
         for instance in instances:
             self.best_on(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.OffersFindings`: idle link, delay and drops by phase, length of the queue and flow."""
+        """See `vulcan.evaluator.Evaluator`: idle link, delay and drops by phase, length of the queue and flow."""
         return findings_of(self.run(instance, policy, "policy"), self.best_on(instance))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesPolicies`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return differences(self.run(instance, first, "first"), self.run(instance, second, "second"))
 
     def best_on(self, instance: Instance) -> QueueRun:

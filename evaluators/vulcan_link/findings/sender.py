@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, cast
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Evaluator, Instance
 from vulcan.findings import EvaluatorFinding
 from vulcan.task import Metrics
 from vulcan_link.baselines import BASELINES
@@ -24,7 +24,7 @@ BY_GOODPUT = "goodput"
 """Marks instances whose objectives count goodput and drops; those recorded before have no such parameter."""
 
 
-class LinkFindings(ABC):
+class LinkFindings(Evaluator):
     """Findings on instances of a link; a subclass knows the instances."""
 
     def __init__(self) -> None:
@@ -46,20 +46,20 @@ class LinkFindings(ABC):
         return _metrics(instance, scenario, simulate(scenario, policy))
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.DescribesWorkloads`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return describe_path(self.scenario(instance, "policy"), _competing(instance))
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.findings.PreparesFindings`."""
+        """See `vulcan.evaluator.Evaluator`."""
         for instance in instances:
             self._best_on(instance)
 
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.OffersFindings`: idle link, delay and losses by cause and by part of the run."""
+        """See `vulcan.evaluator.Evaluator`: idle link, delay and losses by cause and by part of the run."""
         return findings_of(self.run(instance, "policy", policy=policy), self._best_on(instance))
 
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.findings.ComparesPolicies`."""
+        """See `vulcan.evaluator.Evaluator`."""
         return differences(*(self.run(instance, "policy", policy=policy) for policy in (first, second)))
 
     def run(

@@ -1,9 +1,12 @@
-"""Copa (Arun and Balakrishnan, NSDI 2018), as the simulator's `copa` has it, but not paced.
+"""Copa (Arun and Balakrishnan, NSDI 2018), as the simulator's `copa` has it.
 
 It aims at 1 / (delta x queueing delay) packets a second, with a velocity that doubles while the window keeps its
 direction. Where the queue was not nearly empty for five round trips, a flow that fills buffers is taken to compete, and
-1 / delta behaves as Reno's window does.
+1 / delta behaves as Reno's window does. The limit of the velocity and what it does at heavy loss are those of the
+authors' code.
 """
+
+SLOW_START = "policy"  # its own, not the mechanism's
 
 DELTA = 0.5
 BASE_US = 10000000  # what is the least round-trip time of this long has no queue
@@ -12,7 +15,7 @@ NEARLY_EMPTY = 0.1  # of the span from the least to the largest delay
 ROUNDS_TO_EMPTY = 5
 ROUNDS_TO_DRAIN = 10  # what slow start left in the queue is not somebody else's
 ROUNDS_BEFORE_DOUBLING = 3
-MAX_VELOCITY = 65536
+HEAVY_LOSS = 0.3  # of the packets of two round trips
 NONE = 1e12
 
 
@@ -26,6 +29,9 @@ class policy:
     round_window = 0  # the window when it began
     empty_at = 0  # when the queue was last nearly empty
     fastest = 0
+    counted_at = 0  # since when losses are counted
+    counted_lost = 0
+    counted_delivered = 0
     competitive = 0  # 1 / delta where another flow fills the buffer, else 0
     # minima over half a round trip (the standing one) and over BASE_US, and of the negative over 4 round trips: each of
     # an older and a newer half, and when the newer one began
@@ -90,7 +96,7 @@ def on_ack(state, window, flow):
             else:
                 policy.same_rounds += 1
                 if policy.same_rounds >= ROUNDS_BEFORE_DOUBLING:
-                    policy.velocity = min(2 * policy.velocity, MAX_VELOCITY)
+                    policy.velocity *= 2
             policy.direction = direction
             policy.round_window = policy.window
             policy.round_end = state.delivered_packets + state.in_flight_packets
@@ -99,9 +105,20 @@ def on_ack(state, window, flow):
         if (policy.direction < 0 and below) or (policy.direction > 0 and not below):
             policy.velocity = 1
             policy.same_rounds = 0
+        if policy.velocity * inverse > policy.window:  # it at most doubles the window in a round trip
+            policy.velocity = max(policy.velocity / 2, 1)
         change = policy.velocity * inverse * state.acked_packets / max(policy.window, 1)
         policy.window += change if below else -change
+    lost = state.lost_total_packets - policy.counted_lost
+    delivered = state.delivered_packets - policy.counted_delivered
+    if state.now_us > policy.counted_at + 2 * state.smoothed_rtt_us and lost + delivered > 20:
+        if lost > HEAVY_LOSS * (lost + delivered):
+            policy.window *= 0.7
+        policy.counted_at = state.now_us
+        policy.counted_lost = state.lost_total_packets
+        policy.counted_delivered = state.delivered_packets
     policy.window = min(max(policy.window, 2), 65535)
+    flow.pacing_bps = 2 * policy.window * state.mss_bytes * 8e6 / max(standing, 1)
 
 
 def on_loss(state, window, flow):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping
 
-from vulcan_load.cluster import ServiceWorkload
+from vulcan_load.workload import ServiceWorkload
 
 Shown = Mapping[str, float]
 Decide = Callable[[int, list[Shown], list[int]], int]

@@ -16,7 +16,7 @@ from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_load import BASELINES, Cluster, simulate
-from vulcan_load.cluster import SHAPE, SPREAD, ServiceWorkload, pareto_moment, unit_work
+from vulcan_load.workload import SHAPE, SPREAD, ServiceWorkload, pareto_moment, unit_work
 
 MANY = 400_000
 FRESH = {"delay_ms": 0.0, "balancers": 1}
@@ -119,7 +119,7 @@ def test_bursts_keep_the_mean_rate_and_lengthen_the_tail() -> None:
 
 def test_who_is_asked_for_reports_does_not_depend_on_how_many_numbers_are_drawn_at_a_time(monkeypatch) -> None:
     whole = ServiceWorkload.of(Cluster(requests=1000))
-    monkeypatch.setattr("vulcan_load.cluster.MAX_DRAWS", 1234)
+    monkeypatch.setattr("vulcan_load.workload.MAX_DRAWS", 1234)
     assert np.array_equal(ServiceWorkload.of(Cluster(requests=1000)).probed, whole.probed)
 
 

@@ -13,7 +13,7 @@ from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
 from vulcan.task import Split
 from vulcan_prefix import BASELINES, BOUND, simulate
-from vulcan_prefix.evaluator import PrefixEvaluator, size_in_tokens
+from vulcan_prefix.simulator import PrefixSimulator, size_in_tokens
 from vulcan_traces.prompts import load_prompts
 
 TASK = find_task("prefix_cache")
@@ -30,12 +30,12 @@ SAME = {
 
 def instances(**settings: Any) -> list[Instance]:
     given = {**DEFAULTS, "trace": [TRACE], "cache_size": ["10%"], **settings}
-    return list(PrefixEvaluator().instances(given, Split(0.5, 0.25, 0.25)))
+    return list(PrefixSimulator().instances(given, Split(0.5, 0.25, 0.25)))
 
 
 @pytest.fixture(scope="module")
-def evaluator() -> PrefixEvaluator:
-    found = PrefixEvaluator()
+def evaluator() -> PrefixSimulator:
+    found = PrefixSimulator()
     found.prepare(instances())
     return found
 
@@ -46,7 +46,7 @@ def test_a_trace_is_cut_along_time() -> None:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_a_policy_that_says_what_a_baseline_does_measures_the_same(name: str, evaluator: PrefixEvaluator) -> None:
+def test_a_policy_that_says_what_a_baseline_does_measures_the_same(name: str, evaluator: PrefixSimulator) -> None:
     policy = check(f"def priority(now, node, server):\n    {SAME[name]}\n", TASK)
     for instance in instances():
         assert evaluator.evaluate(policy, instance) == evaluator.evaluate_baseline(name, instance)
@@ -67,7 +67,7 @@ def test_a_policy_that_learns_what_returns_is_as_good_as_the_best_baseline_of_ea
     assert computed < 0.95 * theirs["lru"]
 
 
-def test_shares_add_up(evaluator: PrefixEvaluator) -> None:
+def test_shares_add_up(evaluator: PrefixSimulator) -> None:
     one = evaluator.evaluate_baseline("lru", instances(host_size="50%")[0])
     whole = one["prompt_tokens"]
     assert one["hit_tokens"] + one["computed_tokens"] + one["host_share"] * whole == pytest.approx(whole)
@@ -92,7 +92,7 @@ def test_impossible_settings_are_refused() -> None:
             instances(**settings)
 
 
-def test_a_cache_for_everything_is_said_to_be_of_no_use(evaluator: PrefixEvaluator) -> None:
+def test_a_cache_for_everything_is_said_to_be_of_no_use(evaluator: PrefixSimulator) -> None:
     assert "holds everything" in (evaluator.why_indifferent(instances(cache_size=["300%"])[2]) or "")
     assert evaluator.why_indifferent(instances()[2]) is None
 

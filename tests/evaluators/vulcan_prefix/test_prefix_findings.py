@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, Statement, located
+from vulcan.evaluator import load_evaluator, located
+from vulcan.findings import SmallTable, Statement
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_prefix.findings import ALWAYS, FOUND, IDLE_S, IN_HOST, LOST, NEW, Run
+from vulcan_prefix.account import ALWAYS, FOUND, IDLE_S, IN_HOST, LOST, NEW, Run
 from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import stretch
 
@@ -67,7 +67,7 @@ def seconds_per_second(run: Run, instance: Any) -> float:
 
 @pytest.mark.parametrize("who", [OLDEST, "lfu", "furthest-next-use"], ids=["policy", "lfu", "oracle"])
 def test_causes_are_those_of_a_slow_count_and_add_up(evaluator: Any, instance: Any, who: Any) -> None:
-    run = evaluator.run(who, instance)
+    run = evaluator.account(who, instance)
     causes, idle = plain(run, instance)
     assert run.account.by_cause().tolist() == causes
     assert sum(causes) == run.metrics["prompt_tokens"]
@@ -80,7 +80,7 @@ def test_causes_are_those_of_a_slow_count_and_add_up(evaluator: Any, instance: A
 def test_it_says_so_in_words_and_tables(evaluator: Any, instance: Any) -> None:
     found = evaluator.findings(OLDEST, instance)
     assert located(found, instance) == located(evaluator.findings(OLDEST, instance), instance)
-    run = evaluator.run(OLDEST, instance)
+    run = evaluator.account(OLDEST, instance)
     causes, idle = plain(run, instance)
     text = found[0].text
     assert f"Of {sum(causes):,} prompt tokens {causes[FOUND] / sum(causes):.1%} are found in the cache" in text
@@ -97,7 +97,7 @@ def test_it_says_so_in_words_and_tables(evaluator: Any, instance: Any) -> None:
 
 def test_two_policies_are_compared_the_workload_described_and_sizes_swept(evaluator: Any, instance: Any) -> None:
     between = evaluator.compare(OLDEST, NEWEST, instance)
-    first, second = (evaluator.run(one, instance) for one in (OLDEST, NEWEST))
+    first, second = (evaluator.account(one, instance) for one in (OLDEST, NEWEST))
     parts = [run.account.by_cause() for run in (first, second)]
     rows = next(
         (

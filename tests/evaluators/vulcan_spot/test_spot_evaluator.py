@@ -9,13 +9,14 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
+from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import SpotJob, Windows, simulate
+from vulcan_spot.plan import USUAL_SINGLE, jobs_of
 from vulcan_spot.windows import places_of
 from vulcan_traces.spot import EMBEDDED_SPOT, load_spot
 
@@ -48,7 +49,6 @@ def seed(name):
 
 def test_it_is_an_evaluator(evaluator):
     assert isinstance(evaluator, Evaluator)
-    assert isinstance(evaluator, OffersDecisions)
 
 
 def test_without_a_trace_generated_environments_belong_to_one_split_each(evaluator):
@@ -188,13 +188,12 @@ def test_candidates_are_scored_in_the_jail():
     [
         ({"windows": 0}, "windows"),
         ({"deadline": [400.0]}, "longer trace"),
-        ({"deadline": [48.0]}, "not even"),
+        ({"duration": 48.0, "deadline": [48.0]}, "not even"),
         ({"spot_price": 5.0}, "prices"),
         ({"missed_cost": -1.0}, "missed"),
         ({"trace": ["markov:up=0"]}, "between"),
-        ({"trace": ["/nowhere.json"]}, "cannot be read"),
+        ({"trace": ["/nowhere.json"]}, "no such file"),
         ({"trace": [LONG, LONG]}, "give each once"),
-        ({"deadline": []}, "at least one deadline"),
     ],
 )
 def test_settings_that_make_no_sense(evaluator, given, what):
@@ -230,3 +229,24 @@ def test_uniform_progress_with_memory_costs_less_than_without(evaluator):
     costs = [evaluator.evaluate(memory, instance)["mean_cost"] for instance in instances]
     without = [evaluator.evaluate_baseline("uniform_progress", instance)["mean_cost"] for instance in instances]
     assert sum(costs) < 0.98 * sum(without)
+
+
+@pytest.mark.parametrize(
+    ("given", "jobs"),
+    [
+        ({}, {(48.0, 52.0, 0.02), (48.0, 92.0, 0.4)}),
+        ({"deadline": [26.0]}, {(24.0, 26.0, 0.1)}),
+        ({"duration": 24.0}, {(24.0, 26.0, 0.01), (24.0, 46.0, 0.2)}),
+        ({"duration": 20.0, "deadline": [24.0], "overhead": [0.5]}, {(20.0, 24.0, 0.5)}),
+    ],
+)
+def test_what_is_not_given_of_a_job_is_scaled_to_what_is(given, jobs):
+    made = jobs_of(complete_settings(TASK, given), USUAL_SINGLE, 92 * 3600)
+    assert jobs <= {(job.duration / 3600, job.deadline / 3600, job.overhead / 3600) for job in made}
+
+
+def test_the_usual_job_is_scaled_to_short_public_traces(spot_traces, evaluator):
+    for place in sorted((spot_traces / "skypilot-spot-traces").glob("**/*.json")):
+        found = evaluator.instances(settings(trace=[str(place)]), BY_TIME)
+        assert len(found) == 3 * 9
+        assert all(len({tuple(window) for window in i.parameters["windows"]}) > 1 for i in found)

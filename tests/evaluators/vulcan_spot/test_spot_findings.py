@@ -12,8 +12,8 @@ import spot_cases
 from plain_spot import NONE, ON_DEMAND, SPOT
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, located
+from vulcan.evaluator import load_evaluator, located
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_spot import Prices, SpotJob, Windows

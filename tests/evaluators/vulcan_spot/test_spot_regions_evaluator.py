@@ -10,7 +10,7 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
+from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
@@ -49,7 +49,6 @@ def seed(name):
 
 def test_it_is_an_evaluator(evaluator):
     assert isinstance(evaluator, Evaluator)
-    assert isinstance(evaluator, OffersDecisions)
 
 
 def test_without_a_trace_generated_regions_belong_to_one_split_each(evaluator):
@@ -126,7 +125,11 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
 
 @pytest.mark.parametrize(
     ("spec", "what"),
-    [(f"{PAIR}::markov:gap=300", "need the same"), ("markov:up=0::markov:", "between"), ("/nowhere::/nothing", "read")],
+    [
+        (f"{PAIR}::markov:gap=300", "need the same"),
+        ("markov:up=0::markov:", "between"),
+        ("/nowhere::/nothing", "no such file"),
+    ],
 )
 def test_regions_that_do_not_go_together(evaluator, spec, what):
     with pytest.raises(UserError, match=what):

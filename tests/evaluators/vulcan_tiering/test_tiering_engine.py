@@ -11,12 +11,12 @@ import pytest
 from effort import examples, slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from locations import ROOT
 from plain_tiering import PlainRanking
 from plain_ways import way_of
 from stateful_programs import stateful_programs
 from tiering_cases import Case, cases, same
 
-from benchmarks.margins import POLICIES as POLICIES_BY_HAND
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
@@ -82,7 +82,7 @@ def test_policies_with_state_run_as_in_plain_python(case: Case, policy: Policy) 
     same(simulate(policy, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
-REGRESSION = check((POLICIES_BY_HAND / "tiering_regression.py").read_text(encoding="utf-8"), TASK)
+REGRESSION = check((ROOT / "benchmarks" / "policies" / "tiering_regression.py").read_text(encoding="utf-8"), TASK)
 
 
 @settings(max_examples=examples(120), deadline=None, derandomize=True)

@@ -12,13 +12,13 @@ from plain_tiering import PlainMemory, PlainRanking
 from tiering_cases import Case, cases
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, located
+from vulcan.evaluator import load_evaluator, located
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_tiering import simulate
-from vulcan_tiering.findings import Inputs, attribute, hot_pages
+from vulcan_tiering.account import Inputs, attribute, hot_pages
 
 TASK = find_task("memory_tiering")
 HEAD = "def score(now, page, memory):\n"

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from c_programs import FOUND
 from cache_formats import POLICIES, Column, requests
+from changing_traces import TRACES
 from compiled import SANITISED, library
 from effort import examples, slow
 from locations import ROOT
 from numpy.typing import NDArray
 from real_data import real_data
 
-from benchmarks.verdicts import TRACES
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import Provenance

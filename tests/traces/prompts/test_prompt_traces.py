@@ -67,6 +67,40 @@ def test_token_ids_of_ones_own_log_give_blocks_that_outputs_fill(tmp_path: Path)
     assert trace.priorities.tolist() == [2, 0]
 
 
+def hashed(block: int, count: int = 60, gap: int = 500) -> list[dict[str, Any]]:
+    """Requests of a log of blocks of another size than Mooncake's."""
+    lengths = [100 + 37 * n for n in range(count)]
+    return [
+        {"timestamp": gap * n, "input_length": length, "output_length": 1, "hash_ids": list(range(-(-length // block)))}
+        for n, length in enumerate(lengths)
+    ]
+
+
+@pytest.mark.parametrize(("block", "given"), [(64, None), (64, 64), (64, 16), (512, 16), (96, 96)])
+def test_a_block_size_is_one_that_lengths_agree_with(
+    block: int, given: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trace = load_prompts(write(tmp_path / "m.jsonl", *hashed(block)), block_tokens=given)
+    assert trace.block_tokens == block
+    assert trace.prompt_blocks.tolist() == [record["input_length"] // block for record in hashed(block)]
+    assert ("lengths agree" in caplog.text) == (block != (given or 512))
+
+
+def test_lengths_that_agree_with_no_block_size_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--block-tokens"):
+        load_prompts(write(tmp_path / "m.jsonl", *hashed(96)))
+    with pytest.raises(UserError, match=r"--block-tokens \("):
+        load_prompts(write(tmp_path / "m.jsonl", {**hashed(16)[0], "input_length": 5000, "hash_ids": [1]}))
+
+
+@pytest.mark.parametrize(("gap", "doubted"), [(500, False), (1, True), (200_000, True)])
+def test_times_in_another_unit_are_doubted(
+    gap: int, doubted: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    load_prompts(write(tmp_path / "m.jsonl", *hashed(512, gap=gap)))
+    assert ("seconds" in caplog.text) == doubted
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

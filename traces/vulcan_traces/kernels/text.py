@@ -372,7 +372,8 @@ def parse_lines(
                             why = SIZE_TOO_LARGE
                 if not why and (is_taken or size):
                     keys[row] = combine(volume, key) if in_volume and not ranges else key
-                    volumes[row] = volume
+                    if ranges:
+                        volumes[row] = volume
                     times[row] = time
                     sizes[row] = size
                     counts[row] = count if is_taken else 0

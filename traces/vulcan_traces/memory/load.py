@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from vulcan.errors import UserError
+from vulcan.inputs import open_regular
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.page_counts import PageCounts
 from vulcan_traces.memory.workloads import KINDS, parse_workload
@@ -63,14 +64,12 @@ def _digest(*parts: object) -> str:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"no page counts at {path}: there is no such file") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:  # a NUL in the name
-        raise UserError(f"{str(path)!r} cannot be the name of a file: {error}") from error
 
 
 # Cache of page counts on disk, so that each workload is run once per host.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import zstandard
 
@@ -53,21 +53,23 @@ def decompressed(path: Path) -> Iterator[bytes]:
 
     Raises UserError where the file cannot be read, is damaged, has several files in it, or is far larger inside.
     """
-    archive = archive_of(path)
-    total = 0
+    yield from _with_errors(path, _only_file(_bounded(path), path))
+
+
+def archived(path: Path, most: int) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield names and contents of the files in a tar archive, whose content has at most so many bytes.
+
+    A content has to be read before the next is asked for. Raises UserError as `decompressed` does.
+    """
+    yield from _with_errors(path, _members(_ChunkedFile(_bounded(path), most)))
+
+
+_Item = TypeVar("_Item")
+
+
+def _with_errors(path: Path, found: Iterator[_Item]) -> Iterator[_Item]:
     try:
-        with open_regular(archive or path) as file:
-            most = max(_FREE, _MAX_RATIO * file.seek(0, 2))
-            file.seek(0)
-            member = path.relative_to(archive).as_posix() if archive else None
-            for chunk in _content(file, path, member):
-                total += len(chunk)
-                if total > most:
-                    raise UserError(
-                        f"{path}: its content is more than {_MAX_RATIO} times as large as the file; "
-                        "if that is right, decompress it first"
-                    )
-                yield chunk
+        yield from found
     except DAMAGED as error:
         raise UserError(f"{path}: damaged or truncated compressed file ({error}); download it again") from error
     except ModuleNotFoundError as error:
@@ -79,6 +81,24 @@ def decompressed(path: Path) -> Iterator[bytes]:
         if error.errno is None:
             raise UserError(f"{path}: damaged or truncated compressed file ({error}); download it again") from error
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _bounded(path: Path) -> Iterator[bytes]:
+    archive = archive_of(path)
+    total = 0
+    with open_regular(archive or path) as file:
+        most = max(_FREE, _MAX_RATIO * file.seek(0, 2))
+        file.seek(0)
+        member = path.relative_to(archive).as_posix() if archive else None
+        for chunk in _content(file, path, member):
+            total += len(chunk)
+            if total > most:
+                raise UserError(
+                    f"{path}: its content is more than {_MAX_RATIO} times as large as the file; "
+                    "if that is right, decompress it first"
+                )
+            for at in range(0, len(chunk), _CHUNK):  # which a decompressor may make much larger
+                yield chunk[at : at + _CHUNK]
 
 
 def archive_of(path: Path) -> Path | None:
@@ -122,7 +142,7 @@ def _content(file: BinaryIO, path: Path, member: str | None) -> Iterator[bytes]:
         yield from _of_columns(file, path, is_parquet=magic.startswith(_PARQUET))
     else:
         codec = next((codec for codec in _CODECS if magic.startswith(codec.magic)), None)
-        yield from _in_tar(_streams(file, codec) if codec else _chunks(file), path)
+        yield from _streams(file, codec) if codec else _chunks(file)
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -164,13 +184,13 @@ def _in_zip(file: BinaryIO, path: Path, member: str | None) -> Iterator[bytes]:
             yield from _chunks(cast(BinaryIO, content))
 
 
-class ChunkedFile:
-    """The chunks as a file that `tarfile` reads: never more than `allowance` bytes until it is set anew."""
+class _ChunkedFile:
+    """The chunks as a file that `tarfile` reads, of at most `allowance` bytes: it reads headers of any size at once."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
+    def __init__(self, chunks: Iterator[bytes], allowance: int) -> None:
         self._chunks = chunks
         self._rest = memoryview(b"")
-        self.allowance = 0
+        self.allowance = allowance
 
     def read(self, size: int) -> bytes:
         found = bytearray()
@@ -180,7 +200,7 @@ class ChunkedFile:
             self._rest = self._rest[missing:]
         self.allowance -= len(found)
         if self.allowance < 0:
-            raise tarfile.TarError("a header or a file in it is too large")
+            raise tarfile.TarError("it is too large, or has a header that is")
         return bytes(found)
 
     def _refill(self) -> bool:
@@ -191,37 +211,33 @@ class ChunkedFile:
 _MAX_HEADER = 1 << 24
 
 
-def _in_tar(chunks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+def _members(file: _ChunkedFile) -> Iterator[tuple[str, BinaryIO]]:
+    with tarfile.open(fileobj=cast(BinaryIO, file), mode="r|") as archive:
+        while (entry := archive.next()) is not None:
+            archive.members = []  # type: ignore[attr-defined]  # else it grows with the archive
+            if entry.isfile():
+                yield entry.name, cast(BinaryIO, archive.extractfile(entry))
+
+
+def _only_file(chunks: Iterator[bytes], path: Path) -> Iterator[bytes]:
     """Yield the content of the only file of a tar archive; the chunks themselves if they are none."""
     head = b""
     for chunk in chunks:
         head += chunk
         if len(head) > _TAR_MAGIC_AT + len(_TAR_MAGIC):
             break
-    if head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC):
-        yield from _only_member(ChunkedFile(chain([head], chunks)), path)
+    if not head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC):
+        yield from filter(None, chain([head], chunks))
         return
-    if head:
-        yield head
-    yield from chunks
-
-
-def _only_member(file: ChunkedFile, path: Path) -> Iterator[bytes]:
-    found = None
-    file.allowance = _MAX_HEADER
-    with tarfile.open(fileobj=cast(BinaryIO, file), mode="r|") as archive:
-        for entry in archive:
-            if not entry.isfile():
-                continue
-            if found is not None:
-                raise UserError(f"{path}: a tar archive of several files, {found} and {entry.name}; extract the one")
-            found = entry.name
-            content = cast(BinaryIO, archive.extractfile(entry))
-            while True:
-                file.allowance = _MAX_HEADER
-                if not (chunk := content.read(_CHUNK)):
-                    break
-                yield chunk
+    file = _ChunkedFile(chain([head], chunks), _MAX_HEADER)
+    only = None
+    for name, content in _members(file):
+        if only is not None:
+            raise UserError(f"{path}: a tar archive of several files, {only} and {name}; extract the one")
+        only = name
+        while chunk := content.read(_CHUNK):
+            yield chunk
+            file.allowance = _MAX_HEADER
 
 
 def _of_columns(file: BinaryIO, path: Path, *, is_parquet: bool) -> Iterator[bytes]:

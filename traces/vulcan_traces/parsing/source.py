@@ -15,7 +15,7 @@ from vulcan.inputs import open_regular
 from vulcan_traces.parsing.compression import archive_of, decompressed
 
 _HEAD = 1 << 20
-_BLOCK = 1 << 24
+_BLOCK = 1 << 22
 _MAX_LINE = 1 << 20
 _LINES_LOOKED_AT = 1000
 _UTF8_MARK = b"\xef\xbb\xbf"

@@ -126,7 +126,7 @@ def _parse_block(
     names = tuple(dict.fromkeys((*table.taken, *OPERATIONS)))
     capacity = text.count(b"\n") + 1
     keys = np.empty(capacity, np.uint64)
-    volumes = np.empty(capacity, np.uint64)
+    volumes = np.empty(capacity if ranges else 0, np.uint64)
     times = np.empty(capacity, np.float64)
     sizes = np.empty(capacity, np.int64)
     counts = np.empty(capacity, np.int64)

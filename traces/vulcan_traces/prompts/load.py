@@ -21,7 +21,8 @@ def load_prompts(
 
     `spec` is a path, plain or compressed by gzip, xz or zstd, or a text such as `chat:requests=4000,seed=1` (see
     `vulcan_traces.prompts.generators`). `format` names one of `vulcan_traces.prompts.readers.FORMATS`; without it, the
-    first line tells. `block_tokens` is for logs of token ids. Raises UserError.
+    first line tells. `block_tokens` is the size of a block; without it, that of the format, or one
+    that the lengths agree with. Raises UserError.
     """
     text = os.fspath(spec)
     if is_prompt_spec(text):

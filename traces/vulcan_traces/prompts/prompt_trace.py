@@ -116,6 +116,12 @@ class PromptTraceBuilder:
         """
         self._rows.append((time, prompt_tokens, output_tokens, prompt, output, session, turn, ends, kind, priority))
 
+    def lengths(self) -> tuple[Integers, Integers]:
+        """Return tokens and blocks of each prompt."""
+        return np.array([row[1] for row in self._rows], np.int64), np.array(
+            [len(row[3]) for row in self._rows], np.int64
+        )
+
     def build(self) -> PromptTrace:
         rows = sorted(self._rows, key=lambda row: row[0])
         numbers: dict[tuple[int, Key], int] = {}

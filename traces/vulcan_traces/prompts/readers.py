@@ -17,10 +17,12 @@ output before it. The last block of a prompt, which is seldom full, is not cache
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
+from vulcan.errors import UserError
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.parsing.text_table import abbreviated
 from vulcan_traces.prompts.prompt_trace import MAX_TOKENS, Key, PromptTrace, PromptTraceBuilder
@@ -33,6 +35,16 @@ TOKENS_BLOCK = 16
 """Tokens of a block; that of `tokens` is a default, and also that of vLLM."""
 
 
+_AGREEING = 0.99
+"""Share of the requests that a block size has to agree with."""
+
+_FEW = 50
+_SLOWEST, _FASTEST = 1 / 100, 100.0
+"""Requests per second that no unit of time is doubted at, of at least `_FEW`."""
+
+log = logging.getLogger(__name__)
+
+
 class _Malformed(ValueError):
     """A fault of a record."""
 
@@ -41,6 +53,7 @@ def read_prompts(source: Source, name: str, format: str | None, block_tokens: in
     """Return the trace of a file. Raises UserError, naming the line, for one that is malformed."""
     builder: PromptTraceBuilder | None = None
     add: _Add | None = None
+    has_hashes = False
     for first_line, block in source.line_blocks():
         for number, line in enumerate(block.split(b"\n"), first_line):
             if not line.strip():
@@ -52,13 +65,62 @@ def read_prompts(source: Source, name: str, format: str | None, block_tokens: in
                 if add is None or builder is None:
                     chosen = format or _recognised(record)
                     default, make = FORMATS[chosen]
-                    builder = PromptTraceBuilder(name, block_tokens if chosen == "tokens" and block_tokens else default)
-                    add = make()
+                    builder = PromptTraceBuilder(name, block_tokens or default)
+                    has_hashes, add = chosen != "tokens", make()
                 add(builder, record)
             except (ValueError, RecursionError) as error:
                 why = str(error) if isinstance(error, _Malformed) else "not JSON"
                 raise source.malformed("line", number, f"{why}: {abbreviated(line)}") from error
-    return (builder or PromptTraceBuilder(name, TOKENS_BLOCK)).build()
+    if builder is None:
+        return PromptTraceBuilder(name, TOKENS_BLOCK).build()
+    if has_hashes:
+        builder.block_tokens = _block_size(source, builder, default)
+    trace = builder.build()
+    _doubt_times(source, trace)
+    return trace
+
+
+def _block_size(source: Source, builder: PromptTraceBuilder, default: int) -> int:
+    """Return the size of a block that lengths and numbers of blocks agree with: the builder's, the default, or another.
+
+    Raises UserError where that leaves none, or several.
+    """
+    lengths, counts = builder.lengths()
+
+    def agrees(size: int) -> bool:
+        return bool(((counts == lengths // size) | (counts == -(-lengths // size))).mean() >= _AGREEING)
+
+    assumed = builder.block_tokens
+    for size in (assumed, default):
+        if agrees(size):
+            found = [size]
+            break
+    else:
+        found = [2**power for power in range(17) if agrees(2**power)]
+    if len(found) != 1:
+        could = f" ({' or '.join(map(str, found))})" if found else ""
+        raise UserError(
+            f"{source.path}: {counts.sum():,} blocks for {lengths.sum():,} tokens of prompts, not blocks of {assumed}; "
+            f"give the block size with --block-tokens{could}"
+        )
+    if found[0] != assumed:
+        log.warning("%s: lengths agree with blocks of %d tokens, not of %d", source.path, found[0], assumed)
+    return found[0]
+
+
+def _doubt_times(source: Source, trace: PromptTrace) -> None:
+    """Log a warning where requests come so fast, or so slowly, that the unit of their times is in doubt."""
+    seconds = float(trace.arrivals[-1]) if trace.requests else 0.0
+    if trace.requests < _FEW or not seconds:
+        return
+    rate = trace.requests / seconds
+    if not _SLOWEST <= rate <= _FASTEST:
+        log.warning(
+            "%s: %.3g requests per second: are its times in %s?",
+            source.path,
+            rate,
+            "seconds, and not in milliseconds" if rate > 1 else "milliseconds, and not in seconds",
+        )
 
 
 def _recognised(record: Record) -> str:

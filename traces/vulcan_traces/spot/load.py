@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import functools
-import lzma
 import re
-import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
 
 from vulcan.errors import UserError
+from vulcan_traces.parsing.compression import archived
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.spot.markov import PREFIX, generate_markov
 from vulcan_traces.spot.read import MEANINGS, Meaning, read_spot
 from vulcan_traces.spot.spot_trace import SpotTrace
+
+_MAX = 1 << 25
+"""Bytes of a trace: ten million ticks."""
+
+_MAX_ARCHIVE = 1 << 28
+"""Bytes of a whole archive, decompressed."""
 
 _IN_ARCHIVE = re.compile(r"(?P<archive>.+?\.(?:tar|tar\.gz|tgz|tar\.xz|tar\.bz2)):(?P<folder>.*)\Z")
 
@@ -40,28 +46,29 @@ def load_spot(spec: str, *, meaning: str | None = None, nodes: int = 1) -> tuple
 
 def _in_files(path: Path) -> dict[str, bytes]:
     try:
-        if path.is_dir():
-            found = sorted(path.glob("*.json"))
-            if not found:
-                raise UserError(f"{path}: no JSON file lies in this directory")
-        else:
-            found = [path]
-        return {str(place): place.read_bytes() for place in found}
+        found = sorted(path.glob("*.json")) if path.is_dir() else [path]
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    if not found:
+        raise UserError(f"{path}: no JSON file lies in this directory")
+    return {str(place): _content(place) for place in found}
+
+
+def _content(path: Path) -> bytes:
+    source = Source(path)
+    source.check()
+    return source.text(_MAX)
 
 
 def _archived(archive: Path, folder: str) -> dict[str, bytes]:
     wanted = folder.strip("/")
     try:
         known = archive.stat()
-        members = _members(archive, known.st_mtime_ns, known.st_size)
-    except (OSError, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UserError(f"{archive}: cannot be read: {reason}") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{archive}: cannot be read: {error}") from error
     found = {
         f"{archive}:{place}": zlib.decompress(content)
-        for place, content in members.items()
+        for place, content in _members(archive, known.st_mtime_ns, known.st_size).items()
         if place == wanted or place.rpartition("/")[0] == wanted
     }
     if not found:
@@ -73,12 +80,13 @@ def _archived(archive: Path, folder: str) -> dict[str, bytes]:
 def _members(archive: Path, modified: int, size: int) -> dict[str, bytes]:
     """Return the JSON files of an archive, compressed; finding any one reads the whole archive, so that is done once.
 
-    `modified` and `size` tell apart versions of the file.
+    `modified` and `size` tell apart versions of the file. Raises UserError.
     """
     found = {}
-    with tarfile.open(archive) as opened:
-        for member in opened:
-            content = opened.extractfile(member) if member.isfile() and member.name.endswith(".json") else None
-            if content is not None:
-                found[member.name.removeprefix("./")] = zlib.compress(content.read(), level=1)
+    for name, content in archived(archive, _MAX_ARCHIVE):
+        if name.endswith(".json"):
+            data = content.read(_MAX + 1)
+            if len(data) > _MAX:
+                raise UserError(f"{archive}: {name} has more than {_MAX:,} bytes; use a part of it")
+            found[name.removeprefix("./")] = zlib.compress(data, level=1)
     return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import OffersDecisions, decisions_of, load_evaluator
+from vulcan.evaluator import decisions_of, load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -49,10 +49,6 @@ UNLIKE = [
     "obj.last_access + ghost.age(obj.id)",
     "obj.count + ghost.contains(obj.id)",
 ]
-
-
-def test_it_is_offered(evaluator):
-    assert isinstance(evaluator, OffersDecisions)
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)

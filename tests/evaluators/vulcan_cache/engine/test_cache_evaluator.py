@@ -98,14 +98,16 @@ def test_a_kept_result_is_really_used_and_a_damaged_one_is_not(evaluator, tmp_pa
     assert "computed again" in caplog.text
 
 
-def test_a_size_of_nothing_counts_as_one_byte(evaluator, tmp_path):
+def test_an_object_of_no_known_size_is_left_out(evaluator, tmp_path):
     file = tmp_path / "zero.csv"
     file.write_text("".join(f"{t},{t % 7},{(t % 7) * 10}\n" for t in range(200)))
     (only,) = evaluator.instances(
         settings(trace=[str(file)], columns="time=1,id=2,size=3", cache_size=["100"]), Split(by="none")
     )
     metrics = evaluator.evaluate(check(TASK.seed_policies()["gdsf"], TASK), only)
-    assert metrics["bytes"] == sum(max(1, (t % 7) * 10) for t in range(200))
+    sizes = [(t % 7) * 10 for t in range(200) if t % 7]
+    assert (metrics["requests"], metrics["bytes"]) == (len(sizes), sum(sizes))
+    assert evaluator.notes(only) == ["zero.csv: 29 requests left out, their object being of no known size"]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from plain_cache import PlainCache
 from plain_queues import PlainQueues
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
-from vulcan.findings import Series, SmallTable, located
+from vulcan.evaluator import load_evaluator, located
+from vulcan.findings import Series, SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_cache import simulate

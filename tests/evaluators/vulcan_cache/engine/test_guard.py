@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from cache_formats import POLICIES, requests
+from changing_traces import TRACES
 from console import Console
 from directories_caches import STEPS, Steps, check_uses
 from effort import slow
 from hypothesis import given, settings
 
-from benchmarks.verdicts import TRACES
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import Provenance

@@ -22,17 +22,15 @@ def run(flow: Flow, name: str, link: str, queue: int, seconds: float = 25.0) -> 
 
 
 @pytest.mark.parametrize(
-    ("link", "delay_ms", "queue"), [("constant:rate=12", 20.0, 160), ("constant:rate=40", 8.0, 400),
-                                    ("constant:rate=6", 30.0, 400)]
+    ("link", "delay_ms", "queue"), [("constant:rate=12", 20.0, 40), ("constant:rate=40", 8.0, 400),
+                                    ("constant:rate=6", 40.0, 200), ("constant:rate=77.72", 51.0, 94)]
 )  # fmt: skip
-def test_copa_is_the_native_one_that_is_not_paced(link: str, delay_ms: float, queue: int) -> None:
-    """Where nothing is lost, and times are whole microseconds, in which a policy sees them."""
-    native = run(Flow("copa", delay_ms=delay_ms, pacing=False), "copa", link, queue)
-    ours = run(Flow("policy", delay_ms=delay_ms, slow_start="policy"), "copa", link, queue)
-    assert native.dropped == 0 and native.utilisation > 0.98
-    assert np.array_equal(np.floor(native.series["window"]), np.floor(ours.series["window"]))
-    for name in ("sent", "delivered", "queueing_delay_avg_ms", "queueing_delay_p95_ms", "utilisation", "events"):
-        assert getattr(native, name) == getattr(ours, name)
+def test_copa_runs_its_own_slow_start_and_is_the_native_one(link: str, delay_ms: float, queue: int) -> None:
+    native = run(Flow("copa", delay_ms=delay_ms), "copa", link, queue)
+    ours = run(Flow("policy", delay_ms=delay_ms, slow_start="mechanism"), "copa", link, queue)
+    assert ours.utilisation == pytest.approx(native.utilisation, abs=0.02)
+    assert ours.drop_share == pytest.approx(native.drop_share, abs=0.02)
+    assert ours.queueing_delay_avg_ms == pytest.approx(native.queueing_delay_avg_ms, abs=1.0)
 
 
 @pytest.mark.parametrize("slow_start", ["mechanism", "policy"])

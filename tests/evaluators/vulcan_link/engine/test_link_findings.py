@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, located
+from vulcan.evaluator import load_evaluator, located
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_link import Flow, Queue, Scenario, simulate

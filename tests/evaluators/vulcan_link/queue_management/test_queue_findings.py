@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, Statement, located
+from vulcan.evaluator import load_evaluator, located
+from vulcan.findings import SmallTable, Statement
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_link import engine_state as m

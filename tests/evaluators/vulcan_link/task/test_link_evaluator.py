@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import OffersDecisions, OffersRungs, rungs_of
-from vulcan.robustness import shifted_copies
+from vulcan.evaluator import rungs_of
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_link.evaluator import LinkEvaluator
@@ -152,7 +151,6 @@ def test_only_the_handshake_sees_the_round_trip_that_batched_acknowledgements_hi
 def test_rungs_are_shorter_runs_of_the_same_instances(task):
     evaluator, instances = prepared(task, split=task.split)
     training = [i for i in instances if i.split == "train"]
-    assert isinstance(evaluator, OffersRungs) and isinstance(evaluator, OffersDecisions)
     (rung,) = rungs_of(evaluator, training)
     assert [i.parameters["duration_s"] for i in rung.instances] == [3.0] * len(training)
     assert {i.parameters["digest"] for i in rung.instances} == {i.parameters["digest"] for i in training}
@@ -165,7 +163,7 @@ def test_rungs_are_shorter_runs_of_the_same_instances(task):
 def test_perturbed_copies_are_of_training_links_with_a_competitor_or_slower(task):
     evaluator, instances = prepared(task, split=task.split, duration_s=2.0)
     training = [i for i in instances if i.split == "train"]
-    copies = shifted_copies(evaluator, training)
+    copies = [copy for instance in training for copy in evaluator.shifted(instance)]
     assert len({i.name for i in (*instances, *copies)}) == len(instances) + 2 * len(training)
     assert {i.split for i in copies} == {"train"}
     wired, beside, slow = training[0], *copies[:2]

@@ -2,7 +2,7 @@
 
 import random
 
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Evaluator, Instance
 
 DECK = 60.0
 CROSSING = 12
@@ -64,7 +64,7 @@ def sail(policy, parameters):
     return {"fares": fares, "trips": float(trips), "left": float(len(waiting))}
 
 
-class FerryEvaluator:
+class FerryEvaluator(Evaluator):
     def instances(self, settings, split):
         parts = ("train",) if split.by == "none" else ("train", "validation", "test")
         return [

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Evaluator, Instance
 
 
-class MappedEvaluator:
+class MappedEvaluator(Evaluator):
     def __init__(self):
         self._columns = {}
 

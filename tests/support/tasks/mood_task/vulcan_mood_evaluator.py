@@ -4,7 +4,7 @@ import hashlib
 import os
 
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, Rung
+from vulcan.evaluator import Evaluator, Instance, Rung
 
 FULL = 5
 
@@ -20,7 +20,7 @@ def total(decide, parameters):
     return parameters["weight"] * taken
 
 
-class MoodEvaluator:
+class MoodEvaluator(Evaluator):
     compares = False
 
     def instances(self, settings, split):

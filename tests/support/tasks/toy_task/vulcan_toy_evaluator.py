@@ -15,6 +15,7 @@ import time
 
 from vulcan.anvil import Layout, Slot
 from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _DECIDE = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.POINTER(ctypes.c_double)] * 3, ctypes.c_double)
@@ -230,7 +231,7 @@ BEHAVIOURS = {
 }
 
 
-class ToyEvaluator:
+class ToyEvaluator(Evaluator):
     def instances(self, settings, split):
         return ()
 

@@ -10,7 +10,7 @@ from typing import Any
 from vulcan.anvil import Policy
 from vulcan.doctor.attacks.breakout import carry_out
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance
+from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.task import Json, Metrics, Split
 
 
@@ -46,7 +46,7 @@ _VALUES: Mapping[str, Any] = {
 }
 
 
-class TargetEvaluator:
+class TargetEvaluator(Evaluator):
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         return ()
 

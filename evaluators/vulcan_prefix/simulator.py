@@ -1,0 +1,172 @@
+"""The simulator of the task `prefix_cache`: prompts and cache sizes in, tokens served from the cache and times out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, Sweep
+from vulcan.findings import EvaluatorFinding
+from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override, parse_size, sources
+from vulcan.simulator.sizes import TOKENS
+from vulcan.task import Json, Split
+from vulcan_prefix.account import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
+from vulcan_prefix.server import Server
+from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, first_requests, simulate, stretch
+from vulcan_prefix.spec import PrefixSpec
+from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
+
+_PROBED = 600
+"""Requests of each training instance that tell policies apart, with a cache in proportion."""
+
+_SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Sizes of a sweep, in those of the instance's cache."""
+
+
+class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
+    """An instance is a trace of prompts, a cache size and a measured range of requests, always from an empty cache.
+
+    A trace of one's own is cut along time: the search is measured on its first requests, the winner chosen on the next,
+    and the test on the last, each of the latter two with the cache as the earlier requests left it.
+    """
+
+    spec = PrefixSpec
+    known = kinds_of(BASELINES, [BOUND])
+    kernels = ("vulcan_prefix.kernels.engine",)
+    identity = ("prefix", 1)
+    unmeasured = ("trace", "trace_format", "block_tokens")
+
+    @override
+    def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[PrefixSpec]]:
+        s: Any = settings
+        server = {name: s[name] for name in Server.__slots__}
+        Server(**server)
+        if not 0 <= s["load"] <= 100:
+            raise UserError(f"load {s['load']}: must be from 0, as recorded, to 100")
+        for source, part, share in sources(s["trace"] or (), PROMPT_WORKLOADS, split):
+            trace = self._trace(source, s["trace_format"], s["block_tokens"])
+            start, stop = measured_range(share, trace.requests, source, "requests")
+            for size in s["cache_size"]:
+                spec = PrefixSpec(
+                    trace=source,
+                    trace_format=s["trace_format"],
+                    block_tokens=s["block_tokens"],
+                    digest=trace.digest,
+                    capacity=size_in_tokens(size, trace, "cache size"),
+                    host_capacity=size_in_tokens(s["host_size"], trace, "host size") if s["host_size"] else 0,
+                    load=s["load"],
+                    measure_from=start,
+                    measure_to=stop,
+                    **server,
+                )
+                yield Case(f"{label_of(trace.name)}@{size}", part, spec)
+
+    @override
+    def load(self, spec: PrefixSpec) -> PromptTrace:
+        """Return the requests up to the last measured one."""
+        return first_requests(self._trace(spec.trace, spec.trace_format, spec.block_tokens), spec.measure_to)
+
+    @override
+    def source(self, spec: PrefixSpec) -> object:
+        return spec.trace, spec.trace_format, spec.block_tokens, spec.measure_to
+
+    @override
+    def run(self, who: Policy | str, spec: PrefixSpec, workload: PromptTrace) -> ServingResult:
+        return simulate(
+            who,
+            workload,
+            spec.capacity,
+            spec.server,
+            host_capacity=spec.host_capacity,
+            load=spec.load,
+            measure_from=spec.measure_from,
+        )
+
+    @override
+    def probe(self, spec: PrefixSpec) -> PrefixSpec:
+        count = min(_PROBED, spec.measure_to)
+        whole = self._trace(spec.trace, spec.trace_format, spec.block_tokens)
+        first = first_requests(whole, count)
+        largest = int((first.prompt_tokens + first.output_tokens).max())
+        least = min(spec.capacity, 2 * largest)
+        capacity = max(round(spec.capacity * (first.footprint / whole.footprint)), least)
+        return replace(spec, capacity=capacity, measure_from=0, measure_to=count)
+
+    @override
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """Return that a cache holds everything."""
+        spec, workload = self.at(instance)
+        if self.run("lru", spec, workload).decisions:
+            return None
+        return (
+            f"the cache of {spec.capacity:,} tokens holds everything up to there, and nothing is ever evicted; choose "
+            "a smaller --cache-size"
+        )
+
+    @override
+    def sweep(self, instance: Instance) -> Sweep:
+        """Return caches from an eighth of the instance's to four times it."""
+        spec = self.spec_of(instance)
+        trace = self._trace(spec.trace, spec.trace_format, spec.block_tokens)
+        steps = [
+            (f"{size:,} ({factor:g} x)", self.like(instance, f"{instance.name} x {factor:g}", capacity=size))
+            for factor in _SWEPT
+            if trace.block_tokens <= (size := round(factor * spec.capacity)) < trace.footprint
+        ]
+        return Sweep("cache size, tokens", "hit_share", tuple(steps))
+
+    @override
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        spec = self.spec_of(instance)
+        return describe_prompts(self.account("lru", instance), spec.capacity, spec.load)
+
+    @override
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return prompt tokens found and lost, by what their blocks were."""
+        return findings_of(self.account(policy, instance), *self.compare_with(instance))
+
+    @override
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        return differences(self.account(first, instance), self.account(second, instance))
+
+    @override
+    def compare_with(self, instance: Instance) -> tuple[Run, Run]:
+        """Return the baseline that finds most tokens, and the oracle."""
+
+        def references() -> tuple[Run, Run]:
+            best = self.best_baseline(instance, lambda metrics: metrics["hit_share"] + metrics["host_share"])
+            return self.account(best, instance), self.account(BOUND, instance)
+
+        return self.once("references", self.spec_of(instance), references)
+
+    def account(self, who: Policy | str, instance: Instance) -> Run:
+        """Return a run with its account, the numbers behind `findings`."""
+        spec, workload = self.at(instance)
+        result = self.run(who, spec, workload)
+        name = who if isinstance(who, str) else "policy"
+        return Run(name, result, account(result, self._blocks(spec, workload)), result.metrics())
+
+    def _blocks(self, spec: PrefixSpec, trace: PromptTrace) -> Blocks:
+        of = replace(spec, capacity=0, host_capacity=0)
+        return self.once(
+            "blocks", of, lambda: blocks_of(trace, stretch(trace, spec.server, spec.load), spec.measure_from)
+        )
+
+    def _trace(self, source: str, format: str | None, block_tokens: int) -> PromptTrace:
+        key = source, format, block_tokens
+        return self.once("trace", key, lambda: load_prompts(source, format=format, block_tokens=block_tokens or None))
+
+
+def size_in_tokens(text: str, trace: PromptTrace, what: str) -> int:
+    """Return the number of tokens that the text means: tokens (`500000`, `500k`, `1.2M`) or a share of the footprint.
+
+    Raises UserError, saying of `what`, where it is neither, or is less than one block.
+    """
+    hint = "tokens (500000, 500k, 1.2M) or a share (10%)"
+    tokens = parse_size(text, TOKENS, what, hint, whole=trace.footprint)
+    if tokens < trace.block_tokens:
+        raise UserError(f"{what} {text!r} is less than one block of {trace.block_tokens} tokens of {trace.name}")
+    return int(tokens)

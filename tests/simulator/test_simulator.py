@@ -1,0 +1,150 @@
+"""The simulator kit: specs as JSON, sizes, plans, and what the base class has from three methods."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, load_evaluator
+from vulcan.registry import find_task
+from vulcan.simulator import Case, Simulator, kinds_of, measured_range, parse_size, sources, sparse
+from vulcan.simulator.sizes import BYTES, TOKENS
+from vulcan.simulator.spec import decode, encode
+from vulcan.task import Json, Metrics, Split
+
+
+@dataclass(frozen=True)
+class Room:
+    path: str
+    size: int
+    parts: tuple[tuple[int, float], ...] = ()
+    measure_from: int = 0
+    measure_to: int = 100
+    door: str | None = sparse(None)
+
+
+@dataclass(frozen=True)
+class Filled:
+    taken: float
+
+    @property
+    def decisions(self) -> int:
+        return int(self.taken)
+
+    def metrics(self) -> Metrics:
+        return {"taken": self.taken}
+
+
+@dataclass
+class Rooms(Simulator[Room, list[int], Filled]):
+    loads: list[str] = field(default_factory=list)
+    spec = Room
+    known = kinds_of(["half", "most"], ["all"])
+    identity = ("rooms", 1)
+    unmeasured = ("path",)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[Room]]:
+        for path, part, share in sources(["a", "b"], {}, split):
+            start, stop = measured_range(share, 100, path, "people")
+            yield Case(path, part, Room(path, 8, measure_from=start, measure_to=stop))
+
+    def load(self, spec: Room) -> list[int]:
+        self.loads.append(spec.path)
+        return list(range(100))
+
+    def source(self, spec: Room) -> object:
+        return spec.path
+
+    def run(self, who: Policy | str, spec: Room, workload: list[int]) -> Filled:
+        assert isinstance(who, str)
+        return Filled({"half": 0.5, "most": 0.9, "all": 1.0}[who] * spec.size)
+
+
+texts = st.text(max_size=8)
+rooms = st.builds(
+    Room,
+    texts,
+    st.integers(),
+    st.lists(st.tuples(st.integers(), st.floats(allow_nan=False, allow_infinity=False))).map(tuple),
+    door=st.none() | texts,
+)
+
+
+@given(rooms)
+def test_a_spec_is_the_same_after_json(room: Room) -> None:
+    plain = json.loads(json.dumps(encode(room)))
+    assert plain == encode(room) and decode(Room, plain) == room
+    assert list(plain) == [f.name for f in dataclasses.fields(Room) if f.name != "door" or room.door is not None]
+
+
+@pytest.mark.parametrize(
+    ("plain", "says"), [({"path": "a"}, "lacks size"), ({"path": "a", "size": 1, "hue": 2}, "hue")]
+)
+def test_json_of_another_spec_is_refused(plain: dict[str, Json], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        decode(Room, plain)
+
+
+def test_instances_are_cut_along_time_and_workloads_loaded_once() -> None:
+    simulator = Rooms()
+    instances = simulator.instances({}, Split())
+    assert [(i.name, i.split, i.parameters["measure_to"]) for i in instances[:3]] == [
+        ("a", "train", 60), ("a", "validation", 80), ("a", "test", 100),
+    ]  # fmt: skip
+    simulator.prepare(instances)
+    simulator.prepare(instances)
+    assert simulator.loads == ["a", "b"]
+    windows = simulator.windows_between(instances[1], 4, 60, 80)
+    assert [simulator.spec_of(w).measure_from for w in windows] == [60, 65, 70, 75]
+    assert {w.split for w in windows} == {"validation"}
+    assert simulator.windows_between(instances[1], 4, 60, 80, least=6) == ()
+
+
+def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> None:
+    simulator, again = Rooms(), Rooms()
+    first, *_ = simulator.instances({}, Split())
+    assert simulator.evaluate_baseline("half", first) == {"taken": 4.0}
+    assert again.evaluate_baseline("half", again.like(first, "elsewhere", path="z")) == {"taken": 4.0}
+    assert again.loads == []
+    assert again.best_baseline(first, lambda metrics: metrics["taken"]) == "most"
+
+
+def test_an_optional_method_is_offered_where_it_is_overridden() -> None:
+    assert not Rooms().offers(Evaluator.findings)
+    assert load_evaluator(find_task("load_balancing")).offers(Evaluator.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("64MiB", 2**26), ("1.5k", 1536), ("7", 7), ("10%", 50), ("2obj", 20), (" 3 KB ", 3000)]
+)
+def test_sizes(text: str, size: float) -> None:
+    assert parse_size(text, {**BYTES, "obj": 10}, "cache size", "bytes", whole=500) == size
+
+
+def test_tokens_have_units_of_a_thousand() -> None:
+    assert parse_size("1.2M", TOKENS, "cache size", "tokens") == 1_200_000
+
+
+@pytest.mark.parametrize("text", ["", "x", "5%", "1obj", "-3", "0", "1e99", "9" * 20])
+def test_what_is_no_size_is_one_line(text: str) -> None:
+    with pytest.raises(UserError, match=r"^cache size '.*' (is|write)"):
+        parse_size(text, BYTES, "cache size", "bytes (64MiB)")
+
+
+def test_an_evaluator_that_lacks_a_method_is_one_line() -> None:
+    task = dataclasses.replace(find_task("load_balancing"), evaluator="vulcan.simulator:Simulator")
+    with pytest.raises(UserError, match="lacks cases, load, run"):
+        load_evaluator(task)
+    with pytest.raises(UserError, match="inherits from"):
+        load_evaluator(dataclasses.replace(task, evaluator="vulcan.simulator:Case"))

@@ -1,0 +1,22 @@
+"""The simulator kit: a class with three methods is a simulator of typed instances."""
+
+from typing_extensions import override
+
+from vulcan.simulator.base import Case, Result, Simulator
+from vulcan.simulator.plan import kinds_of, label_of, measured_range, shares_in_time, sources
+from vulcan.simulator.sizes import parse_size
+from vulcan.simulator.spec import sparse
+
+__all__ = [
+    "Case",
+    "Result",
+    "Simulator",
+    "kinds_of",
+    "label_of",
+    "measured_range",
+    "override",
+    "parse_size",
+    "shares_in_time",
+    "sources",
+    "sparse",
+]

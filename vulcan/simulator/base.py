@@ -1,0 +1,210 @@
+"""The base class of simulators whose instances are typed: see `Simulator`."""
+
+from __future__ import annotations
+
+import importlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from typing_extensions import override
+
+from vulcan.baseline_cache import cached_metrics
+from vulcan.evaluator import BaselineKind, Evaluator, Instance
+from vulcan.simulator.spec import SpecT, decode, encode
+from vulcan.task import Json, Metrics, Split, SplitName
+
+if TYPE_CHECKING:
+    from vulcan.anvil import Policy
+
+T = TypeVar("T")
+
+
+class Result(Protocol):
+    """What a run is measured by: `decisions` is a hash of all that the policy decided."""
+
+    @property
+    def decisions(self) -> int: ...
+
+    def metrics(self) -> Metrics: ...
+
+
+WorkloadT = TypeVar("WorkloadT")
+ResultT = TypeVar("ResultT", bound=Result)
+
+_MULTIPLIER = 6364136223846793005
+"""Of Knuth's linear congruential generator: order matters in a digest of several runs."""
+
+
+class Case(NamedTuple, Generic[SpecT]):
+    """An instance before it is encoded."""
+
+    name: str
+    split: SplitName
+    spec: SpecT
+
+
+class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
+    """A simulator whose instances are specs, which are frozen dataclasses; `cases`, `load` and `run` are its own.
+
+    From these three it has all that an `Evaluator` must do, baselines cached on disk, and a digest of decisions if
+    `probe` gives a short version of an instance. What it may do is a method of `Evaluator` to override; there, `at`
+    returns the spec and the workload of an instance, and `like` another instance.
+    """
+
+    spec: type[SpecT]
+    """The class of the specs."""
+
+    known: Mapping[str, BaselineKind]
+    """The baselines that `run` takes by name, in display order."""
+
+    kernels: ClassVar[tuple[str, ...]] = ()
+    """Modules with compiled functions, to import before the first run."""
+
+    explaining_kernels: ClassVar[tuple[str, ...]] = ()
+    """Those that findings alone need."""
+
+    identity: ClassVar[tuple[Json, ...]]
+    """What baselines are cached by besides name and spec: the simulator's name and its version.
+
+    Raise the version when a run gives another result than before.
+    """
+
+    unmeasured: ClassVar[tuple[str, ...]] = ()
+    """Fields of the spec that no result depends on, such as the path of a trace whose digest is another field."""
+
+    def __init__(self) -> None:
+        self._memory: dict[tuple[str, object], Any] = {}
+        self._probes: tuple[SpecT, ...] | None = None
+
+    @abstractmethod
+    def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[SpecT]]:
+        """Return the instances for these settings. Raises UserError for an invalid setting."""
+
+    @abstractmethod
+    def load(self, spec: SpecT) -> WorkloadT:
+        """Read or generate the workload. Called once for each `source`. Raises UserError."""
+
+    @abstractmethod
+    def run(self, who: Policy | str, spec: SpecT, workload: WorkloadT) -> ResultT:
+        """Run a policy, or a baseline by its name. Must depend on nothing else, and keep nothing."""
+
+    def source(self, spec: SpecT) -> object:
+        """Return what the workload depends on: specs of one source share it."""
+        return spec
+
+    def measure(self, who: Policy | str, spec: SpecT, workload: WorkloadT) -> Metrics:
+        """Run and measure; for simulators that measure an instance by several runs."""
+        return self.run(who, spec, workload).metrics()
+
+    def probe(self, spec: SpecT) -> SpecT | None:
+        """Return a version of a training instance that takes a millisecond or so; None where there is none."""
+        return None
+
+    def version_of(self, baseline: str) -> Json:
+        """Return the version of one baseline, for its cached results."""
+        return 1
+
+    # What the methods above are used with
+
+    def spec_of(self, instance: Instance) -> SpecT:
+        return decode(self.spec, instance.parameters)
+
+    def workload_of(self, spec: SpecT) -> WorkloadT:
+        return self.once("workload", self.source(spec), lambda: self.load(spec))
+
+    def at(self, instance: Instance) -> tuple[SpecT, WorkloadT]:
+        """Return the spec of an instance and its workload."""
+        spec = self.spec_of(instance)
+        return spec, self.workload_of(spec)
+
+    def like(self, instance: Instance, name: str, split: SplitName = "train", **changes: Any) -> Instance:
+        """Return an instance whose spec differs in these fields."""
+        return Instance(name, split, encode(replace(self.spec_of(instance), **changes)))
+
+    def windows_between(
+        self, instance: Instance, count: int, first: int, stop: int, least: int = 1
+    ) -> Sequence[Instance]:
+        """Return windows of equal length between two events; none if they would have fewer than `least` events.
+
+        For specs that are measured from `measure_from` to `measure_to`.
+        """
+        if stop - first < least * count:
+            return ()
+        ends = [first + (stop - first) * n // count for n in range(count + 1)]
+        return [
+            self.like(instance, f"{instance.name} window {n}", instance.split, measure_from=start, measure_to=end)
+            for n, (start, end) in enumerate(pairwise(ends), 1)
+        ]
+
+    def best_baseline(self, instance: Instance, quality: Callable[[Metrics], float]) -> str:
+        """Return the first of the baselines with the highest quality, oracles aside."""
+        names = [name for name, kind in self.known.items() if kind == "baseline"]
+        return max(names, key=lambda name: quality(self.evaluate_baseline(name, instance)))
+
+    def once(self, what: str, key: object, compute: Callable[[], T]) -> T:
+        """Return the value for a key of a kind, computed at the first call."""
+        if (what, key) not in self._memory:
+            self._memory[what, key] = compute()
+        value: T = self._memory[what, key]
+        return value
+
+    # The duties of an evaluator
+
+    @override
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        return tuple(Instance(case.name, case.split, encode(case.spec)) for case in self.cases(settings, split))
+
+    @override
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        from vulcan.anvil.native.jit import warm_up
+
+        warm_up()
+        for kernel in self.kernels:
+            importlib.import_module(kernel)
+        for instance in instances:
+            self.at(instance)
+        searched = [i for i in instances if i.split == "train"] or instances
+        probes = [self.probe(self.spec_of(instance)) for instance in searched]
+        self._probes = tuple(probe for probe in probes if probe is not None)
+        for probe in self._probes:
+            self.workload_of(probe)
+
+    @override
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        return self.measure(policy, *self.at(instance))
+
+    @override
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        return self.known
+
+    @override
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """Run a baseline; its metrics are cached on disk by all that they depend on."""
+        of = {field: value for field, value in instance.parameters.items() if field not in self.unmeasured}
+        key: list[Json] = [*self.identity, name, self.version_of(name), of]
+        return cached_metrics(key, lambda: self.measure(name, *self.at(instance)))
+
+    @override
+    def decisions(self, policy: Policy) -> str | None:
+        """Return a digest of the policy's decisions on the probes; None where there are none."""
+        if self._probes is None:
+            raise ValueError("decisions are known only after prepare")
+        digest = 0
+        for probe in self._probes:
+            made = self.run(policy, probe, self.workload_of(probe)).decisions
+            digest = (digest * _MULTIPLIER + made + 1) % 2**64
+        return f"{digest:016x}" if self._probes else None
+
+    @override
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        for kernel in self.explaining_kernels:
+            importlib.import_module(kernel)
+        for instance in instances:
+            self.compare_with(instance)
+
+    def compare_with(self, instance: Instance) -> object:
+        """Compute what findings of the instance compare with, such as runs of baselines; remember it by `once`."""
+        return None
