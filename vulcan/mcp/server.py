@@ -23,7 +23,7 @@ from vulcan.api.starts import with_starts
 from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
-from vulcan.registry import find_task, known_tasks
+from vulcan.registry import find_task, known_tasks, recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
@@ -99,7 +99,7 @@ class Tools:
         Returns the run's summary; pass its `run` to the other tools. Then ask for a proposal, answer it with tell, and
         so on; finish when `done` is true, or earlier.
         """
-        declared = find_task(task)
+        declared = recorded_task(task)
         chosen, wrong = sort_options(declared, options or {}, "options")
         searches, own = sort_options(declared, settings or {}, "settings")
         if misplaced := [*wrong, *(name for name in chosen if name not in STUDY_OPTIONS)]:

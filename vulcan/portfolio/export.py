@@ -44,7 +44,7 @@ from vulcan.portfolio.candidates import identifier
 from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.robustness import FACTORIES
 from vulcan.task import Json, Task
 
@@ -69,14 +69,14 @@ class SelectorModule:
 
 def selector_module(library: Library, objective: str) -> SelectorModule:
     """Export the module for one objective. Raises UserError where the task or its evaluator cannot."""
-    task = find_task(library.task)
+    task = recorded_task(library.task)
     used_by, template = _template(task)
     evaluator = load_evaluator(task)
     fingerprints = evaluator.fingerprint_source()
     if fingerprints is None:
         raise UserError(f"task {task.name!r}: its evaluator makes no fingerprints where a policy is in use")
     baseline = library.fallbacks[objective].policy
-    members = [m for m in library.members if used_by in load_template(find_task(m.task)).names]
+    members = [m for m in library.members if used_by in load_template(recorded_task(m.task)).names]
     left_out = tuple(m.name for m in library.members if m not in members)
     policies = {baseline: _policy(library, None, baseline), **{m.name: _policy(library, m, m.name) for m in members}}
     table = library.table(objective, deployable=True)
@@ -99,7 +99,7 @@ def selector_module(library: Library, objective: str) -> SelectorModule:
 
 def following_module(library: Library, objective: str, names: Sequence[str]) -> SelectorModule:
     """Export what follows the best of these members, and first the first. Raises UserError where there is no such."""
-    task = find_task(library.task)
+    task = recorded_task(library.task)
     evaluator = load_evaluator(task)
     if not evaluator.offers(Evaluator.follow):
         raise UserError(f"task {task.name!r}: its evaluator offers nothing that follows several policies")
@@ -149,7 +149,7 @@ def _template(task: Task) -> tuple[str, str]:
 
 def _policy(library: Library, member: LibraryMember | None, name: str) -> str:
     """Return the Python export of a member, or of one of the task's own policies. Raises UserError."""
-    task = find_task(library.task if member is None else member.task)
+    task = recorded_task(library.task if member is None else member.task)
     source = task.seed_policies()[name] if member is None else member.source
     settings: dict[str, Json] = {**library.settings, **({} if member is None else member.settings)}
     known = {setting.name: setting for setting in task.settings}
