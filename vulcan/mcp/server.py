@@ -23,7 +23,7 @@ from vulcan.api.starts import with_starts
 from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
-from vulcan.registry import find_task, known_tasks, recorded_task
+from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
@@ -83,14 +83,12 @@ class Tools:
 
         `settings` are what open_study takes under that name; `interface` is the language that policies are written in.
         """
-        if task not in known_tasks():  # a path would be executed by a tool that only reads
-            raise UserError(f"no task is called {task[:80]!r} ({', '.join(sorted(known_tasks()))})")
-        declared = find_task(task)
+        declared = recorded_task(task)  # a tool that only reads must not execute a path that an agent names
         return {**task_document(declared), "interface": describe_policy(declared)}
 
     def open_study(
         self,
-        task: Annotated[str, Field(description="A task's name, or the directory of one.")],
+        task: Annotated[str, Field(description="A task's name, or the directory of one that the user has named.")],
         settings: Settings | None = None,
         options: Options | None = None,
     ) -> dict[str, Any]:

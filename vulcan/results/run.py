@@ -144,7 +144,8 @@ def comparison_of(run: Path, record: RunRecord, scorer: Scorer | None) -> Compar
     """Return what the verdict on a run is computed from; None before the run has instances."""
     if scorer is None:
         return None
-    return Comparison(record, scorer, HeldOut.read(run), start_names(recorded_task(record.config["task"]), record))
+    starts = start_names(recorded_task(record.config["task"]), record)
+    return Comparison(record, scorer, HeldOut.read(run, record.instances), starts)
 
 
 def run_verdict(run: Path, record: RunRecord) -> RunVerdict | None:
@@ -200,7 +201,7 @@ def headline(run: Path, record: RunRecord) -> str | None:
     best = record.best_baseline(split)
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
-    known_starts = HeldOut.read(run).metrics
+    known_starts = HeldOut.read(run, record.instances).metrics
     for start, name in start_names(recorded_task(record.config["task"]), record).items():
         if held_out and (started := known_starts.get((start, "test"))):
             others.append(f"{name}, the policy it began with, {mean(started)}")

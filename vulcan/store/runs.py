@@ -118,7 +118,8 @@ def lock_run(run: Path, patience: float = 0.0) -> Iterator[None]:
     Raises UserError where it is held by another process for longer than `patience` seconds.
     """
     try:
-        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; errors in the caller's block are not errors of this file)
+        # Not through a link; closed below, as errors in the caller's block are not errors of this file
+        file = open(run / LOCK, "a", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, 0o666))  # noqa: SIM115
     except OSError as error:
         raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
     with file:
