@@ -24,8 +24,6 @@ _OMITTED_IF_UNSET = (
     "price_in",
     "price_out",
     "state",
-    "robust",
-    "train_windows",
     "against_shift",
     "start_from",
     "starts",
