@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -142,3 +143,23 @@ def test_a_link_in_a_run_is_not_written_through(vulcan: Console, own_run: Path, 
     (run / name).symlink_to(victim)
     vulcan("resume", run, "--budget-candidates", "8")
     assert victim.read_text() == "precious"
+
+
+def test_a_pack_that_a_file_names_is_not_executed(vulcan: Console, tmp_path: Path) -> None:
+    booby_trap(tmp_path / "pack", tmp_path / "ran")
+    (tmp_path / "search.toml").write_text('task = "./pack"\n')
+    assert "not executed" in one_line(vulcan("search", "--config", "search.toml"))
+    library = json.loads((TASKS.parents[2] / "tasks/cache_eviction/library/library.json").read_text("utf-8"))
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "library.json").write_text(json.dumps(library | {"task": str(tmp_path / "pack")}), "utf-8")
+    vulcan("library", "show", "library")
+    vulcan("library", "export", "library", "-o", "out.py")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_every_row_of_what_is_trusted_names_a_test_that_holds_it() -> None:
+    root = Path(__file__).parents[2]
+    rows = re.findall(r"^\|.*\| `(tests/[^`]+)::(\w+)` \|$", (root / "SECURITY.md").read_text("utf-8"), re.M)
+    assert len(rows) > 5
+    for file, name in rows:
+        assert f"def {name}(" in (root / file).read_text("utf-8"), name
