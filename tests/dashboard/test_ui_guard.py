@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from live import MARKUP, RECORDED, Server
+from live import MARKUP, Server
+from locations import recorded_run
 
 from vulcan.dashboard.server import serve as serve_page
 from vulcan.errors import UserError
@@ -30,7 +31,7 @@ SCRIPTS = ("run.js", "dom.js", "style.css")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server]) -> Server:
     directory = tmp_path_factory.mktemp("guarded")
-    shutil.copytree(RECORDED, directory / "runs" / "recorded")
+    shutil.copytree(recorded_run(), directory / "runs" / "recorded")
     return serve(directory)
 
 

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from locations import RECORDED
+from locations import recorded_run
 
 from vulcan.errors import UserError
 from vulcan.results.report.data import Report, difference, report_document
@@ -28,7 +28,7 @@ MARKUP = '</script><img src=x onerror="document.title=1"><b>&amp;'
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A copy of a recorded search with a language model."""
-    return Path(shutil.copytree(RECORDED, tmp_path / "run"))
+    return Path(shutil.copytree(recorded_run(), tmp_path / "run"))
 
 
 class Page(HTMLParser):
