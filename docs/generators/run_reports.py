@@ -31,9 +31,9 @@ _INTRODUCTION = """# Recorded searches
 
 Every search that is kept with all its prompts and replies, and what its winner scores: higher is better, test was
 measured once, at the end; the leaderboards of spot VMs have all in training. A report is what `vulcan report` writes:
-verdict, progress, instances, the program, its lineage and every candidate (in the repository, a link leads to the packed
-run). `make evidence` replays the searches with a language model and compares each with its record, event by event;
-the headline searches of the offline generator it runs anew. [Results](../results.md) has the summary.
+verdict, progress, instances, the program, its lineage and every candidate (in the repository, a link leads to the
+packed run). `make evidence` replays the searches with a language model and compares each with its record, event by
+event; the headline searches of the offline generator it runs anew. [Results](../results.md) has the summary.
 """
 _COLUMNS = "| search | proposals | train | validation | test | best baseline on test | verdict | |"
 
