@@ -18,7 +18,6 @@ from vulcan.results.report.data import Report, difference, report_document
 from vulcan.results.report.figures import not_dominated
 from vulcan.results.report.formats import markdown
 from vulcan.results.report.html_page import aligned, html_page
-from vulcan.store.decode import SPELLED
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 
@@ -91,11 +90,7 @@ def test_every_row_is_in_the_page_as_it_is_in_the_store(run: Path) -> None:
     for number, (kind, data) in stored.items():
         assert embedded[number]["kind"] == kind
         shown = embedded[number]["data"]
-        told = {
-            name: SPELLED[kind, name].get(value, value) if (kind, name) in SPELLED else value
-            for name, value in data.items()
-            if name not in ("source", "text")
-        }
+        told = {name: value for name, value in data.items() if name not in ("source", "text")}
         assert {name: shown[name] for name in told} == told
 
 

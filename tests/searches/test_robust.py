@@ -49,13 +49,6 @@ def config(**options: object) -> SearchConfig:
     return make_config("cache_eviction", options, {"trace": [TRACE], "cache_size": ["10%"]})
 
 
-def test_a_search_without_these_options_is_recorded_as_before() -> None:
-    assert (
-        not {"robust", "train_windows", "against_shift", "choose_mechanism", "mechanisms"} & config().to_json().keys()
-    )
-    assert config(robust="worst-quarter").to_json()["robust"] == "worst-quarter"
-
-
 def test_windows_of_training_are_chosen_to_differ() -> None:
     task = find_task("cache_eviction")
     evidence = load_evaluation_set(task, config(train_windows=3), load_evaluator(task))
