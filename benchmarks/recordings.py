@@ -61,7 +61,7 @@ class Recording:
 
 RECORDINGS = (
     Recording("cache-eviction", "Cache eviction, cloudPhysicsIO", "cache/libcachesim"),
-    Recording("congestion-control", "Congestion control beside CUBIC too, for BPF"),
+    Recording("congestion-control", "Congestion control"),
     Recording("prefix-cache", "Prefix caches, Mooncake's conversations", "cache/mooncake"),
     Recording("spot-one-region", "Spot VMs, the leaderboard of one region", windows=True),
 )

@@ -88,7 +88,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan task validate`", "", (policy.ValidateDocument,)),
     ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
     ("`vulcan library select`", "", (policy.SelectDocument,)),
-    ("`vulcan library export`", "", (policy.SelectorDocument,)),
+    ("`vulcan library export`", "", (policy.FollowingDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
     ("`vulcan cache`", "", (host.CacheDocument,)),
     (

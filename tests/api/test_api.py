@@ -21,7 +21,7 @@ from rich.console import Console
 import vulcan
 from vulcan.api.search import search
 from vulcan.results.report.data import Report, report_document
-from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped, kind_of
 from vulcan.store.runs import open_store
 
@@ -216,7 +216,8 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     only_there = {"context", "dry_run", "quiet", "as_json", "seeds"}  # of the terminal, or of search_seeds
     assert ours - {"settings"} == theirs - only_there
     assert {*OPTIONS, *EXECUTION_OPTIONS} <= ours
-    assert set(inspect.signature(vulcan.Run.resume).parameters) == {"self", *EXECUTION_OPTIONS, "progress", "log"}
+    ours = set(inspect.signature(vulcan.Run.resume).parameters)
+    assert ours == {"self", *RESUME_OPTIONS, *EXECUTION_OPTIONS, "progress", "log"}
 
 
 def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:

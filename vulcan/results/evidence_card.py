@@ -50,7 +50,7 @@ from vulcan.store.runs import open_store
 from vulcan.task import Task
 
 FORMAT_VERSION = 1
-_PACKAGES = ("numpy", "numba", "llvmlite", "ray", "z3-solver")
+_PACKAGES = ("numpy", "numba", "llvmlite", "ray")
 _PACK = ("task.py", "prompt.md.j2", "*.py", "policies/*")
 
 
