@@ -23,7 +23,8 @@ demo: $(VENV)/.installed
 replay: $(VENV)/.installed
 	@test -f "$(DATA)/cloudPhysicsIO.vscsi" || { \
 	    echo "no cloudPhysicsIO.vscsi in '$(DATA)': name its directory, as in make replay DATA=..." >&2; exit 2; }
-	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/tests/data/recorded" --runs-dir "$(CURDIR)/runs/replay"
+	mkdir -p runs/recorded && tar xJf tests/data/recorded/cache-eviction.tar.xz -C runs/recorded
+	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/runs/recorded" --runs-dir "$(CURDIR)/runs/replay"
 
 # A part of it: make test ARGS="-k name"
 test: $(VENV)/.tests-installed

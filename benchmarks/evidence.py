@@ -10,8 +10,7 @@ too, of which the site has a report.
 
 Each recorded search of `tests/data` (`benchmarks.recordings`) is replayed from its replies and compared with its
 record, event by event; docs/results/recorded-searches.md is made of the records (`make docs`). A search without its
-traces below VULCAN_DATA is left out, and one for which ADRS_LEADERBOARD names no checkout of the public leaderboard.
-The exit code is 1 where anything differs.
+traces below VULCAN_DATA is left out. The exit code is 1 where anything differs.
 """
 
 from __future__ import annotations
@@ -22,14 +21,13 @@ import json
 import re
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import DATA, NotMeasurable
-from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, RUN_FILES, Recording, differences
+from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, Recording, differences, pack, unpack
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "headline-searches.md"
 HEAD = "| policy | train | validation | test | verdict |"
@@ -157,26 +155,14 @@ def compare(page: str, headline: Headline, results: Mapping[int, dict[str, Any]]
 def replay(recording: Recording, out: Path) -> list[str]:
     """Repeat a recorded search; return what differs. Raises NotMeasurable where its data are missing."""
     place = recording.directory(out / f"{recording.name}-data")
+    run = unpack(recording.archive, (out / "recorded" / recording.name).resolve())
     runs = (out / "replays" / recording.name).resolve()
     fixed = ["--executor", "local", "--progress", "none", "--runs-dir", str(runs), "--json"]
-    command = [VULCAN, "search", "--replay", str(recording.run), *fixed]
+    command = [VULCAN, "search", "--replay", str(run), *fixed]
     done = subprocess.run(command, cwd=place, capture_output=True, check=False, text=True)
     if done.returncode:
         return [(done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]]
-    return differences(recording.run, runs / json.loads(done.stdout)["run"])
-
-
-def keep(run: Path, name: str) -> None:
-    """Store a run of the offline generator, compressed, among those whose reports are in the site."""
-    with tarfile.open(HEADLINE_STORES / f"{name}.tar.xz", "w:xz", preset=9) as archive:
-        for file in RUN_FILES:
-            archive.add(run / file, file, filter=_anonymous)
-
-
-def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    member.uid = member.gid = member.mtime = 0
-    member.uname = member.gname = ""
-    return member
+    return differences(run, runs / json.loads(done.stdout)["run"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -206,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.write:
             begin, end = page_table(page, headline)
             PAGE.write_text(page[:begin] + "\n".join(table) + page[end:], encoding="utf-8")
-            keep(Path(results[given.seeds[0]]["run"]), headline.file)
+            pack(Path(results[given.seeds[0]]["run"]), HEADLINE_STORES / f"{headline.file}.tar.xz")
         changed = compare(page, headline, results)
         differ += [headline.name] * bool(changed)
         print("\n".join([*table, "", *(changed or ["as on the page"]), ""]), flush=True)

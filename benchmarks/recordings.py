@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import tarfile
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -18,43 +20,37 @@ from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, Event, RunStopped
 from vulcan.store.runs import open_store
 
-RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data"
+TEST_DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
+RECORDED = TEST_DATA / "recorded"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded search: its folder below `tests/data`, and what it was about, in a few words.
+    """A recorded search: the name of its archive, and what it was about, in a few words.
 
     A search is repeated in the directory in which its settings find their traces: `place`, below the directory of real
-    traces. `windows` says whose windows of spot VMs are written there first.
+    traces. `windows` says that windows of spot VMs are written there first.
     """
 
-    folder: str
+    name: str
     what: str
     place: str | None = None
-    windows: str | None = None
+    windows: bool = False
 
     @property
-    def run(self) -> Path:
-        return RECORDED / self.folder
-
-    @property
-    def name(self) -> str:
-        return self.folder.removeprefix("recorded").strip("_/").replace("/", "-") or "recorded"
+    def archive(self) -> Path:
+        return RECORDED / f"{self.name}.tar.xz"
 
     def directory(self, made: Path) -> Path:
         """Return where to repeat it, below `made` where nothing is needed. Raises NotMeasurable without its data."""
         made.mkdir(parents=True, exist_ok=True)
-        if self.windows == "one region":
+        if self.windows:
             if not spot.ARCHIVE.is_file():
                 raise NotMeasurable(f"there is no {spot.ARCHIVE}")
             spot_windows.write_one_region(made)
-        elif self.windows == "several regions":
-            if not (spot_windows.LEADERBOARD / spot_windows.PRICED).is_dir():
-                raise NotMeasurable("ADRS_LEADERBOARD names no checkout of the leaderboard, which has the prices")
-            spot_windows.write(made, spot_windows.LEADERBOARD)
         elif self.place is not None:
-            traces = config_of(self.run).settings["trace"]
+            with tempfile.TemporaryDirectory() as run:
+                traces = config_of(unpack(self.archive, Path(run))).settings["trace"]
             assert isinstance(traces, list)
             for trace in traces:
                 if not (DATA / self.place / str(trace)).is_file():
@@ -63,32 +59,39 @@ class Recording:
         return made
 
 
-_CP, _TENCENT, _WEB = "cache/libcachesim", "cache/tencent", "cache/caffeine/cache2k"
 RECORDINGS = (
-    Recording("recorded", "Cache eviction, cloudPhysicsIO", _CP),
-    Recording("recorded_heap", "The same, under a mechanism chosen first", _CP),
-    Recording("recorded_feedback/cp-full", "As the first, with findings in its prompts", _CP),
-    Recording("recorded_feedback/cp-scores", "The same, with scores alone", _CP),
-    Recording("recorded_feedback/tencent-full", "Cache eviction, Tencent's block trace, with findings", _TENCENT),
-    Recording("recorded_feedback/tencent-scores", "The same, with scores alone", _TENCENT),
-    Recording("recorded_feedback/web07-full", "Cache eviction, web07, with findings", _WEB),
-    Recording("recorded_feedback/web07-scores", "The same, with scores alone", _WEB),
-    Recording("recorded_state/p3", "Cache eviction with state, ARC's P3", "cache/arc"),
-    Recording("recorded_state/loops", "Cache eviction with state, nine loops", "cache/caffeine/lirs"),
-    Recording("recorded_link", "Congestion control"),
-    Recording("recorded_link_pacing", "Congestion control with pacing, for BPF"),
-    Recording("recorded_link_beside", "Congestion control beside CUBIC too, for BPF"),
-    Recording("recorded_prefix", "Prefix caches, Mooncake's conversations", "cache/mooncake"),
-    Recording("recorded_prefix_generated", "Prefix caches with state, generated workloads"),
-    Recording("recorded_spot/one-region", "Spot VMs, the leaderboard of one region", windows="one region"),
-    Recording("recorded_spot/several-regions", "Spot VMs, that of several regions", windows="several regions"),
+    Recording("cache-eviction", "Cache eviction, cloudPhysicsIO", "cache/libcachesim"),
+    Recording("congestion-control", "Congestion control"),
+    Recording("prefix-cache", "Prefix caches, Mooncake's conversations", "cache/mooncake"),
+    Recording("spot-one-region", "Spot VMs, the leaderboard of one region", windows=True),
 )
 
-HEADLINE_STORES = RECORDED / "headlines"
+HEADLINE_STORES = TEST_DATA / "headlines"
 """Where runs of the offline generator are kept, each a compressed archive named by what it is of."""
 
 RUN_FILES = ("run.db", "held-out.json")
 """The store of a run, and what its start policies score on held-out data, which the verdict takes account of."""
+
+
+def pack(run: Path, archive: Path) -> None:
+    """Write the files of a run, compressed, as an archive that depends on their bytes alone."""
+    with tarfile.open(archive, "w:xz", preset=9) as packed:
+        for file in RUN_FILES:
+            if (run / file).is_file():
+                packed.add(run / file, file, filter=_anonymous)
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def unpack(archive: Path, run: Path) -> Path:
+    """Extract a run to the directory `run`, and return it."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(run)
+    return run
 
 
 def config_of(run: Path) -> SearchConfig:

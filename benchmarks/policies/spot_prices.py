@@ -1,7 +1,7 @@
 """For the leaderboard of several regions: a language model's, from a recorded search that began with `spot_looks`.
 
 It leaves a dear region for a cheap one where slack allows and none was seen for a while; how long spot has lasted so
-far says when on-demand gives way to it. tests/data/recorded_spot has the search.
+far says when on-demand gives way to it.
 """
 
 import math

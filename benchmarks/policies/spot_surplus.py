@@ -1,7 +1,7 @@
 """For the leaderboard of one region: a language model's, from a recorded search that began with `spot_reserve`.
 
 Beside the slack that starts will take, the surplus of the share of time with spot over what the work left needs, how
-short the outages were so far, and how long the last spell of spot was. tests/data/recorded_spot has the search.
+short the outages were so far, and how long the last spell of spot was. tests/data/recorded has the search.
 """
 
 import math

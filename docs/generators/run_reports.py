@@ -7,15 +7,13 @@ draws the figures is 5 MB in each report: in the site all share one file of it.
 from __future__ import annotations
 
 import re
-import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from markdown_parts import written_by
 
-from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, RUN_FILES
+from benchmarks.recordings import HEADLINE_STORES, RECORDINGS, unpack
 from vulcan.api.run import Run
 from vulcan.results.report.data import Report
 from vulcan.results.report.figures import plotly_script
@@ -23,11 +21,9 @@ from vulcan.results.report.formats import report_text
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "reports/plotly.js"
-STORE = re.compile(r"\]\((?:\.\./)*(tests/data/[\w./-]+(?:/run\.db|\.tar\.xz))\)")
+STORE = re.compile(r"\]\((?:\.\./)*(tests/data/[\w./-]+\.tar\.xz)\)")
 PROOF_SECONDS = 1.0
 SPLITS = ("train", "validation", "test")
-UNLINKED = "recorded_feedback"
-"""Searches of a comparison, of which none is a headline: they are in the table, without a report."""
 
 _INTRODUCTION = """# Recorded searches
 
@@ -35,9 +31,9 @@ _INTRODUCTION = """# Recorded searches
 
 Every search that is kept with all its prompts and replies, and what its winner scores: higher is better, test was
 measured once, at the end; the leaderboards of spot VMs have all in training. A report is what `vulcan report` writes:
-verdict, progress, instances, the program, its lineage and every candidate (in the repository, a link leads to the run's
-store). `make evidence` replays the searches with a language model and compares each with its record, event by event;
-the headline searches of the offline generator it runs anew. [Results](../results.md) has the summary.
+verdict, progress, instances, the program, its lineage and every candidate (in the repository, a link leads to the
+packed run). `make evidence` replays the searches with a language model and compares each with its record, event by
+event; the headline searches of the offline generator it runs anew. [Results](../results.md) has the summary.
 """
 _COLUMNS = "| search | proposals | train | validation | test | best baseline on test | verdict | |"
 
@@ -45,7 +41,7 @@ _COLUMNS = "| search | proposals | train | validation | test | best baseline on 
 def recorded_page() -> str:
     """The page of all recorded searches."""
     lines = [_INTRODUCTION.format(remark=written_by("run_reports.py"))]
-    kept = [(recording.what, f"tests/data/{recording.folder}/run.db") for recording in RECORDINGS]
+    kept = [(recording.what, recording.archive.relative_to(ROOT).as_posix()) for recording in RECORDINGS]
     files = sorted(HEADLINE_STORES.glob("*.tar.xz"))
     made = [(file.name.removesuffix(".tar.xz").replace("-", " "), file.relative_to(ROOT).as_posix()) for file in files]
     for title, runs in (("With a language model", kept), ("With the offline generator", made)):
@@ -63,8 +59,7 @@ def _row(what: str, store: str) -> str:
     known = (document["test"] or {}).get("baselines") or {}
     best = max(known, key=known.__getitem__, default=None)
     cells.append("" if best is None else f"{best} {_figure(known[best])}")
-    report = "" if UNLINKED in store else f"[report](../../{store})"
-    return f"| {' | '.join([*cells, str(document['verdict']), report])} |"
+    return f"| {' | '.join([*cells, str(document['verdict']), f'[report](../../{store})'])} |"
 
 
 def _figure(score: float | None) -> str:
@@ -72,8 +67,8 @@ def _figure(score: float | None) -> str:
 
 
 def page_of(store: str) -> str:
-    """Return where the report is on the site; `store` is the path of a run's store, or archive, in the repository."""
-    name = "-".join(Path(store).parts[2:]).removesuffix(".tar.xz").removesuffix("-run.db")
+    """Return where the report is on the site; `store` is the path of a run's archive in the repository."""
+    name = "-".join(Path(store).parts[2:]).removesuffix(".tar.xz")
     return f"reports/{name}.html"
 
 
@@ -100,15 +95,4 @@ def report_of(store: str) -> str:
 
 def _run_of(store: str, directory: Path) -> Path:
     """Return a directory with the run, below `directory`, so that nothing of the repository changes."""
-    run = directory / Path(page_of(store)).stem
-    run.mkdir()
-    if store.endswith(".tar.xz"):
-        with tarfile.open(ROOT / store) as archive:
-            for file in RUN_FILES:
-                if file in archive.getnames():
-                    archive.extract(file, run)
-    else:
-        for file in RUN_FILES:
-            if (found := (ROOT / store).with_name(file)).is_file():
-                shutil.copy(found, run)
-    return run
+    return unpack(ROOT / store, directory / Path(page_of(store)).stem)

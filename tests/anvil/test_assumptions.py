@@ -9,7 +9,6 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan.searches.config import SearchConfig, make_config
 
 CACHES = find_task("cache_eviction")
 HEAD = "def priority(now, obj, cache, ghost):\n"
@@ -62,13 +61,3 @@ def test_an_assumption_that_is_no_condition_is_the_task_s_mistake() -> None:
     policy = check(f"{HEAD}    return obj.count\n", replace(CACHES, assumptions=("obj.colour <= now",)))
     with pytest.raises(UserError, match=r"assumption 'obj.colour <= now' is no condition over its features"):
         assert policy.warnings
-
-
-def test_runs_recorded_before_are_warned_as_they_were() -> None:
-    now = make_config("cache_eviction", {}, {})
-    assert now.offered(CACHES).assumptions == CACHES.assumptions
-    plain = now.to_json()
-    assert plain.pop("assumes") is True
-    before = SearchConfig.from_json(plain)
-    assert before.offered(CACHES).assumptions == ()
-    assert "assumes" not in before.to_json()

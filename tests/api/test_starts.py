@@ -51,10 +51,6 @@ def test_a_search_starts_from_a_file_and_from_a_run_and_is_replayed(tmp_path: Pa
     assert started_from == find_recommended(first.path)[0].policy.source
 
 
-def test_a_run_without_it_is_recorded_as_before() -> None:
-    assert not {"start_from", "starts"} & make_config(MOOD_TASK, {}, {}).to_json().keys()
-
-
 def test_a_search_starts_from_the_library_of_its_task(tmp_path: Path) -> None:
     task = find_task("cache_eviction")
     found = with_starts(make_config("cache_eviction", {"start_from": ["library"]}, {}), task, tmp_path)

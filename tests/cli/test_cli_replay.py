@@ -13,7 +13,7 @@ import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console, one_line
 
-from vulcan.store.events import CandidateJudged, ControlFinished, RunStopped
+from vulcan.store.events import CandidateJudged, ControlFinished
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 MODELS = ("--model", "sharp", "--model", "blunt")
@@ -168,16 +168,12 @@ def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
 
 
 @pytest.mark.slow
-def test_a_changed_task_is_told_from_the_prompt_that_differs(vulcan: Console) -> None:
+def test_a_replay_of_a_changed_task_says_how_many_prompts_differ(vulcan: Console) -> None:
     pack = vulcan.directory / "mood_task"
     shutil.copytree(MOOD_TASK, pack)
     run = record(vulcan, "--task", "./mood_task")
-    place = vulcan.directory / run
     declaration = pack / "task.py"
     text = declaration.read_text(encoding="utf-8")
     declaration.write_text(text.replace("how much there is to do", "how much there was to do"), encoding="utf-8")
-    line = one_line(vulcan("search", "--replay", run, *LOCALLY, "--quiet"))
-    assert "has another prompt than the recorded one" in line
-    (other,) = [p for p in (vulcan.directory / "runs").iterdir() if p.name != place.name]
-    with closing(open_store(other)) as store:
-        assert [e.reason for e in store.events() if isinstance(e, RunStopped)] == ["error"]
+    again = vulcan.good("search", "--replay", run, *LOCALLY, "--quiet")
+    assert "prompts differ" in again.stderr and "how much there was to do" in again.stderr

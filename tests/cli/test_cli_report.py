@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 from console import Console, one_line
-from locations import RECORDED
+from locations import recorded_run
 
 from vulcan.store.events import RunStarted
 from vulcan.store.runs import create_store, open_store
@@ -16,53 +16,53 @@ from vulcan.store.runs import create_store, open_store
 
 def test_the_form_follows_the_file(vulcan: Console) -> None:
     for name, start in (("r.html", "<!doctype html>"), ("r.md", "# "), ("r.json", "{")):
-        told = vulcan.good("report", RECORDED, "-o", name, "--seconds", "0")
+        told = vulcan.good("report", recorded_run(), "-o", name, "--seconds", "0")
         assert told.stdout == ""
         assert told.stderr == f"wrote {name}: recorded\n"
         assert (vulcan.directory / name).read_text(encoding="utf-8").lstrip().startswith(start)
 
 
 def test_json_and_markdown_go_to_standard_output(vulcan: Console) -> None:
-    text = vulcan.good("report", RECORDED, "--format", "json", "--seconds", "0").stdout
+    text = vulcan.good("report", recorded_run(), "--format", "json", "--seconds", "0").stdout
     document = json.loads(text, parse_constant=pytest.fail)
-    shown = vulcan.document("show", RECORDED)
+    shown = vulcan.document("show", recorded_run())
     assert {key: document[key] for key in shown} == shown
-    assert vulcan.good("report", RECORDED, "--format", "md", "--seconds", "0").stdout.startswith("# ")
+    assert vulcan.good("report", recorded_run(), "--format", "md", "--seconds", "0").stdout.startswith("# ")
 
 
 def test_the_winner_is_proved_when_the_report_is_written(vulcan: Console) -> None:
-    document = json.loads(vulcan.good("report", RECORDED, "--format", "json").stdout)
+    document = json.loads(vulcan.good("report", recorded_run(), "--format", "json").stdout)
     properties = document["winner"]["properties"]
     assert [p["verdict"] for p in properties if p["verdict"] not in ("proved", "refuted", "unknown")] == []
     assert all(p["claim"] for p in properties)
 
 
 def test_several_runs_are_compared(vulcan: Console) -> None:
-    shutil.copytree(RECORDED, vulcan.directory / "runs" / "again")
+    shutil.copytree(recorded_run(), vulcan.directory / "runs" / "again")
     (other := vulcan.directory / "runs" / "other").mkdir()
-    with closing(open_store(RECORDED)) as store, closing(create_store(other)) as new:
+    with closing(open_store(recorded_run())) as store, closing(create_store(other)) as new:
         started, *events = store.events()
         assert isinstance(started, RunStarted)
         new.append(RunStarted({**started.config, "seed": 77}, started.version), *events)
-    document = json.loads(vulcan.good("report", RECORDED, "again", "other", "--format", "json").stdout)
+    document = json.loads(vulcan.good("report", recorded_run(), "again", "other", "--format", "json").stdout)
     assert [run["run"].rpartition("/")[2] for run in document["runs"]] == ["recorded", "again", "other"]
     assert len({run["configuration"] for run in document["runs"]}) == 1
     assert document["differences"][0]["option"] == "seed"
     assert document["same_instances"]
     assert document["runs"][0]["scores"] == document["runs"][1]["scores"]
-    text = vulcan.good("report", RECORDED, "other", "--format", "md").stdout
+    text = vulcan.good("report", recorded_run(), "other", "--format", "md").stdout
     assert "| seed |" in text
-    told = vulcan.good("report", RECORDED, "other", "-o", "two.html")
+    told = vulcan.good("report", recorded_run(), "other", "-o", "two.html")
     assert told.stderr == "wrote two.html: recorded, other\n"
     page = (vulcan.directory / "two.html").read_text(encoding="utf-8")
     assert "figure-progress" in page
     (strange := vulcan.directory / "runs" / "strange").mkdir()
     with closing(create_store(strange)) as new:
         new.append(RunStarted({**started.config, "objective": "byte"}, started.version), *events)
-    assert "cannot be compared" in one_line(vulcan("report", RECORDED, "strange"))
+    assert "cannot be compared" in one_line(vulcan("report", recorded_run(), "strange"))
 
 
 def test_mistakes_are_one_line(vulcan: Console) -> None:
-    assert "say with --format" in one_line(vulcan("report", RECORDED, "-o", "r.pdf"))
+    assert "say with --format" in one_line(vulcan("report", recorded_run(), "-o", "r.pdf"))
     assert "no run 'nosuch'" in one_line(vulcan("report", "nosuch"))
-    assert "cannot write" in one_line(vulcan("report", RECORDED, "-o", "/proc/nothing/r.md", "--seconds", "0"))
+    assert "cannot write" in one_line(vulcan("report", recorded_run(), "-o", "/proc/nothing/r.md", "--seconds", "0"))

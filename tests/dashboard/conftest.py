@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from chromium import chromium
-from live import RECORDED, Server, make_hostile, make_large
+from live import Server, make_hostile, make_large
+from locations import recorded_run
 from playwright.sync_api import Browser
 
 
@@ -38,7 +39,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with `runs`: a recorded search, one of 5,000 candidates, one full of markup, and a damaged one."""
     directory = tmp_path_factory.mktemp("shelf")
     runs = directory / "runs"
-    shutil.copytree(RECORDED, runs / "recorded")
+    shutil.copytree(recorded_run(), runs / "recorded")
     make_large(runs / "large")
     make_hostile(runs / "hostile")
     (runs / "damaged").mkdir()

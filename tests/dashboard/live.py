@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from locations import TASKS, TESTS
+from locations import TASKS, recorded_run
 
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, Event
@@ -26,7 +26,6 @@ from vulcan.store.runs import create_store, open_store
 
 COMMAND = str(Path(sys.executable).parent / "vulcan")
 MOOD_TASK = str(TASKS / "mood_task")
-RECORDED = TESTS / "data" / "recorded"
 MARKUP = "</script><img src=x onerror=\"document.title='broken'\"><b>&amp;"
 """What a model might write to have a page do its bidding."""
 
@@ -126,16 +125,16 @@ def record_of(run: Path) -> RunRecord:
 def unfinished(run: Path) -> Path:
     """The recorded search without its end, in a directory of its own."""
     run.mkdir()
-    (run / "run.db").write_bytes((RECORDED / "run.db").read_bytes())
+    (run / "run.db").write_bytes((recorded_run() / "run.db").read_bytes())
     with closing(sqlite3.connect(run / "run.db")) as db:
         db.execute("DELETE FROM events WHERE kind IN ('Confirmed', 'Chosen', 'Stopped', 'Refined')")
         db.commit()
     return run
 
 
-def beginning(of: Path = RECORDED) -> list[Event]:
+def beginning(of: Path | None = None) -> list[Event]:
     """The events of the recorded search before its first proposal."""
-    with closing(open_store(of)) as store:
+    with closing(open_store(of or recorded_run())) as store:
         events = list(store.events())
     first = next(n for n, event in enumerate(events) if isinstance(event, CandidateProposed))
     return events[:first]
@@ -144,7 +143,7 @@ def beginning(of: Path = RECORDED) -> list[Event]:
 def make_large(run: Path, candidates: int = MANY) -> None:
     """A run of many candidates, by the store's own calls: a tenth of them are rejected, the rest is scored."""
     run.mkdir(parents=True)
-    model = next(c for c in record_of(RECORDED).candidates.values() if c.score is not None)
+    model = next(c for c in record_of(recorded_run()).candidates.values() if c.score is not None)
     made: list[Event] = []
     for number in range(1, candidates + 1):
         parents = (number // 2, number // 3) if number > 3 else ()
@@ -208,7 +207,7 @@ def make_hostile(run: Path) -> None:
                 4,
                 None,
                 0.07,
-                next(c for c in record_of(RECORDED).candidates.values() if c.score is not None).metrics,
+                next(c for c in record_of(recorded_run()).candidates.values() if c.score is not None).metrics,
                 warnings=(MARKUP,),
             ),
             CandidateProposed(2, 1, MARKUP, (1,), 1, MARKUP),

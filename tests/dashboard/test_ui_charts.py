@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 from browsing import Tab, tab
-from live import RECORDED, Server, unfinished
+from live import Server, unfinished
+from locations import recorded_run
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from vulcan.store.events import RunStopped
@@ -39,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server
     """A server over the recorded search, with two more seeds of it."""
     directory = tmp_path_factory.mktemp("charts")
     for number, name in enumerate(("recorded", "second", "third"), 1):
-        configured(Path(shutil.copytree(RECORDED, directory / "runs" / name)), seed=number)
+        configured(Path(shutil.copytree(recorded_run(), directory / "runs" / name)), seed=number)
     return serve(directory)
 
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from live import MARKUP, RECORDED, Server
+from live import MARKUP, Server
+from locations import recorded_run
 
 from vulcan.dashboard.server import serve as serve_page
 from vulcan.errors import UserError
@@ -33,7 +34,7 @@ SCRIPTS = ("run.js", "dom.js", "style.css")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server]) -> Server:
     directory = tmp_path_factory.mktemp("guarded")
-    shutil.copytree(RECORDED, directory / "runs" / "recorded")
+    shutil.copytree(recorded_run(), directory / "runs" / "recorded")
     return serve(directory)
 
 
@@ -181,7 +182,7 @@ def test_its_address_can_be_reached_as_soon_as_it_is_told(tmp_path: Path) -> Non
 
 def test_the_page_of_a_foreign_run_executes_nothing(tmp_path: Path, serve: Callable[..., Server]) -> None:
     run, mark = tmp_path / "runs" / "foreign", tmp_path / "ran"
-    shutil.copytree(RECORDED, run)
+    shutil.copytree(recorded_run(), run)
     (run / "pack").mkdir()
     (run / "pack" / "task.py").write_text(f"open({str(mark)!r}, 'a').write('ran')\nTASK = None\n")
     with closing(sqlite3.connect(run / "run.db")) as store, store:

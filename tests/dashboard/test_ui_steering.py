@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from browsing import tab
-from live import COMMAND, RECORDED, Server, ended, kill_group, only_run, record_of, start_search, unfinished, until
+from live import COMMAND, Server, ended, kill_group, only_run, record_of, start_search, unfinished, until
+from locations import recorded_run
 from playwright.sync_api import Browser, expect
 
 from vulcan.dashboard.manage import NOTES, delete_run, read_notes, write_notes
@@ -131,7 +132,7 @@ def test_a_stopped_search_is_told_what_to_do_once_it_is_resumed(
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(RECORDED, tmp_path / "runs" / "recorded"))
+    return Path(shutil.copytree(recorded_run(), tmp_path / "runs" / "recorded"))
 
 
 def check_refusals(kept: Path, server: Server) -> None:

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
+from locations import recorded_run
 from traces_in_memory import build_trace
 
 from vulcan.anvil import Rejected, check
@@ -58,9 +59,6 @@ from vulcan_traces.readers.csv_columns import read_csv
 from vulcan_traces.spot.load import load_spot
 from vulcan_traces.spot.read import read_spot
 from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
-
-TESTS = Path(__file__).resolve().parents[1]
-RECORDED = TESTS / "data" / "recorded" / "run.db"
 
 
 @dataclass(frozen=True)
@@ -258,7 +256,7 @@ def small_run() -> bytes:
     """The first events of the recorded run, a page of which has room for several."""
     with tempfile.TemporaryDirectory() as directory:
         whole, path = Path(directory) / "whole.db", Path(directory) / "run.db"
-        shutil.copy(RECORDED, whole)
+        shutil.copy(recorded_run() / "run.db", whole)
         with closing(SQLiteStore(whole)) as old, closing(SQLiteStore(path, create=True)) as new:
             new.append(*list(old.events())[:24])
             for call in list(old.calls())[:3]:

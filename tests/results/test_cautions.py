@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 import typer
-from locations import RECORDED
+from locations import recorded_run
 
 from vulcan.cli.export import _subject, _write
 from vulcan.cli.summary import print_result
@@ -26,7 +26,7 @@ from vulcan.task import Caution, Task
 
 @pytest.fixture
 def record() -> RunRecord:
-    with closing(open_store(RECORDED)) as store:
+    with closing(open_store(recorded_run())) as store:
         return RunRecord.of(store.events())
 
 
@@ -53,12 +53,12 @@ def warned(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_verdict_says_it(record: RunRecord, warned: str, capsys: pytest.CaptureFixture[str]) -> None:
-    print_result(RECORDED, record, None)
+    print_result(recorded_run(), record, None)
     assert f"\nwarning: {warned}\n" in capsys.readouterr().out
 
 
 def test_every_form_of_the_report_says_it(warned: str) -> None:
-    report = Report.of(RECORDED)
+    report = Report.of(recorded_run())
     document = report_document(report, seconds=0.0)
     assert warned in document["cautions"]
     assert warned in markdown(report, document).replace("\\", "")
@@ -67,7 +67,7 @@ def test_every_form_of_the_report_says_it(warned: str) -> None:
 
 def test_the_export_says_it(warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     context = cast("typer.Context", SimpleNamespace(args=[]))
-    subject = _subject(context, str(RECORDED), None, None, 0.0, tmp_path, listed=False)
+    subject = _subject(context, str(recorded_run()), None, None, 0.0, tmp_path, listed=False)
     _write(subject, "c", tmp_path / "policy.h", as_json=False, guard=None)
     assert f"warning: {warned}\n" in capsys.readouterr().err
 

@@ -11,14 +11,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from locations import RECORDED
+from locations import recorded_run
 
 from vulcan.errors import UserError
 from vulcan.results.report.data import Report, difference, report_document
 from vulcan.results.report.figures import not_dominated
 from vulcan.results.report.formats import markdown
 from vulcan.results.report.html_page import aligned, html_page
-from vulcan.store.decode import SPELLED
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 
@@ -28,7 +27,7 @@ MARKUP = '</script><img src=x onerror="document.title=1"><b>&amp;'
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A copy of a recorded search with a language model."""
-    return Path(shutil.copytree(RECORDED, tmp_path / "run"))
+    return Path(shutil.copytree(recorded_run(), tmp_path / "run"))
 
 
 class Page(HTMLParser):
@@ -91,11 +90,7 @@ def test_every_row_is_in_the_page_as_it_is_in_the_store(run: Path) -> None:
     for number, (kind, data) in stored.items():
         assert embedded[number]["kind"] == kind
         shown = embedded[number]["data"]
-        told = {
-            name: SPELLED[kind, name].get(value, value) if (kind, name) in SPELLED else value
-            for name, value in data.items()
-            if name not in ("source", "text")
-        }
+        told = {name: value for name, value in data.items() if name not in ("source", "text")}
         assert {name: shown[name] for name in told} == told
 
 

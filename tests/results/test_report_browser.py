@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from chromium import chromium
-from locations import RECORDED
+from locations import recorded_run
 from playwright.sync_api import Browser, Page, Request, expect
 
 from vulcan.results.report.data import Report, report_document
@@ -18,7 +18,7 @@ from vulcan.results.report.html_page import html_page
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    report = Report.of(Path(shutil.copytree(RECORDED, folder / "run")))
+    report = Report.of(Path(shutil.copytree(recorded_run(), folder / "run")))
     page = folder / "report.html"
     page.write_text(html_page(report, report_document(report, seconds=0.0)), encoding="utf-8")
     return page
@@ -74,7 +74,7 @@ def test_every_number_leads_to_a_row_that_is_there(page: Page) -> None:
 
 
 def test_the_table_of_candidates_can_be_filtered_and_sorted(page: Page) -> None:
-    record = Report.of(RECORDED).record
+    record = Report.of(recorded_run()).record
     expect(page.locator("#candidates tbody tr")).to_have_count(len(record.candidates))
     page.locator("#filter").fill("tuned")
     tuned = sum(c.origin == "tuned" for c in record.candidates.values())

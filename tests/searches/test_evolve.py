@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategy_parts import SEEDS, attempt, member, population, reading, seeds
@@ -20,8 +19,8 @@ from vulcan.searches.strategies.evolve import Archive, Islands, cell_of, choose_
 CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=40, samples=25)
 
 
-def evolve(offline: bool = False, **changes: Any) -> Evolve:
-    made = make_strategy(replace(CONFIG, strategy="evolve", offline_parents="archive", **changes), offline)
+def evolve(**changes: Any) -> Evolve:
+    made = make_strategy(replace(CONFIG, strategy="evolve", **changes), offline=False)
     assert isinstance(made, Evolve)
     return made
 
@@ -150,31 +149,28 @@ def test_the_better_elites_are_parents_more_often_and_every_elite_may_be() -> No
 
 def test_operators_come_in_their_shares() -> None:
     settled = population(random.Random(3), 400)
-    for offline in (False, True):
-        made = Counter(draft.operator for draft in drafts(evolve(offline, advice_every=0), settled, range(400, 1000)))
-        assert set(made) == {"mutate", "crossover", "fresh"}
-        assert made["mutate"] > made["crossover"] > made["fresh"]
+    made = Counter(draft.operator for draft in drafts(evolve(advice_every=0), settled, range(400, 1000)))
+    assert set(made) == {"mutate", "crossover", "fresh"}
+    assert made["mutate"] > made["crossover"] > made["fresh"]
 
 
 def test_a_search_begins_with_programs_that_build_on_nothing_and_has_fewer_of_them_later() -> None:
     settled = population(random.Random(3), 200)
-    for offline, first in ((False, "initial"), (True, "fresh")):
-        strategy = evolve(offline, advice_every=0)
-        assert strategy.draft(0, Population(), random.Random(0)).operator == first
-        shares = []
-        for number in (0, 20, 200):
-            made = [strategy.draft(number, settled, random.Random(seed)).operator for seed in range(400)]
-            shares.append(made.count(first) / 400)
-        assert shares[0] > 0.5
-        assert shares[0] > 1.4 * shares[1] > 2.0 * shares[2]
+    strategy = evolve(advice_every=0)
+    assert strategy.draft(0, Population(), random.Random(0)).operator == "initial"
+    shares = []
+    for number in (0, 20, 200):
+        made = [strategy.draft(number, settled, random.Random(seed)).operator for seed in range(400)]
+        shares.append(made.count("initial") / 400)
+    assert shares[0] > 0.5
+    assert shares[0] > 1.4 * shares[1] > 2.0 * shares[2]
 
 
-@pytest.mark.parametrize("offline", [False, True])
-def test_each_operator_gets_the_parents_it_needs(offline: bool) -> None:
+def test_each_operator_gets_the_parents_it_needs() -> None:
     settled = population(random.Random(3), 400)
-    for draft in drafts(evolve(offline, advice_every=0), settled, range(400, 700)):
+    for draft in drafts(evolve(advice_every=0), settled, range(400, 700)):
         assert len(draft.parents) == {"mutate": 1, "crossover": 2, "fresh": 0}[draft.operator]
-        assert bool(draft.inspirations) == (not offline)
+        assert draft.inspirations
 
 
 def test_inspirations_are_the_best_of_all_and_candidates_of_another_kind() -> None:
@@ -201,7 +197,6 @@ def test_every_so_often_lessons_are_asked_for_and_shown_afterwards() -> None:
     assert made[20].advice == ""
     settled.add_advice(319, "- Mind the load.")
     assert strategy.draft(320, settled, random.Random(0)).advice == "- Mind the load."
-    assert "advice" not in {draft.operator for draft in drafts(evolve(offline=True), settled, range(300, 400))}
 
 
 # Whole programs or diffs

@@ -14,7 +14,7 @@ from vulcan.evaluator import Instance, load_evaluator
 from vulcan.findings import InstanceFinding, Series, SmallTable, Statement
 from vulcan.registry import find_task
 from vulcan.scoring import Executor, Job, LocalExecutor, Setup
-from vulcan.searches.config import SearchConfig, as_toml, make_config
+from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.evidence import describe_workload, find_objective, load_evaluation_set, make_scorer, open_run
 from vulcan.searches.feedback import CHARACTERS_PER_TOKEN, as_text
 from vulcan.searches.study import Study
@@ -181,19 +181,6 @@ def test_a_finding_is_read_as_it_was_written(content: Any) -> None:
 def test_findings_are_bounded(make: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         make()
-
-
-def test_a_recorded_search_without_the_option_had_scores() -> None:
-    plain = config().to_json()
-    assert plain.pop("feedback") == "full"
-    del plain["edition"]
-    earlier = SearchConfig.from_json(plain)
-    assert earlier.feedback == "scores"
-    assert earlier.to_json() == plain  # it is recorded as it was
-    assert 'feedback = "scores"' in as_toml(earlier)  # and repeated as it was
-    first = SearchConfig.from_json(plain | {"feedback": "full"})  # from before there were editions
-    assert first.edition == 1
-    assert first.to_json() == plain | {"feedback": "full"}
 
 
 def test_a_repetition_says_what_was_recorded_whatever_evaluators_say_today(

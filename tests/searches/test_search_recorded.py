@@ -1,19 +1,17 @@
 """A search whose replies a language model wrote, on a real trace: repeated, event for event, and over HTTP."""
 
-import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from chat_server import Behaviour, ChatServer, Received, completion, raw
-from locations import RECORDED
+from locations import RECORDED, recorded_run
 from real_caches import DATA
 from search_parts import contents, of_kind
 
 from benchmarks.harness import NotMeasurable
-from benchmarks.recordings import RECORDINGS, Recording, config_of
-from vulcan.anvil import check
+from benchmarks.recordings import RECORDINGS, Recording, unpack
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import open_model_pool
@@ -35,10 +33,9 @@ class Unseen:
     def __call__(self, event: Event) -> None: ...
 
 
-def read(folder: Path, tmp_path: Path) -> MemoryStore:
-    shutil.copy(folder / "run.db", tmp_path / "run.db")
+def read(run: Path) -> MemoryStore:
     contents = MemoryStore()
-    with closing(open_store(tmp_path)) as store:
+    with closing(open_store(run)) as store:
         contents.append(*store.events())
         for call in store.calls():
             contents.record_call(call)
@@ -46,10 +43,10 @@ def read(folder: Path, tmp_path: Path) -> MemoryStore:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+def recorded(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """What the recorded run holds; the working directory is the trace's."""
     enter_directory_of("libcachesim/cloudPhysicsIO.vscsi", monkeypatch)
-    return read(RECORDED, tmp_path)
+    return read(recorded_run())
 
 
 def enter_directory_of(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,14 +72,8 @@ def test_the_recorded_search_is_repeated_event_for_event(recorded: MemoryStore) 
     assert contents(repeated(recorded)) == contents(recorded)
 
 
-REPLIES = {"prefix_generated": 61, "state-p3": 60, "spot-one-region": 72, "spot-several-regions": 56}
-"""How many different ones a recording has at least; the others have 64."""
-
-
 def test_every_recording_is_listed() -> None:
-    library = RECORDED.with_name("recorded_library")
-    there = {path.parent for path in RECORDED.parent.glob("recorded*/**/run.db")} - set(library.iterdir())
-    assert there == {recording.run for recording in RECORDINGS}
+    assert set(RECORDED.glob("*.tar.xz")) == {recording.archive for recording in RECORDINGS}
 
 
 @pytest.mark.slow
@@ -94,27 +85,9 @@ def test_the_recorded_searches_are_repeated_event_for_event(
         monkeypatch.chdir(recording.directory(tmp_path / "data"))
     except NotMeasurable as missing:
         pytest.skip(str(missing))
-    held = read(recording.run, tmp_path)
-    assert len({call.reply for call in held.calls()}) >= REPLIES.get(recording.name, 64)
-    if recording.folder.startswith("recorded_feedback"):
-        assert config_of(recording.run).feedback == recording.name.rpartition("-")[2]
+    held = read(unpack(recording.archive, tmp_path / "run"))
+    assert len({call.reply for call in held.calls()}) >= 64
     assert contents(repeated(held)) == contents(held)
-
-
-STATE = RECORDED.with_name("recorded_state")
-WITH_STATE = sorted(path.parent.name for path in STATE.glob("*/run.db"))
-
-
-@pytest.mark.parametrize("name", WITH_STATE)
-def test_the_searches_with_state_hold_sixty_replies_most_of_which_keep_state(name: str, tmp_path: Path) -> None:
-    recording = read(STATE / name, tmp_path)
-    record = RunRecord.of(recording.events())
-    assert SearchConfig.from_json(record.config).state
-    written = [c for c in record.candidates.values() if c.origin == "model" and c.verdict != "rejected"]
-    stateful = [c for c in written if check(c.source, TASK).program.uses_state]
-    assert len({call.reply for call in recording.calls()}) >= 60
-    assert len(stateful) >= 0.95 * len(written) >= 50
-    assert record.chosen is not None and {(record.chosen.candidate, "test")} <= record.confirmed.keys()
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from strategy_parts import SEEDS, attempt, made_up, member, population, seeds
 from vulcan.errors import UserError
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.population import Population
-from vulcan.searches.strategies import STRATEGIES, Draft, Evolve, Strategy, make_strategy
+from vulcan.searches.strategies import STRATEGIES, Draft, Strategy, make_strategy
 
 CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=12, samples=25)
 NUMBERS = st.integers(0, 299)
@@ -114,16 +114,6 @@ def test_evolve_gives_the_offline_generator_the_two_best_and_first_those_to_begi
     assert (later.operator, [m.candidate for m in later.parents]) == ("mutate", [10, 12])
     assert [made.barrier(n) for n in (0, 8, 100)] == [0, 0, 92]
     assert strategy("evolve", offline=False).draft(25, settled, random.Random(0)) != later
-
-
-def test_a_recorded_run_keeps_the_parents_that_it_had() -> None:
-    recorded = {"task": "mood", "settings": {}, "objective": "gain"}
-    assert SearchConfig.from_json(recorded).offline_parents == "archive"
-    assert SearchConfig.from_json(CONFIG.to_json()) == CONFIG
-    assert CONFIG.offline_parents == "best"
-    earlier = replace(CONFIG, offline_parents="archive")
-    assert "offline_parents" not in earlier.to_json()
-    assert isinstance(make_strategy(replace(earlier, strategy="evolve"), offline=True), Evolve)
 
 
 def test_the_best_are_the_earlier_of_equals() -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from awkward_events import EVENTS, TEXT
 
 from vulcan.evaluator import Instance, Rung
 from vulcan.store import RunRecord
-from vulcan.store.decode import decode_event
 from vulcan.store.events import (
     BaselineMeasured,
     CandidateJudged,
     CandidateProposed,
     ControlFinished,
-    FinalistScored,
     RunStopped,
 )
 
@@ -81,14 +78,3 @@ def test_the_best_baseline_is_no_oracle() -> None:
     )  # fmt: skip
     assert record.best_baseline("train") == lru
     assert record.best_baseline("validation") is None
-
-
-def test_an_oracle_was_once_stored_as_a_bound() -> None:
-    fields = {"policy": "belady", "kind": "bound", "split": "test", "score": 0.9, "metrics": []}
-    read = decode_event("BaselineMeasured", json.dumps(fields), str)
-    assert read == BaselineMeasured("belady", "oracle", "test", 0.9, ())
-
-
-def test_a_later_measurement_replaces_an_earlier_one() -> None:
-    record = RunRecord.of([FinalistScored(1, "test", 0.1, ()), FinalistScored(1, "test", 0.2, ())])
-    assert record.confirmed[1, "test"].score == 0.2

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tomllib
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from locations import ROOT, TESTS
+from locations import ROOT
 
 from benchmarks.cache_instances import METRICS, SOURCE_OF, TASK, improvement, instance_of, member_metrics
 from benchmarks.instance_traces import DATA, NEARLY_ALL_COLD, Source, counted, split
@@ -20,15 +18,9 @@ from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library
 from vulcan.portfolio.selector import shipped_library
 from vulcan.registry import find_task
-from vulcan.store import RunRecord
-from vulcan.store.runs import open_store
 from vulcan_traces.storage.export import requests_of, write_requests
 
-RECORDED = TESTS / "data" / "recorded_library"
-MIN_REPLIES = 40
 ENDING = ".oracleGeneral"
-CANDIDATES = {"block_io": "block_model.py", "loops": "loops_model.py"}
-"""Those that a recorded search wrote."""
 
 
 @pytest.fixture(scope="module")
@@ -102,21 +94,6 @@ def source_of(name: str) -> Source:
     if not (DATA / source.path).is_file():
         pytest.skip(f"no trace at {DATA / source.path}; set VULCAN_DATA")
     return source
-
-
-@pytest.mark.parametrize("name", sorted(p.name for p in RECORDED.iterdir() if p.is_dir()))
-def test_a_recorded_search_has_enough_replies_and_wrote_its_candidate(name: str, tmp_path: Path) -> None:
-    place = tmp_path / name
-    shutil.copytree(RECORDED / name, place)
-    with closing(open_store(place)) as store:
-        record = RunRecord.of(store.events())
-        replies = list(store.calls())
-    assert record.config["model"] == ["ask"]
-    assert sum(call.turn == 0 and bool(call.reply) for call in replies) >= MIN_REPLIES
-    if name in CANDIDATES:
-        candidate = ROOT / "tasks/cache_eviction/library/candidates" / CANDIDATES[name]
-        sources = {judged.source for judged in record.candidates.values()}
-        assert candidate.read_text(encoding="utf-8") in sources
 
 
 def test_traces_that_share_requests_are_on_one_side() -> None:

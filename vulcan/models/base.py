@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -111,14 +110,3 @@ class Recorded:
     turn: int
     messages: tuple[Message, ...]
     reply: Reply
-
-
-def content_hash(messages: tuple[Message, ...]) -> str:
-    """Return the SHA-256 of the roles and contents in order, each prefixed by its length, in hexadecimal."""
-    digest = hashlib.sha256()
-    for message in messages:
-        for part in (message.role, message.content):
-            data = part.encode("utf-8", "surrogatepass")
-            digest.update(b"%d:" % len(data))
-            digest.update(data)
-    return digest.hexdigest()

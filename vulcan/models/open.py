@@ -5,14 +5,16 @@ A model that replays another run's recorded replies, with no network and no key.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from vulcan.errors import UserError
 from vulcan.models.accommodation import Changes
-from vulcan.models.base import Message, Proposer, Recorded, Reply, Request, content_hash
+from vulcan.models.base import Message, Proposer, Recorded, Reply, Request
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.prices import UNKNOWN, Price
+from vulcan.terminal_text import count
 
 
 def open_proposer(
@@ -43,58 +45,50 @@ def open_proposer(
     return LitellmModel(name, settings, budget=budget, price=price, changes=changes)
 
 
+log = logging.getLogger(__name__)
+
 NAME = "replay"
 
 _MAX_QUOTE = 60
 
 
 class Replay:
-    """A `Proposer` that answers each prompt with the reply recorded for it.
+    """A `Proposer` that answers each request with the reply recorded for its proposal and turn.
 
-    A prompt is identified by the hash of its messages, whatever its number; where the same prompt occurs several
-    times, by proposal and turn as well. Tokens, dollars and seconds are the recorded ones, so that
-    whatever is decided by them is decided alike. Safe to call from many threads.
+    Prompts may differ from the recorded ones, as those of another version of Vulcan do: `close` logs how many did, and
+    where the first. Tokens, dollars and seconds are the recorded ones, so that whatever is decided by them is decided
+    alike. Safe to call from many threads.
     """
 
     def __init__(self, recorded: Iterable[Recorded]) -> None:
-        self._by_content: dict[str, list[Recorded]] = {}
-        self._by_turn: dict[tuple[int, int], Recorded] = {}
-        for call in recorded:
-            self._by_content.setdefault(content_hash(call.messages), []).append(call)
-            self._by_turn[call.proposal, call.turn] = call
+        self._recorded = {(call.proposal, call.turn): call for call in recorded}
+        self._different: dict[tuple[int, int], str] = {}
 
     @property
     def name(self) -> str:
         return NAME
 
     def propose(self, request: Request) -> Reply:
-        """Return the recorded reply. Raises UserError where there is none, saying how the runs differ."""
-        found = self._by_content.get(content_hash(request.messages), [])
-        if len(found) == 1:
-            return found[0].reply
-        for call in found:
-            if (call.proposal, call.turn) == (request.proposal, request.turn):
-                return call.reply
-        asked = f"replay: proposal {request.proposal}, turn {request.turn},"
-        if found:
-            places = ", ".join(str(call.proposal) for call in found[:5]) + (", ..." if len(found) > 5 else "")
+        """Return the recorded reply. Raises UserError where there is none."""
+        call = self._recorded.get((request.proposal, request.turn))
+        if call is None:
             raise UserError(
-                f"{asked} has a prompt that was recorded {len(found)} times, but for other proposals ({places}): "
-                "replay with the rounds, samples, budgets and seed of the recorded run"
+                f"replay: proposal {request.proposal}, turn {request.turn}, is not among the {len(self._recorded)} "
+                "recorded calls; replay with the recorded run's task, options and seed, or search with a model"
             )
-        raise UserError(
-            f"{asked} {self._difference(request)}; replay with the recorded run's task, options, seed and version "
-            "of Vulcan, or search with a model"
-        )
+        if call.messages != request.messages:
+            self._different[call.proposal, call.turn] = _first_difference(call.messages, request.messages)
+        return call.reply
 
     def close(self) -> None:
-        """Do nothing: no resource is held."""
-
-    def _difference(self, request: Request) -> str:
-        before = self._by_turn.get((request.proposal, request.turn))
-        if before is None:
-            return f"is not among the {len(self._by_turn)} recorded calls"
-        return f"has another prompt than the recorded one: {_first_difference(before.messages, request.messages)}"
+        """Log how many prompts were different."""
+        if self._different:
+            (proposal, turn), difference = min(self._different.items())
+            log.warning(
+                "replay: %s from the recorded ones, the first that of proposal %d, turn %d: %s",
+                count(len(self._different), "prompt differs", "prompts differ"), proposal, turn, difference,
+            )  # fmt: skip
+            self._different.clear()
 
 
 def _first_difference(recorded: tuple[Message, ...], requested: tuple[Message, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -19,33 +19,6 @@ from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Program, Setting, Task
 from vulcan.trust import trust
 
-_OMITTED_IF_UNSET = (
-    "model_timeout",
-    "price_in",
-    "price_out",
-    "state",
-    "against_shift",
-    "start_from",
-    "starts",
-    "choose_mechanism",
-    "mechanisms",
-    "piloted",
-    "target",
-    "assumes",
-)
-"""Options that earlier runs do not have: a run without them is recorded as before."""
-
-_EARLIER: Mapping[str, Json] = {"feedback": "scores", "offline_parents": "archive"}
-"""Options of a run that was recorded without them: there was no other choice."""
-
-EDITION = 2
-"""What `full` feedback says: from the second edition on, the programs of more than one known policy. Recorded with a
-run, so that its repetition says the same; runs without it are of the first."""
-
-TUNER = 2
-"""How numbers are tuned: from the second edition on, without those of the body where the task refuses others, and with
-smaller steps in long searches. Recorded with a run, as above."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
@@ -53,8 +26,7 @@ class SearchConfig(SearchOptions):
 
     `starts` has the source of each policy that `start_from` names, once they are read; `mechanisms` the best
     training score under each of the task's, once `choose_mechanism` has tried them, and `piloted` the number of
-    proposals of this search that were made under the others; `edition` is that of the prompts, `tuner` that of tuning.
-    `assumes` is false for runs that were recorded when warnings did not rely on the task's assumptions.
+    proposals of this search that were made under the others.
     """
 
     task: str
@@ -62,9 +34,6 @@ class SearchConfig(SearchOptions):
     starts: Mapping[str, str] = field(default_factory=dict)
     mechanisms: Mapping[str, float] = field(default_factory=dict)
     piloted: int = 0
-    edition: int = EDITION
-    tuner: int = TUNER
-    assumes: bool = False
 
     @property
     def offline(self) -> bool:
@@ -73,21 +42,11 @@ class SearchConfig(SearchOptions):
 
     def offered(self, task: Task) -> Task:
         """Return the task as this search shows it to who writes policies."""
-        return (task if self.assumes else replace(task, assumptions=())).offered(self.settings, state=self.state)
+        return task.offered(self.settings, state=self.state)
 
     def to_json(self) -> dict[str, Json]:
-        plain = cast(dict[str, Json], asdict(self) | {"start_from": list(self.start_from)})
-        for name in _OMITTED_IF_UNSET:
-            if not plain[name]:
-                del plain[name]
-        for name, earlier in _EARLIER.items():
-            if plain[name] == earlier:
-                del plain[name]
-        if self.feedback != "full" or self.edition == 1:
-            del plain["edition"]
-        if self.tuner == 1:
-            del plain["tuner"]
-        return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
+        plain = cast(dict[str, Json], asdict(self))
+        return {**plain, "start_from": list(self.start_from), "model": list(self.model)}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> SearchConfig:
@@ -104,9 +63,7 @@ class SearchConfig(SearchOptions):
                 raise UserError(f"the search option {key!r} is missing")
         hints = {key: str if key in OPTIONS and OPTIONS[key].choices else hint for key, hint in _hints().items()}
         try:
-            edition = 1 if plain.get("feedback") == "full" else EDITION
-            given = {**_EARLIER, "edition": edition, "tuner": 1, **plain, "model": list(plain.get("model", cls.model))}
-            return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
+            return cls(**{key: as_declared(value, hints[key], key) for key, value in plain.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
 
@@ -169,25 +126,25 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "mechanisms", "piloted", "assumes", "edition", "tuner"):
-        plain.pop(name, None)
+    for name in ("starts", "mechanisms", "piloted"):
+        del plain[name]
     assert isinstance(settings, Mapping)
-    options = {name: getattr(config, name) for name in _EARLIER}
-    options |= {key: value for key, value in plain.items() if value is not None}
-    chosen = {key: value for key, value in settings.items() if value is not None and value != []}
+    options, chosen = (
+        {key: value for key, value in given.items() if value is not None and value != []} for given in (plain, settings)
+    )
     return f"{tomli_w.dumps(options)}\n# Options of the task {config.task}\n{tomli_w.dumps(chosen)}"
 
 
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = recorded_task(task_name)
-    current = {"edition": EDITION, "tuner": TUNER} | {name: getattr(SearchConfig, name) for name in _EARLIER}
     if isinstance(address := options.get("api_base"), str):
         trust("addresses", address)
-    given = {"objective": task.objectives[0].name, **current, **{n: v for n, v in options.items() if v is not None}}
-    complete = complete_settings(task, settings)
-    made = {"task": task_reference(task_name), "settings": complete, "assumes": bool(task.assumptions)}
-    return SearchConfig.from_json({**given, **made})
+    given = {"objective": task.objectives[0].name, **{n: v for n, v in options.items() if v is not None}}
+    given |= {"task": task_reference(task_name), "settings": complete_settings(task, settings)}
+    if "model" in given:
+        given["model"] = list(given["model"])
+    return SearchConfig.from_json(given)
 
 
 def sort_options(

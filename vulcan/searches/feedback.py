@@ -143,8 +143,7 @@ class Feedback:
         text += markdown(("policy", "mean" if len(training) > 1 else "score", *columns), rows) + "\n"
         if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
-        is_first = self._config.edition == 1
-        seeds = self._task.seed_policies(state=self._config.state and not is_first)
+        seeds = self._task.seed_policies(state=self._config.state)
         sources = {name.replace("_", "-"): source for name, source in seeds.items()}
         for event in ranked:
             source = sources.get(event.policy.replace("_", "-"))
@@ -152,8 +151,6 @@ class Feedback:
                 program = f"\n`{event.policy}` as a program of this task:\n\n```python\n{source.strip()}\n```\n"
                 if source not in shown and len(text + program) <= BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
                     text += program
-                if is_first:
-                    break
         return text
 
 

@@ -73,7 +73,6 @@ class Refiner:
             confirm=full if cheap else None,
             evaluations=evaluations,
             seed=_seed(self._config.seed, best.candidate),
-            edition=self._config.tuner,
         )
         return self._events(best, "tuned", found.source if found else None, full, cheap)
 

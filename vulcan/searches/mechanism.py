@@ -82,7 +82,7 @@ def with_mechanism(
     for name in names:
         one = replace(under(config, name), piloted=piloted)
         if not config.offline:
-            one = replace(one, model=(OFFLINE,), strategy="evolve", offline_parents="best", tune=0)
+            one = replace(one, model=(OFFLINE,), strategy="evolve", tune=0)
         evidence = check_config(task, one)
         report(f"a short search under the mechanism {name}")
         pilots[name] = _piloted(one, task, evidence, proposals, workers)

@@ -22,7 +22,6 @@ ASK = "ask"
 StrategyName = Literal["evolve", "policysmith", "best-of-n"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]
-ParentsPolicy = Literal["best", "archive"]
 FeedbackLevel = Literal["none", "scores", "full"]
 ExecutorName = Literal["auto", "ray", "local"]
 
@@ -232,13 +231,6 @@ class SearchOptions:
     parents: Annotated[int, Option("Parent candidates shown in each prompt.", minimum=1)] = 2
     islands: Annotated[int, Option("Number of islands (evolve).", minimum=1)] = 4
     migrate_every: Annotated[int, Option("Proposals between migrations (evolve).", minimum=1)] = 30
-    offline_parents: Annotated[
-        ParentsPolicy,
-        Option(
-            "Parents of the offline generator's programs (evolve): the two best candidates, or elites of an archive, "
-            "from which language models always get theirs."
-        ),
-    ] = "best"
     advice_every: Annotated[
         int,
         Option("Proposals between requests for a summary of lessons learned (evolve); 0 disables them.", minimum=0),

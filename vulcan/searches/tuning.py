@@ -22,7 +22,6 @@ from vulcan.anvil.unparse import emit_source
 from vulcan.imports import import_without
 from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.searches.config import TUNER
 from vulcan.searches.options import MIN_EVALUATIONS
 from vulcan.task import Task
 
@@ -147,7 +146,6 @@ def tune(
     evaluations: int,
     seed: int,
     confirm: Evaluate | None = None,
-    edition: int = TUNER,
 ) -> TuningResult | None:
     """Return the best setting found of the policy's numbers; None if none is better, or it has no numbers.
 
@@ -158,8 +156,8 @@ def tune(
     digits. Comments are lost, docstrings preserved.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
-    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. `edition` is
-    `TUNER`, or 1 to repeat an earlier run. The result is a pure function of the arguments. Raises Rejected if the
+    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found.
+    The result is a pure function of the arguments. Raises Rejected if the
     source is not a policy of the task.
     """
     policy = check_policy(source, task)
@@ -168,12 +166,10 @@ def tune(
         ways = [_OfProgram(policy)]
     else:
         ways = [_OfAnvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
-    if edition == 1:
-        del ways[1:]
     for numbers in ways:
         if not numbers.knobs or evaluations < MIN_EVALUATIONS:
             return None
-        search = _Search(source, numbers, evaluate, evaluations, goes_on=edition > 1 and evaluations >= MANY)
+        search = _Search(source, numbers, evaluate, evaluations, goes_on=evaluations >= MANY)
         if not search.run(seed, is_last=numbers is ways[-1]):
             return None
         if search.found_any:

@@ -21,10 +21,6 @@ STORED_BY_HASH: Mapping[str, tuple[str, ...]] = {
 """Event fields that are long texts: the row has the hash under which the text is stored."""
 
 
-SPELLED: Mapping[tuple[str, str], Mapping[str, str]] = {("BaselineMeasured", "kind"): {"bound": "oracle"}}
-"""Event fields whose values were stored under other names: what those are now."""
-
-
 class MalformedRow(Exception):
     """A row of a run's file that Vulcan did not write; the message says what is wrong with it."""
 
@@ -47,8 +43,6 @@ def decode_event(kind: str, data: str, text_of: Callable[[str], str]) -> Event:
             raise MalformedRow(f"an event {kind} with a field {name[:40]!r}")
         if name in STORED_BY_HASH.get(kind, ()) and isinstance(value, str):
             value = text_of(value)  # noqa: PLW2901
-        if (kind, name) in SPELLED and isinstance(value, str):
-            value = SPELLED[kind, name].get(value, value)  # noqa: PLW2901
         where, decode = declared_fields[name]
         read[name] = decode(value, where)
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from json_documents import faults
-from locations import RECORDED
+from locations import recorded_run
 from typer.testing import CliRunner
 
 from vulcan.anvil import check
@@ -26,7 +26,7 @@ from vulcan.store.runs import open_store
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of a recorded search with a language model."""
-    return Path(shutil.copytree(RECORDED, tmp_path_factory.mktemp("recorded") / "run"))
+    return Path(shutil.copytree(recorded_run(), tmp_path_factory.mktemp("recorded") / "run"))
 
 
 @pytest.fixture(scope="module")

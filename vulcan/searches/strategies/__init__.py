@@ -112,7 +112,7 @@ def _best_of_n(config: SearchConfig, offline: bool) -> Strategy:
 
 
 def _evolve(config: SearchConfig, offline: bool) -> Strategy:
-    if offline and config.offline_parents == "best":
+    if offline:
         return BestParents(_proposals(config), config.samples, config.in_flight)
     return Evolve(
         total=_proposals(config),
@@ -121,9 +121,8 @@ def _evolve(config: SearchConfig, offline: bool) -> Strategy:
         islands=config.islands,
         in_flight=config.in_flight,
         migrate_every=config.migrate_every,
-        advice_every=0 if offline else config.advice_every,
+        advice_every=config.advice_every,
         diff=config.diff,
-        offline=offline,
     )
 
 

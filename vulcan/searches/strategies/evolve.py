@@ -213,7 +213,6 @@ class Schedule:
 
 
 LANGUAGE_MODEL = Schedule("initial", 1.0, 10.0, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
-OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.15, half_rank=2.0)
 
 
 _TRIALS = 6
@@ -286,7 +285,6 @@ class Evolve:
         migrate_every: int,
         advice_every: int,
         diff: DiffPolicy,
-        offline: bool,
     ) -> None:
         self._total = total
         self._samples = samples
@@ -296,8 +294,6 @@ class Evolve:
         self._migrate_every = migrate_every
         self._advice_every = advice_every
         self._diff = diff
-        self._offline = offline
-        self._schedule = OFFLINE if offline else LANGUAGE_MODEL
         # A cache between drafts: its content follows from the population alone
         self._islands = Islands(self._island_count, migrate_every, ())
 
@@ -314,9 +310,7 @@ class Evolve:
             return self._for_advice(round_, population, islands)
         island = number % self._island_count
         archive = islands.archives[island]
-        operator = self._schedule.operator(rng, number, len(archive))
-        if self._offline:
-            return Draft(round_, operator, self._schedule.parents(rng, operator, archive, 2), island=island)
+        operator = LANGUAGE_MODEL.operator(rng, number, len(archive))
         return self._for_model(rng, round_, operator, island, population, islands)
 
     def _filled(self, members: Sequence[ScoredCandidate]) -> Islands:
@@ -333,7 +327,7 @@ class Evolve:
         if operator == "initial":
             shown = tuple(m for m in population.members if m.origin == "seed")
             return Draft(round_, operator, shown, island=island)
-        parents = self._schedule.parents(rng, operator, archive, max(self._parents, 2))
+        parents = LANGUAGE_MODEL.parents(rng, operator, archive, max(self._parents, 2))
         inspirations = _inspirations(rng, parents, archive, islands)
         form = choose_form(self._diff, population.attempts, rng) if operator == "mutate" else "full"
         return Draft(round_, operator, parents, inspirations, island, form, _latest(population))
