@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.harness import Goal, arguments, finish, interleaved
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.evaluator import Instance, load_evaluator
+from vulcan.evaluator import Instance
 from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
 from vulcan.registry import find_task
@@ -27,8 +27,9 @@ from vulcan.searches.config import complete_settings
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
-from vulcan_tiering.page_sample import KEEP, ONE_IN, sampled
+from vulcan_tiering.page_sample import KEEP, ONE_IN
 from vulcan_tiering.simulate import sample_accesses
+from vulcan_tiering.simulator import TieringSimulator
 from vulcan_traces.memory import PageCounts, load_page_counts
 from vulcan_traces.memory.kernels.gups import run_gups
 from vulcan_traces.memory.kernels.recorder import TOUCHES, new_recorder
@@ -108,13 +109,13 @@ def _engine(counts: PageCounts) -> dict[str, Callable[[], object]]:
 
 def _ranking(candidates: int) -> dict[str, float]:
     """Scores of offline candidates on full instances and on samples of pages."""
-    evaluator = load_evaluator(TASK)
+    evaluator = TieringSimulator()
     instances = [i for i in evaluator.instances(complete_settings(TASK, {}), TASK.split) if i.split == "train"]
     policies = _offline(candidates)
     found: dict[str, float] = {"candidates": float(len(policies))}
     full: list[float] = []
     for factor in (1, ONE_IN):
-        cheaper = [sampled(instance, factor) for instance in instances]
+        cheaper = [evaluator.sampled(i, factor) if factor > 1 else i for i in instances]
         evaluator.prepare(cheaper)
         times: list[float] = []
 

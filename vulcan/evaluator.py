@@ -265,13 +265,6 @@ class Evaluator(ABC):
         """Return how many events the instance has."""
         self._lacks("no fingerprints")
 
-    def fingerprint_source(self) -> str | None:
-        """Return the source of a Python module that computes the same fingerprints without Vulcan, if there is one.
-
-        The task's template for selectors (`vulcan.portfolio.export`) says which parts of it are used.
-        """
-        return None
-
     def _lacks(self, what: str) -> NoReturn:
         raise UserError(f"{type(self).__name__} offers {what}")
 

@@ -6,12 +6,18 @@ Kernels import numba and LLVM's builder from here, never directly: numba reads i
 from __future__ import annotations
 
 import importlib
+import logging
+import os
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
 
 from vulcan.imports import import_without
 from vulcan.paths import keep_compiled_kernels_in_cache
+
+log = logging.getLogger(__name__)
 
 __all__ = [
     "allocating_helper",
@@ -65,9 +71,26 @@ allocating_helper: Any = njit(nogil=True, error_model="numpy")
 
 def kernel(signature: Any) -> Any:
     """Decorate a function called from Python: compiled on import of its module, or loaded from the disk cache."""
-    return njit(signature, cache=True, nogil=True, error_model="numpy", _nrt=False)
+    return _announced(njit(signature, cache=True, nogil=True, error_model="numpy", _nrt=False))
 
 
 def allocating_kernel(signature: Any) -> Any:
     """Decorate as `kernel` does, for a function that may allocate arrays."""
-    return njit(signature, cache=True, nogil=True, error_model="numpy")
+    return _announced(njit(signature, cache=True, nogil=True, error_model="numpy"))
+
+
+@cache
+def _announce() -> None:
+    log.warning("compiling the simulator, once: it takes about a minute")
+
+
+def _announced(compile: Any) -> Any:
+    """Return a decorator that says once in a process, as a warning, that kernels must be compiled first."""
+
+    def decorate(implementation: Any) -> Any:
+        name = f"{implementation.__module__.rpartition('.')[2]}.{implementation.__qualname__}"
+        if not any(Path(os.environ["NUMBA_CACHE_DIR"]).glob(f"*/{name}-*.nbi")):
+            _announce()
+        return compile(implementation)
+
+    return decorate

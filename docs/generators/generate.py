@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from command_line_page import command_line_page
-from json_page import json_page
+from json_page import json_pages
 from performance_chart import PAGE, performance_chart
 from python_page import python_page
 from results_charts import results_charts
@@ -23,7 +23,7 @@ def generated_pages() -> dict[str, str]:
     """Each generated page, and the JSON Schema: its path from `docs/`, and its text."""
     return {
         "anvil.md": describe_reference(),
-        "json.md": json_page(),
+        **json_pages(),
         f"../{SCHEMA_FILE.relative_to(DOCS.parent).as_posix()}": schema_text(),
         "images/performance.svg": performance_chart(PAGE.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
@@ -35,7 +35,11 @@ def generated_pages() -> dict[str, str]:
 
 
 def main() -> None:
-    for name, text in generated_pages().items():
+    pages = generated_pages()
+    for path in (DOCS / "reference" / "json").glob("*.md"):
+        if path.relative_to(DOCS).as_posix() not in pages:
+            path.unlink()
+    for name, text in pages.items():
         path = DOCS / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:

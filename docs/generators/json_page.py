@@ -1,10 +1,12 @@
-"""`docs/json.md`, made from the models of the JSON documents."""
+"""`docs/json.md` and its pages, one a command, made from the models of the JSON documents."""
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_typeddict
 
 from markdown_parts import paragraphs, written_by
@@ -86,7 +88,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan task validate`", "", (policy.ValidateDocument,)),
     ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
     ("`vulcan library select`", "", (policy.SelectDocument,)),
-    ("`vulcan library export`", "", (policy.SelectorDocument,)),
+    ("`vulcan library export`", "", (policy.FollowingDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
     ("`vulcan cache`", "", (host.CacheDocument,)),
     (
@@ -110,36 +112,69 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
 )
 
 
-def json_page() -> str:
-    """The page."""
-    shown: set[type] = set()
-    parts = ["# JSON output", written_by("json_page.py"), _INTRODUCTION]
+def json_pages() -> dict[str, str]:
+    """Return the index, and a page for each section: the path from `docs/`, and the text."""
+    pages = {f"reference/json/{_slug(title)}.md": title for title, _, documents in SECTIONS if documents}
+    index = "\n".join(f"- [{_plain(title)}]({place})" for place, title in pages.items())
+    texts = {"json.md": "\n\n".join(["# JSON output", written_by("json_page.py"), _INTRODUCTION, index]) + "\n"}
     for title, prose, documents in SECTIONS:
-        parts.append(f"## {title}")
-        if prose:
-            parts.append(prose)
-        for document in documents:
-            for model in models_of(document):
-                if model not in shown:
-                    shown.add(model)
-                    parts += _table(model)
-        if run.ProgressLine in documents:
-            parts += _kinds()
+        if documents:
+            texts[f"reference/json/{_slug(title)}.md"] = _page(title, prose, documents)
+    return texts
+
+
+def _page(title: str, prose: str, documents: tuple[type, ...]) -> str:
+    parts = [f"# {_plain(title)}", written_by("json_page.py")]
+    if prose:
+        parts.append(_from_here(prose))
+    for model in dict.fromkeys(model for document in documents for model in models_of(document)):
+        if _homes()[model] == _slug(title):
+            parts += _table(model)
+    if run.ProgressLine in documents:
+        parts += _kinds()
     return "\n\n".join(parts) + "\n"
 
 
+@cache
+def _homes() -> dict[type, str]:
+    """The page of each model: that of the first section which has it."""
+    homes: dict[type, str] = {}
+    for title, _, documents in SECTIONS:
+        for document in documents:
+            for model in models_of(document):
+                homes.setdefault(model, _slug(title))
+    return homes
+
+
+def _from_here(text: str) -> str:
+    """Return a text whose links to pages in `docs/` hold two directories below it."""
+    return re.sub(r"\]\((?=[\w/-]+\.md)", "](../../", text)
+
+
+def _plain(title: str) -> str:
+    return title.replace("`", "").replace("vulcan ", "").replace("JSON lines: ", "")
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z]+", "-", _plain(title).split(",")[0].lower()).strip("-")
+
+
+def _link(model: type) -> str:
+    return f"[{model.__name__}]({_homes()[model]}.md#{model.__name__.lower()})"
+
+
 def _table(model: type) -> Iterator[str]:
-    yield f"### {model.__name__}"
+    yield f"## {model.__name__}"
     base = _base(model)
-    yield paragraphs(model.__doc__)
+    yield _from_here(paragraphs(model.__doc__))
     keys = keys_of(model)
     if base is not None:
-        yield f"All keys of [{base.__name__}](#{base.__name__.lower()}), and:"
+        yield f"All keys of {_link(base)}, and:"
         keys = {name: hint for name, hint in keys.items() if name not in keys_of(base)}
     lines = ["| key | type | meaning |", "|---|---|---|"]
     for name, hint in keys.items():
         missing = " (may be missing)" if get_origin(hint) is NotRequired else ""
-        lines.append(f"| `{name}` | {_spelled(type_of(hint))} | {meaning_of(hint)}{missing} |")
+        lines.append(f"| `{name}` | {_spelled(type_of(hint))} | {_from_here(meaning_of(hint))}{missing} |")
     yield "\n".join(lines)
 
 
@@ -161,7 +196,7 @@ _NAMES: dict[Any, str] = {
 
 def _spelled(hint: Any) -> str:
     if is_typeddict(hint):
-        return f"[{hint.__name__}](#{hint.__name__.lower()})"
+        return _link(hint)
     if hint in _NAMES:
         return _NAMES[hint]
     origin, arguments = get_origin(hint), get_args(hint)

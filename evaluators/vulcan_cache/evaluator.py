@@ -21,7 +21,7 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_cache import following, guard, shifts
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
-from vulcan_cache.openings import fingerprint_of, fingerprint_source, opening_of
+from vulcan_cache.openings import fingerprint_of, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
@@ -281,10 +281,6 @@ class CacheEvaluator(CacheFindings):
     def events(self, instance: Instance) -> int:
         """See `vulcan.evaluator.Evaluator`."""
         return cast(int, instance.parameters["measure_to"])
-
-    def fingerprint_source(self) -> str:
-        """See `vulcan.evaluator.Evaluator`."""
-        return fingerprint_source()
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""

@@ -1,8 +1,4 @@
-"""Fingerprints of the requests to a cache of a given size, updated with each request in bounded memory.
-
-It imports the standard library alone, and the exported selector has this text in it: what `vulcan library select` sees
-of a trace and what a cache in use sees of its requests are the same numbers.
-"""
+"""Fingerprints of the requests to a cache of a given size, updated with each request in bounded memory."""
 
 from __future__ import annotations
 

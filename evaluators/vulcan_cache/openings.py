@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Instance
-from vulcan_cache import online_fingerprint
 from vulcan_cache.online_fingerprint import OnlineFingerprint
 from vulcan_traces import Trace
 
@@ -52,8 +50,3 @@ def opening_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], firs
     capacity = min(cast(int, instance.parameters["capacity"]), max(1, int(OPENING_SHARE * footprint)))
     measured = {"capacity": capacity, "measure_from": requests // 2, "measure_to": requests}
     return replace(instance, name=f"{instance.name} first {first}", parameters={**instance.parameters, **measured})
-
-
-def fingerprint_source() -> str:
-    """Return the source of the module that computes fingerprints."""
-    return Path(online_fingerprint.__file__).read_text(encoding="utf-8")

@@ -159,17 +159,18 @@ MAX_ORIGINS = 1 << 29
 def room_for_plans(windows: Windows, job: SpotJob) -> NDArray[np.uint8] | None:
     """Return an empty array of plans for `cheapest`; None where to trace them would take too much memory."""
     ticks = -(-job.deadline // windows.gap) + 2 * -(-job.overhead // windows.gap) + 4
-    regions, states, units = _states(windows, job)
+    _, regions, states, units = _room(windows, job)
     if regions * states > np.iinfo(np.uint8).max or ticks * regions * states * units > MAX_ORIGINS:
         return None
     return np.zeros((len(windows.begins), ticks), np.uint8)
 
 
-def _states(windows: Windows, job: SpotJob) -> tuple[int, int, int]:
-    """Return the numbers of regions, of states of a VM and of units of progress."""
-    unit = math.gcd(windows.gap, job.overhead)
+def _room(windows: Windows, job: SpotJob) -> tuple[int, int, int, int]:
+    """Return the numbers of slots for ticks to come, of regions, of states of a VM and of units of progress."""
+    units = job.duration // math.gcd(windows.gap, job.overhead) + 2
     levels = max(1, -(-job.overhead // windows.gap))
-    return len(np.atleast_2d(windows.available)), 1 + 2 * levels, job.duration // unit + 2
+    regions = len(np.atleast_2d(windows.available))
+    return (levels + 1, regions, 3, units) if regions == 1 else (2, regions, 1 + 2 * levels, units)
 
 
 def cheapest(
@@ -189,18 +190,21 @@ def cheapest(
 
     available = np.atleast_2d(windows.available)
     unit, hours = math.gcd(windows.gap, job.overhead), windows.gap / SECONDS
-    states = _states(windows, job)
-    shape = (2, *states)
-    origins = np.zeros((0 if plans is None else plans.shape[1], *states), np.uint8)
+    shape = _room(windows, job)
+    origins = np.zeros((0 if plans is None else plans.shape[1], *shape[1:]), np.uint8)
     nothing = np.zeros(0, np.uint8)
     costs = np.empty(shape)
     counts = np.zeros((*shape, COUNTS), np.int32)
     best = np.zeros((len(windows.begins), 1 + COUNTS), np.int64)
     paid = np.zeros(len(best))
+    anywhere = np.concatenate([[0], np.cumsum(available.any(axis=0))]).astype(np.int64)
+    lasting = _lasting(available)
     enough = np.min([runs.cost for runs in known], axis=0) + 1e-6
     for i in range(len(best)):
         paid[i] = least_cost(
             available,
+            lasting,
+            anywhere,
             windows.begins[i],
             windows.ends[i],
             job.duration,
@@ -233,6 +237,13 @@ def cheapest(
         overruled=np.zeros_like(starts),
         moves=moves,
     )
+
+
+def _lasting(available: NDArray[np.uint8]) -> Counts:
+    """Return for how many ticks spot stays available from each tick on, of shape (regions, ticks)."""
+    ticks = np.arange(available.shape[1])
+    gone = np.where(available, available.shape[1], ticks)
+    return np.ascontiguousarray(np.minimum.accumulate(gone[:, ::-1], axis=1)[:, ::-1] - ticks)
 
 
 def cost_of(

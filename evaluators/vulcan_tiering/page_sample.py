@@ -5,12 +5,10 @@ Each page of the sample stands for as many as it is one of. What a policy sees o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from vulcan.evaluator import Instance, Rung
 from vulcan_tiering.simulate import AccessSamples
 from vulcan_traces.memory import PageCounts
 
@@ -49,23 +47,3 @@ KEEP = 0.3
 
 MIN_FAST_PAGES = 50
 """Pages that the sample's fast tier must hold: with fewer, a sample says too little."""
-
-
-def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tuple[Rung, ...]:
-    """Return one rung for instances whose fast tiers hold this many pages; none where no sample is large enough."""
-    factors = [ONE_IN if capacity >= ONE_IN * MIN_FAST_PAGES else 1 for capacity in capacities]
-    if ONE_IN not in factors:
-        return ()
-    cheaper = tuple(sampled(instance, factor) for instance, factor in zip(instances, factors, strict=True))
-    return (Rung(f"R={1 / ONE_IN:g}", cheaper, KEEP),)
-
-
-def sampled(instance: Instance, one_in: int) -> Instance:
-    """Return the instance on a sample of one page in N; itself for 1."""
-    if one_in == 1:
-        return instance
-    return replace(
-        instance,
-        name=f"{instance.name} R={1 / one_in:g}",
-        parameters={**instance.parameters, "one_in": one_in},
-    )

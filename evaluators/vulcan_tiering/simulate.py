@@ -47,6 +47,22 @@ class TieringResult:
     def migrations(self) -> float:
         return self.promotions + self.demotions
 
+    @property
+    def decisions(self) -> int:
+        return self.moves or 0
+
+    def metrics(self) -> dict[str, float]:
+        """`seconds` of the program, `fast_share` of accesses, `migrations` of pages and bytes of `slow_traffic`."""
+        return {
+            "seconds": self.seconds,
+            "fast_share": self.hit_share,
+            "migrations": self.migrations,
+            "promotions": self.promotions,
+            "demotions": self.demotions,
+            "slow_traffic": self.slow_bytes,
+            "accesses": self.accesses,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class AccessSamples:

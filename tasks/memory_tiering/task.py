@@ -110,7 +110,7 @@ TASK = Task(
         returns="how much the page belongs in the fast tier: the pages with the highest scores do",
         mechanisms=(FULL,),
     ),
-    evaluator="vulcan_tiering.evaluator:TieringEvaluator",
+    evaluator="vulcan_tiering.simulator:TieringSimulator",
     objectives=(
         Objective(
             name="speedup",

@@ -31,7 +31,7 @@ EVERY_OPTION: dict[str, Any] = {
     "repairs": 1, "state": True, "feedback": "scores",
     "budget_candidates": 11, "budget_dollars": 0.25, "budget_tokens": 12_000, "budget_minutes": 1.5, "racing": False,
     "tune": 13, "simplify": 14, "control": True, "seed": 15, "split": "none", "finalists": 16, "limit": 17.5,
-    "robust": "deviation:0.5", "train_windows": 2, "start_from": ["mine.py", "latest"], "against_shift": True,
+    "start_from": ["mine.py", "latest"], "against_shift": True,
     "target": "c", "offline_parents": "archive", "choose_mechanism": True,
 }  # fmt: skip
 EVERY_SETTING: dict[str, Any] = {

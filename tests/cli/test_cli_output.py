@@ -17,7 +17,7 @@ ROWS = [("trace:" + "x" * 90, "validation", "0.1234", "0.5678", "belady-size-sam
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_no_name_is_cut(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    print_table(COLUMNS, ROWS, optional=("best oracle", "oracle"))
+    print_table(COLUMNS, ROWS, optional=("oracle", "best oracle"))
     text = capsys.readouterr().out
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
     assert text.count("x") == 180
@@ -26,15 +26,29 @@ def test_no_name_is_cut(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert ("belady-size-sampled" in text) == (width == 200)
 
 
-def test_the_first_optional_column_goes_first(
+def test_the_last_optional_column_goes_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "56")
     rows = [("a trace", "test", "0.1234", "0.5678", "belady-size-sampled")]
-    print_table(COLUMNS, rows, optional=("best oracle", "oracle"))
+    print_table(COLUMNS, rows, optional=("oracle", "best oracle"))
     text = capsys.readouterr().out
     assert "0.5678" in text
     assert "belady" not in text
+    assert "Left out to fit 56 columns: best oracle" in text
+
+
+def test_metrics_give_way_to_names_and_scores(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    metrics = ("utilisation", "throughput_over_delay", "queueing_delay_p95_ms", "loss")
+    rows = [("bdp-oracle", *("0.1234",) * 4, "0.9876")]
+    print_table(("policy", *metrics, "score (power)"), rows, optional=metrics)
+    table, _, left_out = capsys.readouterr().out.partition("Left out")
+    assert all(word in table for word in ("bdp-oracle", "0.9876", "utilisation"))
+    assert "queueing" not in table
+    assert "queueing_delay_p95_ms, loss" in left_out
 
 
 def test_one_thing_is_singular() -> None:

@@ -54,7 +54,6 @@ REASONS = {
     "it would delete what the other tests have in the cache; tests/cli/test_cli_cache.py runs it",
     "it is about a log of the reader's own",
     "it names members of a library of the reader's own",
-    "it waits for a model to answer each prompt",
     "it needs memory events of the processor, and DAMON",
     "it writes into the reader's own start-up files; tests/cli/test_cli_completion.py does so with a real bash",
     "it is a test suite or a benchmark, run by itself",

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from vulcan.evaluator import Instance
-from vulcan.portfolio.export import selector_module
+from vulcan.portfolio.export import following_module
 from vulcan.portfolio.model import (
     Clustering,
     Contribution,
@@ -117,8 +117,8 @@ def usual(**more: object) -> Library:
 
 def exported(library: Library) -> ModuleType:
     """The exported module, run as its text stands."""
-    module = ModuleType("selector")
-    exec(compile(selector_module(library, "object").text, "selector.py", "exec"), module.__dict__)
+    module = ModuleType("following")
+    exec(compile(following_module(library, "object").text, "following.py", "exec"), module.__dict__)
     return module
 
 

@@ -24,7 +24,7 @@ NEW_LOOP = "loop:requests=6000,objects=530,name=new loop"
 ALIEN = "scan-mix:requests=6000,objects=4000,alpha=0.2,once_share=0.7,sizes=pareto,seed=5,name=alien"
 
 
-@pytest.mark.parametrize("method", ["neighbours", "clusters", "trials"])
+@pytest.mark.parametrize("method", ["neighbours", "trials"])
 @pytest.mark.parametrize(("spec", "member", "cluster"), [(NEW_ZIPF, "hyperbolic", 0), (NEW_LOOP, "mru", 1)])
 def test_a_held_out_trace_gets_the_member_of_its_kind(method: str, spec: str, member: str, cluster: int) -> None:
     library = usual()
@@ -177,7 +177,7 @@ def test_the_method_is_the_one_that_does_best_with_each_workload_left_out() -> N
         )
         assert rule.method == best
         by_method = {each.method: each for each in rule.left_out}
-        assert set(by_method) == {"trials", "neighbours", "clusters"}
+        assert set(by_method) == {"trials", "neighbours"}
         assert by_method["neighbours"].best == pytest.approx(0.3)
         assert by_method["neighbours"].single == pytest.approx(0.05)
         assert by_method["neighbours"].fallback == 0.0

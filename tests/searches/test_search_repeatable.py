@@ -18,7 +18,7 @@ from search_parts import MOOD_TASK, SEEDS, TASK, Scripted, config, contents, evi
 
 from vulcan.errors import UserError
 from vulcan.models import Request
-from vulcan.scoring import Executor, WorkerLost, moving_executor
+from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.model_pool import OFFLINE as THE_OFFLINE_GENERATOR
 from vulcan.searches.session import ExecutionConfig, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
@@ -136,16 +136,6 @@ def test_ray_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> 
     assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
 
 
-@pytest.mark.slow
-@pytest.mark.ray
-@pytest.mark.usefixtures("ray_runtime")
-def test_a_search_that_moves_to_ray_gives_the_same_run(
-    one_worker: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(moving_executor, "LOCAL_SECONDS", 0.0)
-    assert searched(tmp_path / "run.db", ExecutionConfig(workers=2)) == one_worker
-
-
 def test_where_ray_cannot_start_one_line_says_so_and_the_search_goes_on(
     one_worker: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -165,13 +155,16 @@ def no_control() -> Store:
     raise AssertionError("no control is wanted")
 
 
-def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("named_by", ["--ray-address", "RAY_ADDRESS"])
+def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(named_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)  # whatever other tests of this process left
     store, chosen = MemoryStore(), config(model=OFFLINE)
-    machines = ExecutionConfig("ray", 2, "127.0.0.1:1")
-    with pytest.raises(UserError, match=r"cannot join Ray at 127.0.0.1:1: .*refused.*leave out --ray-address"):
+    if named_by == "RAY_ADDRESS":
+        monkeypatch.setenv(named_by, "127.0.0.1:1")
+    machines = ExecutionConfig(workers=2, ray_address="127.0.0.1:1" if named_by == "--ray-address" else None)
+    with pytest.raises(UserError, match=rf"cannot join Ray at 127.0.0.1:1: .*refused.*{named_by}"):
         run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=no_control)
     (stopped,) = [e for e in store.events() if isinstance(e, RunStopped)]
     assert stopped.reason == "error"

@@ -181,12 +181,12 @@ def _of(name: str, sources: Mapping[str, str]) -> str:
 
 
 def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
-
     ordered = sorted(rows, key=lambda r: -float(r["score"]))
     print_table(
         ("policy", "kind", *columns, f"score ({objective})"),
         [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
         [r["kind"] == "candidate" for r in ordered],
+        optional=["kind", *columns],
     )
 
 

@@ -27,7 +27,7 @@ from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
-    from vulcan.documents.policy import ChoiceDocument, SelectDocument, SelectorDocument
+    from vulcan.documents.policy import ChoiceDocument, FollowingDocument, SelectDocument
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
     from vulcan.portfolio.selector import Choice
@@ -76,7 +76,7 @@ def build(
     ] = _NONE,
     clusters: Annotated[str, typer.Option(help="Number of clusters, or `auto`, to choose it by silhouette.")] = "auto",
     method: Annotated[
-        str, typer.Option(help="Selection method: trials, neighbours, clusters, or `auto`, whichever validates best.")
+        str, typer.Option(help="Selection method: trials, neighbours, or `auto`, whichever validates best.")
     ] = "auto",
     prefix: Annotated[
         int, typer.Option(help="Number of events to choose by; of a training workload at most a fifth of all.")
@@ -135,7 +135,7 @@ def build(
     _show(library, wanted.objectives[0])
     say(
         f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
-        f"`vulcan library export {output} -o selector.py` makes a module that chooses by itself."
+        f"`vulcan library export {output} -o following.py` makes a module that follows the best of its members."
     )
 
 
@@ -268,14 +268,14 @@ def select(
     from vulcan.errors import UserError
     from vulcan.portfolio.library_file import read_library
     from vulcan.portfolio.selector import find_objective_of, only_shipped_library, select_for, shipped_library
-    from vulcan.registry import find_task
+    from vulcan.registry import find_task, recorded_task
 
     if library is not None and task is not None:
         raise UserError("--library names the library already: leave out --task")
     directory = library or (shipped_library(find_task(task)) if task is not None else only_shipped_library())
     found = read_library(directory)
     chosen = find_objective_of(found, objective)
-    settings = task_settings(find_task(found.task), context)
+    settings = task_settings(recorded_task(found.task), context)
     choices = select_for(found, trace, settings, chosen)
     if as_json:
         document: SelectDocument = {
@@ -346,43 +346,42 @@ def export(
     objective: Annotated[str | None, typer.Option(help="Objective. Default: the library's first.")] = None,
     follow: Annotated[
         list[str] | None,
-        typer.Option(metavar="MEMBER", help="Write what follows the best of these members instead, this one first."),
+        typer.Option(
+            metavar="MEMBER",
+            help="Member to follow, the first to begin with. Repeatable. Default: the six with the best mean.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a Python module that runs without Vulcan: it observes the workload, chooses among the library's members,
-    and falls back to a baseline that does better.
-
-    With --follow it keeps to these members, all at once, and does as the one that has been best so far.
+    """Export a Python module that runs without Vulcan: it follows several members, all at once, and does as the one
+    that has been best so far.
 
     \b
     Examples:
-      vulcan library export mylibrary -o selector.py
+      vulcan library export mylibrary -o following.py
       vulcan library export mylibrary --follow broad --follow lirs_2 -o following.py
     """
     from vulcan.api.files import write_text
-    from vulcan.portfolio.export import following_module, selector_module
+    from vulcan.portfolio.export import following_module
     from vulcan.portfolio.library_file import read_library
     from vulcan.portfolio.selector import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
-    module = following_module(found, chosen, follow) if follow else selector_module(found, chosen)
+    module = following_module(found, chosen, follow or ())
     write_text(output, module.text)
     if as_json:
-        document: SelectorDocument = {
+        document: FollowingDocument = {
             "library": str(library),
             "objective": chosen,
             "members": list(module.members),
             "skipped": list(module.left_out),
-            "baseline": module.baseline,
             "files": [str(output)],
         }
         print_json(document)
         return
     left_out = f"; left out, as they are of other tasks: {', '.join(module.left_out)}" if module.left_out else ""
-    beginning = "first " if follow else "and the baseline "
-    tell(f"wrote {output}: {', '.join(module.members)}, {beginning}{module.baseline}{left_out}")
+    tell(f"wrote {output}: it follows {', '.join(module.members)}{left_out}")
 
 
 def _print_document(library: Library) -> None:

@@ -46,7 +46,8 @@ def print_table(
 ) -> None:
     """Print a table to standard output: numbers right-aligned, text left-aligned.
 
-    Where it is too wide for the terminal, the columns `optional` are left out, the first of them first.
+    Where it is too wide for the terminal, headers wrap, then the columns `optional` are left out, the last of them
+    first, and a line below names them.
     """
     from textwrap import fill
 
@@ -56,15 +57,19 @@ def print_table(
     from rich.table import Table
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED
-    for name in optional:
-        if _width(columns, rows) <= width:
-            break
-        at = columns.index(name)
-        columns = [*columns[:at], *columns[at + 1 :]]
-        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
     widest = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(columns))]
-    if _width(columns, rows) > width:  # headers wrap before cells do
-        columns = [fill(name, max(widest[i], _MIN_HEADER), break_long_words=False) for i, name in enumerate(columns)]
+    headers = list(columns)
+    if _width(headers, widest) > width:  # headers wrap before columns are left out
+        headers = [_wrapped(name, max(cells, _MIN_HEADER)) for name, cells in zip(columns, widest, strict=True)]
+    shown = list(range(len(columns)))
+    left_out: list[str] = []
+    for name in reversed(optional):
+        if _width([headers[i] for i in shown], [widest[i] for i in shown]) <= width:
+            break
+        shown.remove(columns.index(name))
+        left_out.insert(0, name)
+    columns, widest = [headers[i] for i in shown], [widest[i] for i in shown]
+    rows = [[row[i] for i in shown] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[number]) for row in rows)
@@ -77,6 +82,8 @@ def print_table(
     with console.capture() as captured:
         console.print(table)
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
+    if left_out:
+        say(fill(f"Left out to fit {width} columns: {', '.join(left_out)}; --json has them.", width))
 
 
 _MIN_HEADER = 8
@@ -89,11 +96,20 @@ _PIPED = 200
 """Width of tables that are not printed to a terminal, where COLUMNS does not set it."""
 
 
-def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+def _width(headers: Sequence[str], widest: Sequence[int]) -> int:
     """Return the width at which nothing is cut off or wrapped: each column with the blanks around it."""
     from rich.cells import cell_len
 
-    return sum(max(map(cell_len, (name, *(row[i] for row in rows)))) + 3 for i, name in enumerate(columns))
+    return sum(
+        max(cells, *map(cell_len, header.split("\n"))) + 3 for header, cells in zip(headers, widest, strict=True)
+    )
+
+
+def _wrapped(header: str, width: int) -> str:
+    """Return a column's header in lines, which may end at an underscore too."""
+    from textwrap import wrap
+
+    return "\n".join(wrap(header.replace("_", "_ "), width, break_long_words=False)).replace("_ ", "_")
 
 
 def _is_number(cell: str) -> bool:

@@ -251,14 +251,15 @@ def _playground(request: Request) -> Response:
     with run.lock:
         if not run.record.instances:
             raise UserError(f"{run.name} has no instances yet: wait until its baselines are being measured")
-        start = number_of(request.query_params.get("from", ""))
-        best = run.best()
-        begun_with = start or (best.candidate if best else 0)
+        begun_with = number_of(request.query_params.get("from", ""))
+        if begun_with not in run.record.candidates:
+            best = run.best()
+            begun_with = best.candidate if best else 0
         return _page(
             request,
             "playground.html.j2",
             run=run.name,
-            source=seed_of(run.record, start or None),
+            source=seed_of(run.record, begun_with or None),
             begun_with=begun_with,
             instances=instances_for(run.record),
             task=run.record.config["task"],

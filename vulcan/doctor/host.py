@@ -119,7 +119,7 @@ _KEYS = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY"),
     *("DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHERAI_API_KEY", "AZURE_API_KEY"),
 )
-_PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
+_PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "RestrictedPython")
 _CONNECT_SECONDS = 3.0
 """Timeout in seconds of a connection to a model's server."""
 _MIN_FREE = 1 << 30

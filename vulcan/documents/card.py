@@ -66,7 +66,7 @@ class CardVersions(TypedDict):
     card: Annotated[
         dict[str, str | None],
         "those of the program that wrote the card: `vulcan`, `python`, `system`, `processor`, `numpy`, `numba`, "
-        "`llvmlite`, `ray`, `z3-solver`",
+        "`llvmlite`, `ray`",
     ]
 
 

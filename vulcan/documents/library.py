@@ -103,7 +103,7 @@ class LeftOutScore(TypedDict):
 class SelectionRuleDocument(TypedDict):
     """The selection rule of a library."""
 
-    method: Annotated[str, "`trials`, `neighbours` or `clusters`"]
+    method: Annotated[str, "`trials` or `neighbours`"]
     neighbours: Annotated[int, "how many training instances are looked at"]
     left_out: Annotated[list[LeftOutScore], "the cross-validation of each method"]
 

@@ -107,7 +107,7 @@ class PropertyVerdict(TypedDict):
     required: Annotated[bool, "whether the task requires it"]
     verdict: Annotated[Literal["proved", "refuted", "unknown"], "the result"]
     arithmetic: Annotated[str, "the numbers that it is about"]
-    method: Annotated[Literal["certificate", "search", "solver", "none"], "what decided it"]
+    method: Annotated[Literal["certificate", "search", "none"], "what decided it"]
     counterexample: Annotated[CounterexampleDocument | None, "`null` unless it is refuted"]
     reason: Annotated[str, "why it is unknown"]
 
@@ -315,6 +315,7 @@ class SettingDeclaration(TypedDict):
     default: Annotated[Any, "its default"]
     repeatable: Annotated[bool, "whether it may be given several times"]
     choices: Annotated[list[str], "the values that it takes; empty for any"]
+    in_policy: Annotated[bool, "whether a policy may choose among them itself, in a line of its module"]
 
 
 class FunctionInterface(TypedDict):
@@ -395,12 +396,11 @@ class SelectDocument(TypedDict):
     choices: Annotated[list[ChoiceDocument], "the choice for each instance"]
 
 
-class SelectorDocument(TypedDict):
-    """A selector that was written."""
+class FollowingDocument(TypedDict):
+    """An exported library that was written."""
 
     library: Annotated[str, "the library's directory"]
     objective: Annotated[str, "the objective"]
-    members: Annotated[list[str], "the members that it chooses among"]
+    members: Annotated[list[str], "the members that it follows, the first to begin with"]
     skipped: Annotated[list[str], "members of tasks whose policies are used in another way"]
-    baseline: Annotated[str, "the baseline that it returns to"]
     files: Annotated[list[str], "the files that were written"]

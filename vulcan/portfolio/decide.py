@@ -1,8 +1,4 @@
-"""Chooses a policy by a fingerprint.
-
-It imports the standard library alone, and exported selectors have this text in them: what `vulcan library select`
-answers and what a selector in use decides are computed by the same lines.
-"""
+"""The choice of a policy by a fingerprint."""
 
 from __future__ import annotations
 
@@ -32,9 +28,8 @@ class Table:
 
     `centre` and `scale` standardise a fingerprint, `points` are the standardised ones of the training instances.
     `scores` has the scores of each choice, an instance each. `method` is `neighbours`, by the mean over the `nearest`
-    instances weighted by 1 / (distance^2 + (reach / 4)^2); `clusters`, by the plain mean over the instances of the
-    cluster with the nearest centre; or `trials`, by what each choice scored on the first events themselves, mixed with
-    what the neighbours say. `clusters` is the cluster of each instance.
+    instances weighted by 1 / (distance^2 + (reach / 4)^2); or `trials`, by what each choice scored on the first events
+    themselves, mixed with what the neighbours say.
     """
 
     def __init__(
@@ -43,7 +38,6 @@ class Table:
         centre: list[float],
         scale: list[float],
         points: list[list[float]],
-        clusters: list[int],
         scores: dict[str, list[float]],
         fallback: str,
         method: str,
@@ -55,7 +49,6 @@ class Table:
         self.centre = centre
         self.scale = scale
         self.points = points
-        self.clusters = clusters
         self.scores = scores
         self.fallback = fallback
         self.method = method
@@ -78,7 +71,7 @@ class Table:
         point = self.standardised(fingerprint)
         far = [math.dist(point, other) for other in self.points]
         order = sorted(range(len(far)), key=lambda number: (far[number], number))
-        weights = self._by_cluster(point) if self.method == "clusters" else self._by_neighbours(order, far)
+        weights = self._by_neighbours(order, far)
         total = math.fsum(weights.values())
         expected = {
             name: math.fsum(weight * scores[number] for number, weight in weights.items()) / total
@@ -98,14 +91,3 @@ class Table:
     def _by_neighbours(self, order: list[int], far: list[float]) -> dict[int, float]:
         softened = (self.reach / 4) ** 2 + 1e-12
         return {number: 1.0 / (far[number] ** 2 + softened) for number in order[: self.nearest]}
-
-    def _by_cluster(self, point: list[float]) -> dict[int, float]:
-        members: dict[int, list[int]] = {}
-        for number, cluster in enumerate(self.clusters):
-            members.setdefault(cluster, []).append(number)
-        nearest = min(members.values(), key=lambda numbers: (self._to_centre(point, numbers), numbers))
-        return dict.fromkeys(nearest, 1.0)
-
-    def _to_centre(self, point: list[float], numbers: list[int]) -> float:
-        middle = [math.fsum(column) / len(numbers) for column in zip(*(self.points[n] for n in numbers), strict=True)]
-        return math.dist(point, middle)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from vulcan.portfolio.decide import Table
 from vulcan.task import Json
 
-Method = Literal["trials", "neighbours", "clusters"]
+Method = Literal["trials", "neighbours"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
@@ -169,17 +169,15 @@ class Library:
                 return member
         raise KeyError(name)
 
-    def table(self, objective: str, *, deployable: bool = False) -> Table:
+    def table(self, objective: str) -> Table:
         """Return the selection table of an objective: the members and the fallback.
 
-        The fallback is the best baseline, or with `deployable` the best of the task's own policies. Raises KeyError for
-        an objective that the library was not built for.
+        Raises KeyError for an objective that the library was not built for.
         """
         matrix, fallback = self.matrix[objective], self.fallbacks[objective]
         scores = {name: list(values) for name, values in matrix.members.items()}
-        name = fallback.policy if deployable else fallback.baseline
-        scores[name] = list((matrix.own if deployable else matrix.baselines)[name])
-        return make_table(self.names, self.centre, self.scale, self.instances, scores, name, self.rule)
+        scores[fallback.baseline] = list(matrix.baselines[fallback.baseline])
+        return make_table(self.names, self.centre, self.scale, self.instances, scores, fallback.baseline, self.rule)
 
 
 def make_table(
@@ -197,7 +195,6 @@ def make_table(
         list(centre),
         list(scale),
         [],
-        [i.cluster for i in instances],
         scores,
         fallback,
         rule.method,

@@ -33,6 +33,7 @@ class PlainDisplay:
         self._clock = clock
         self._tracker = ProgressTracker(clock)
         self._last: float | None = None
+        self._prepared: float | None = None
         self._due = False
         self._written: tuple[object, ...] = ()
 
@@ -44,7 +45,12 @@ class PlainDisplay:
         """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
 
     def preparing(self, what: str) -> None:
-        """See `Display`: not worth a line."""
+        """See `Display`: a line every few seconds where it takes long."""
+        if self._prepared is None:
+            self._prepared = self._clock()
+        if self._clock() - self._prepared >= MIN_INTERVAL:
+            self._write(what)
+            self._prepared = self._clock()
 
     def waiting(self, what: str) -> None:
         """See `Display`."""

@@ -51,7 +51,7 @@ class RichDisplay:
 
     def preparing(self, what: str) -> None:
         """See `Display`."""
-        self._preparing = f"preparing {what}"
+        self._preparing = what
 
     def waiting(self, what: str) -> None:
         """See `Display`."""

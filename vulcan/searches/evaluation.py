@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from statistics import fmean
 
 import numpy as np
 
@@ -200,7 +201,7 @@ class CandidateEvaluation:
         scores = self.scorer.on_each(self._stages[self._stage], outcome.metrics)
         if self._stage < len(self.plan.rungs):
             rung = self.plan.rungs[self._stage]
-            score = self.scorer.aggregate(scores)
+            score = fmean(scores)
             self.rungs += ((rung.name, score),)
             self._alike = [earlier for earlier in self._alike if earlier.rungs.get(rung.name) == score]
             if self.context.stops and not passes(score, self.context.earlier.get(rung.name, ()), rung.keep):
@@ -224,15 +225,9 @@ class CandidateEvaluation:
         self._submit()
 
     def _falls_short(self, scores: Sequence[float]) -> bool:
-        """Predict from the first part's scores whether it will stay below the candidate in `to_reach`.
-
-        The prediction is of the mean; with another aggregate it is stopped only where it cannot reach it.
-        """
+        """Predict from the first part's scores whether it will stay below the candidate in `to_reach`."""
         assert self.context.to_reach is not None
         in_order = [self.context.to_reach[i] for part in self.plan.parts for i in part]
-        aggregate = self.scorer.aggregate
-        if aggregate.name != "mean":
-            return aggregate.highest(scores, len(in_order)) < aggregate(in_order)
         return will_not_reach(scores, in_order)
 
     def _stop(self, why: str) -> None:

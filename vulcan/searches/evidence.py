@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from statistics import fmean
+from queue import Queue
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
@@ -21,8 +21,9 @@ from vulcan.evaluator import (
     notes_on,
     rungs_of,
 )
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.scorer import Aggregate, Scorer
+from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
@@ -38,9 +39,6 @@ SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
 
 WINDOWS = 8
 """Number of blocks of time that a held-out instance is cut into."""
-
-_COMPARED_ON_WINDOWS = 8
-"""Maximum number of known policies whose scores tell blocks of time apart."""
 
 MIN_INSTANCES = 4
 """Minimum number of instances for an interval over instances; fewer are cut into blocks of time."""
@@ -85,15 +83,48 @@ def measure_baselines(
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
     """Return the metrics of every known policy, or of those named, on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        for policy in evaluator.baselines() if names is None else names:
-            report(policy)
-            results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
-            measured[policy] = {
-                (instance.split, instance.name): dict(metrics)
-                for instance, metrics in zip(instances, results, strict=True)
-            }
+    for policy in evaluator.baselines() if names is None else names:
+        results = measure_baseline(evaluator, policy, instances, report)
+        measured[policy] = {(i.split, i.name): metrics for i, metrics in zip(instances, results, strict=True)}
     return measured
+
+
+def measure_baseline(
+    evaluator: Evaluator, policy: str, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
+) -> list[dict[str, float]]:
+    """Return the metrics of a known policy on each instance, and report progress. May be interrupted at any time.
+
+    It is measured in daemon threads, which a process that ends does not wait for: one instance may take minutes.
+    """
+    done: Queue[tuple[int, dict[str, float], ForeignCall]] = Queue()
+    waiting = list(enumerate(instances))[::-1]
+
+    def measure() -> None:
+        with suppress(IndexError):
+            while True:
+                number, instance = waiting.pop()
+                metrics: dict[str, float] = {}
+                with (attempt := ForeignCall()):
+                    metrics.update(evaluator.evaluate_baseline(policy, instance))
+                done.put((number, metrics, attempt))
+
+    found: dict[int, dict[str, float]] = {}
+    try:
+        kind = evaluator.baselines_on(instances).get(policy, "baseline")
+        report(f"measuring the {kind} {policy}")
+        for _ in range(min(os.cpu_count() or 1, len(instances))):
+            threading.Thread(target=measure, name="vulcan-baseline", daemon=True).start()
+        while len(found) < len(instances):
+            number, metrics, attempt = done.get()
+            if attempt.error is not None:
+                attempt.error.add_note(f"raised in {attempt.place}")
+                raise attempt.error
+            found[number] = metrics
+            if len(found) < len(instances):
+                report(f"measuring the {kind} {policy}: {len(found)} of {len(instances)} instances")
+    finally:
+        waiting.clear()
+    return [found[number] for number in range(len(instances))]
 
 
 def baseline_events(
@@ -101,7 +132,6 @@ def baseline_events(
     evaluator: Evaluator,
     instances: Sequence[Instance],
     report: Callable[[str], None],
-    aggregate: Aggregate | None = None,
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
     kinds = evaluator.baselines_on(instances)
@@ -109,7 +139,7 @@ def baseline_events(
     missing = [name for name in objective.references if name not in measured]
     if missing:
         raise UserError(f"objective {objective.name!r} compares with {missing[0]!r}, which is no baseline")
-    scorer = Scorer(objective, instances, aggregate)
+    scorer = Scorer(objective, instances)
     for policy, results in measured.items():
         for (split, name), metrics in results.items():
             scorer.add_reference(policy, split, ((name, metrics),))
@@ -146,54 +176,20 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     for instance in training:
         if (reason := evaluator.why_indifferent(instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
-    training = list(_chosen_training(evaluator, training, find_objective(task, config.objective), config))
+    training = list(_chosen_training(evaluator, training, config))
     instances = (*training, *(i for i in instances if i.split != "train"))
     windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)
 
 
-def _chosen_training(
-    evaluator: Evaluator, training: Sequence[Instance], objective: Objective, config: SearchConfig
-) -> Iterator[Instance]:
-    """Yield the training instances, or blocks of time of each that differ, and perturbed copies. Raises UserError."""
-    for instance in training:
-        if config.train_windows is None:
-            yield instance
-        else:
-            yield from differing_windows(evaluator, instance, config.train_windows, objective)
+def _chosen_training(evaluator: Evaluator, training: Sequence[Instance], config: SearchConfig) -> Iterator[Instance]:
+    """Yield the training instances, and perturbed copies if configured. Raises UserError."""
+    yield from training
     if config.against_shift:
         copies = [copy for instance in training for copy in evaluator.shifted(instance)]
         if not copies:
             raise UserError("--against-shift: the evaluator of this task offers no perturbed instances; leave it out")
         yield from copies
-
-
-def differing_windows(
-    evaluator: Evaluator, instance: Instance, count: int, objective: Objective
-) -> tuple[Instance, ...]:
-    """Return `count` of twice as many blocks of time of an instance, chosen to differ. Raises UserError.
-
-    Blocks differ where the known policies score differently on them. The first is the one most unlike the mean block,
-    each next one the one most unlike those chosen (farthest-first traversal); they stay in the order of time.
-    """
-    blocks = tuple(evaluator.windows(instance, 2 * count))
-    if not blocks:
-        raise UserError(
-            f"--train-windows {count}: {instance.name} cannot be cut into {2 * count} blocks of time, it is too short "
-            "or its task has none; give fewer, or leave it out"
-        )
-    names = list(dict.fromkeys([*objective.references, *evaluator.baselines()]))[:_COMPARED_ON_WINDOWS]
-    measured = measure_baselines(evaluator, blocks, names=names)
-    scorer = Scorer(objective, blocks)
-    for name, results in measured.items():
-        scorer.add_reference(name, "train", tuple((block, metrics) for (_, block), metrics in results.items()))
-    rows = [[scorer.on_instance("train", b.name, measured[name][b.split, b.name]) for name in names] for b in blocks]
-    mean = [fmean(column) for column in zip(*rows, strict=True)]
-    chosen = [max(range(len(rows)), key=lambda n: math.dist(rows[n], mean))]
-    while len(chosen) < count:
-        rest = [n for n in range(len(rows)) if n not in chosen]
-        chosen.append(max(rest, key=lambda n: min(math.dist(rows[n], rows[c]) for c in chosen)))
-    return tuple(blocks[n] for n in sorted(chosen))
 
 
 def held_out_windows(
@@ -217,8 +213,9 @@ def reference_events(
     """Measure the objective's reference policies on each rung."""
     for rung in rungs:
         for policy in objective.references:
-            report(f"{policy} on {rung.name}")
-            metrics = tuple((i.name, dict(evaluator.evaluate_baseline(policy, i))) for i in rung.instances)
+            report(f"measuring {policy} on {rung.name}")
+            results = measure_baseline(evaluator, policy, rung.instances)
+            metrics = tuple((i.name, one) for i, one in zip(rung.instances, results, strict=True))
             yield ReferenceMeasured(policy, rung.name, metrics)
 
 
@@ -241,7 +238,7 @@ def open_run(
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
         measured: tuple[Event, ...] = (
-            *baseline_events(objective, evaluator, evidence.instances, report, Aggregate.of(config.robust)),
+            *baseline_events(objective, evaluator, evidence.instances, report),
             *reference_events(objective, evaluator, evidence.rungs, report),
         )
         store.append(*measured)
@@ -269,7 +266,7 @@ def describe_workload(
     """
     if not evaluator.offers(Evaluator.workload):
         return None
-    report("the workload")
+    report("describing the workload")
     try:
         findings = [one for i in training for one in located(evaluator.workload(i), i)]
     except ValueError as error:
@@ -283,7 +280,7 @@ def _plain(instance: Instance) -> dict[str, Json]:
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
     """Return the scorer of an open run."""
-    scorer = Scorer(objective, record.instances, Aggregate.of(record.config.get("robust")))
+    scorer = Scorer(objective, record.instances)
     for event in record.baselines.values():
         scorer.add_baseline(event)
     for reference in record.references.values():

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
-from vulcan.searches.evidence import SPLITS, held_out_windows
+from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord
@@ -71,10 +70,15 @@ class HeldOut:
         )
 
     @classmethod
-    def read(cls, run: Path) -> HeldOut:
-        """Read the file of a run; empty where there is none, as in the runs of earlier versions, or it is damaged."""
+    def read(cls, run: Path, instances: Iterable[Instance]) -> HeldOut:
+        """Read the file of a run; empty where there is none, or it is damaged or of other instances than the run."""
+        of_split: dict[str, set[str]] = {}
+        for instance in instances:
+            of_split.setdefault(instance.split, set()).add(instance.name)
         try:
-            return cls.from_json(json.loads((run / FILE).read_text(encoding="utf-8")))
+            found = cls.from_json(json.loads((run / FILE).read_text(encoding="utf-8")))
+            alike = all({name for name, _ in of} == of_split[split] for (_, split), of in found.metrics.items())
+            return found if alike else cls()
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             return cls()
 
@@ -172,8 +176,7 @@ class _Measurement:
         """Measure the best baselines on blocks of time, and those that the objective refers to."""
         best = [known.policy for where in SPLITS[1:] if (known := self.record.best_baseline(where)) is not None]
         found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
-        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            for policy in dict.fromkeys([*best, *self.scorer.objective.references]):
-                results = threads.map(lambda block, p=policy: dict(evaluator.evaluate_baseline(p, block)), blocks)
-                found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}
+        for policy in dict.fromkeys([*best, *self.scorer.objective.references]):
+            results = measure_baseline(evaluator, policy, blocks)
+            found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}
         return found

@@ -193,23 +193,6 @@ class SearchOptions:
             "they are scored, and the model is given the reason."
         ),
     ] = None
-    robust: Annotated[
-        str | None,
-        Option(
-            "How scores on the training instances make a candidate's score: mean, worst-quarter (the mean of the worst "
-            "quarter of the instances) or deviation:K (the mean less K standard deviations). Default: mean.",
-            pattern=r"mean|worst-quarter|deviation(:\d{1,6}(\.\d{1,6})?)?",
-            spelled="mean, worst-quarter or deviation:K, such as deviation:0.5",
-        ),
-    ] = None
-    train_windows: Annotated[
-        int | None,
-        Option(
-            "Train on this many blocks of time of each training instance, chosen where the known policies score "
-            "differently, instead of on all of it.",
-            minimum=2,
-        ),
-    ] = None
     against_shift: Annotated[
         bool,
         Option(
@@ -349,8 +332,8 @@ class ExecutionOptions:
     executor: Annotated[
         ExecutorName,
         Option(
-            "Where to score candidates: `local` processes, `ray`, or `auto`: the cluster of --ray-address, else local "
-            "processes, and a local Ray for what is left after a minute."
+            "Where to score candidates: `local` processes, `ray`, or `auto`: the cluster of --ray-address or "
+            "RAY_ADDRESS if there is one, else local processes."
         ),
     ] = "auto"
     workers: Annotated[int, Option("Candidates scored in parallel; 0: one per processor.", minimum=1, off=0)] = 0

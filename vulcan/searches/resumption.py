@@ -13,14 +13,17 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import ASK, RESUME_OPTIONS
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
+from vulcan.trust import trust
 
 
 def with_settings(config: SearchConfig, given: Mapping[str, Any], where: str) -> SearchConfig:
     """Return the configuration with these settings, as plain values by name. Raises UserError."""
     changes = {name: RESUME_OPTIONS[name].parse(value, where) for name, value in given.items()}
-    if ASK in (*config.model, *changes.get("model", ())):
-        raise UserError(f"who answers cannot be changed in a search with --model {ASK}: start a new one")
+    if isinstance(changes.get("api_base"), str):
+        trust("addresses", changes["api_base"])
     if "model" in changes:
+        if ASK in (*config.model, *changes["model"]):
+            raise UserError(f"who answers cannot be changed to or from --model {ASK}: start a new search")
         changes["model"] = tuple(changes["model"])
     if (proposals := changes.get("budget_candidates")) is not None:  # the plan limits proposals too
         changes["rounds"] = max(config.rounds, -(-proposals // config.samples))
@@ -39,7 +42,7 @@ def change_settings(run: Path, store: Store, config: SearchConfig) -> RunStarted
         raise UserError(
             f"{run.name} has measured its finalists on what it did not see: it searches no further; start a new search"
         )
-    asked = [call.proposal for call in store.calls()]
+    asked = [call.proposal for call in store.calls()] + [number for number, _ in store.questions()]
     event = RunStarted(config.to_json(), __version__, max([*record.proposals, *asked], default=0) + 1)
     store.append(event)
     return event

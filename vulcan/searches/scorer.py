@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean, pstdev
+from statistics import fmean
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
@@ -13,46 +12,11 @@ from vulcan.store.events import BaselineMeasured, InstanceMetrics
 from vulcan.task import Metrics, Objective
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """The aggregation of training scores: `mean`, `worst-quarter`, or `deviation`, less `weight` of these."""
-
-    name: str = "mean"
-    weight: float = 0.0
-
-    @classmethod
-    def of(cls, option: str | None) -> Aggregate:
-        """Return the aggregate of the option `robust`, whose form is checked where it is declared."""
-        name, _, weight = (option or "mean").partition(":")
-        return cls(name, float(weight or 1.0) if name == "deviation" else 0.0)
-
-    def __call__(self, scores: Sequence[float]) -> float:
-        if self.name == "worst-quarter":
-            return fmean(sorted(scores)[: _quarter(len(scores))])
-        return fmean(scores) - self.weight * pstdev(scores) if self.name == "deviation" else fmean(scores)
-
-    def highest(self, seen: Sequence[float], count: int) -> float:
-        """Return an upper bound of the aggregate of `count` scores of which some are known.
-
-        Further scores can only lower the sum of the lowest few. Nothing bounds a mean or a deviation so.
-        """
-        few = _quarter(count)
-        return fmean(sorted(seen)[:few]) if self.name == "worst-quarter" and len(seen) >= few else math.inf
-
-
-def _quarter(count: int) -> int:
-    return (count + 3) // 4
-
-
 class Scorer:
-    """An objective with the metrics of its reference policies on every instance.
+    """An objective with the metrics of its reference policies on every instance."""
 
-    `aggregate` is how scores on training instances make one; those on held-out instances are averaged.
-    """
-
-    def __init__(self, objective: Objective, instances: Sequence[Instance], aggregate: Aggregate | None = None) -> None:
+    def __init__(self, objective: Objective, instances: Sequence[Instance]) -> None:
         self.objective = objective
-        self.aggregate = aggregate or Aggregate()
         self.instances = tuple(instances)
         self._references: dict[tuple[SplitName, str], dict[str, Metrics]] = {}
 
@@ -82,10 +46,9 @@ class Scorer:
         return tuple(self.on_instance(i.split, i.name, measured[i.name]) for i in instances)
 
     def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
-        """Return the mean objective over all instances of a split, or the aggregate on train."""
-        scores = self.on_each(self.of(split), metrics)
-        return self.aggregate(scores) if split == "train" else fmean(scores)
+        """Return the mean objective over all instances of a split."""
+        return fmean(self.on_each(self.of(split), metrics))
 
     def mean_on(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> float:
-        """Return the aggregate of the objective over some training instances."""
-        return self.aggregate(self.on_each(instances, metrics))
+        """Return the mean objective over some training instances."""
+        return fmean(self.on_each(instances, metrics))

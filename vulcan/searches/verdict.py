@@ -133,7 +133,7 @@ class Comparison:
         differences = [a - b for a, b in zip(mine, theirs, strict=True)] if mine and theirs else []
         in_time = self.in_windows(split)
         recent, interval = gain, None
-        if differences and (split != "train" or self.scorer.aggregate.name == "mean"):
+        if differences:
             objective = self.scorer.objective
             offset = gain - fmean(differences)  # a ratio of the whole is not the mean of the ratios of its parts
             differences = [d + offset for d in differences]

@@ -66,8 +66,8 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     explaining_kernels: ClassVar[tuple[str, ...]] = ()
     """Those that findings alone need."""
 
-    identity: ClassVar[tuple[Json, ...]]
-    """What baselines are cached by besides name and spec: the simulator's name and its version.
+    identity: ClassVar[tuple[Json, ...]] = ()
+    """The simulator's name and its version, by which baselines are cached on disk; they are not if it has none.
 
     Raise the version when a run gives another result than before.
     """
@@ -182,7 +182,9 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
 
     @override
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """Run a baseline; its metrics are cached on disk by all that they depend on."""
+        """Run a baseline; with an `identity` its metrics are cached on disk by all that they depend on."""
+        if not self.identity:
+            return self.measure(name, *self.at(instance))
         of = {field: value for field, value in instance.parameters.items() if field not in self.unmeasured}
         key: list[Json] = [*self.identity, name, self.version_of(name), of]
         return cached_metrics(key, lambda: self.measure(name, *self.at(instance)))

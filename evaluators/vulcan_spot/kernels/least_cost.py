@@ -8,6 +8,10 @@ progress is always a multiple of the greatest common divisor of overhead and tic
 states that differ in progress alone, the one with more of it is never worse: what runs from the other on may run from
 it too, for the safety net forces no more on it. So the ones that are behind and no cheaper are dropped. Who moves may
 go to any other region, and who runs on demand may look at any other. The kernel returns dollars.
+
+In one region a VM is started only if it will work, for to wait is as good as to give up a start-up, and cheaper: a
+start-up is one step there, of as many ticks as it takes, and the states are nothing, spot and on-demand. In several
+regions one cannot wait where spot is available, and a start-up has a state for each tick.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ SPOT_TICKS, ON_DEMAND_TICKS, STARTS, PREEMPTED, MOVES, COUNTS = range(6)
 ALIKE = 1e-11  # dollars; sums of the same prices in another order differ by less
 _SIGNATURE = types.float64(
     types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
+    types.Array(types.int64, 2, "C", readonly=True),  # ticks for which spot stays available from each on, likewise
+    types.Array(types.int64, 1, "C", readonly=True),  # ticks before each, and the end, with spot available anywhere
     types.int64,  # first tick of the window
     types.int64,  # and the one after its last
     types.int64,  # duration, s
@@ -35,8 +41,8 @@ _SIGNATURE = types.float64(
     types.float64,  # price of a missed deadline
     types.boolean,  # whether the safety net is the published one
     types.float64,  # what some policy pays: more than this is not followed
-    types.Array(types.float64, 4, "C"),  # room for costs: (2, regions, states, units of the duration)
-    types.Array(types.int32, 5, "C"),  # room for counts: (2, regions, states, units of the duration, COUNTS)
+    types.Array(types.float64, 4, "C"),  # room for costs: (slots, regions, states, units of the duration)
+    types.Array(types.int32, 5, "C"),  # room for counts: (slots, regions, states, units of the duration, COUNTS)
     types.Array(types.int64, 1, "C"),  # the best: finished, s, and its counts
     types.Array(types.uint8, 4, "C"),  # room for origins: (ticks, regions, states, units of the duration), or no ticks
     types.Array(
@@ -48,6 +54,8 @@ _SIGNATURE = types.float64(
 @kernel(_SIGNATURE)
 def least_cost(
     available,
+    lasting,
+    available_before,
     begin,
     end,
     duration,
@@ -67,10 +75,13 @@ def least_cost(
     origins,
     plan,
 ):
-    # states: 0 is nothing; 1 .. levels is spot whose overhead has run for that many ticks; then on-demand likewise
+    # states: 0 is nothing; then spot, a state for each stage of its start-up, of which the last works; then on-demand
     regions = available.shape[0]
     levels = max(1, ceiling(overhead, gap))
-    states = 1 + 2 * levels
+    at_once = regions == 1  # a start-up is one step
+    stages = 1 if at_once else levels
+    states = 1 + 2 * stages
+    slots = costs.shape[0]
     priced = prices.shape[0] > 0
     lowest = min(spot_price, on_demand_price)
     if priced:
@@ -82,23 +93,21 @@ def least_cost(
     costs[:] = np.inf
     costs[0, 0, 0, 0] = 0.0
     counts[0, 0, 0, 0, :] = 0
-    side = 0
-    first = last_unit = 0  # units of progress that any state has
+    last_unit = 0  # most units of progress that any state has
     now = 0
-    tick = begin
+    tick = last_tick = begin
     tracing = origins.shape[0] > 0
-    end_tick = end_region = end_state = end_at = end_taken = 0
-    while first <= last_unit:
-        other = 1 - side
-        next_first, next_last = np.int64(1) << 60, np.int64(-1)
+    end_tick = end_region = end_state = end_at = end_taken = end_span = 0
+    while tick <= last_tick:
+        side = (tick - begin) % slots
         for region in range(regions):
             here = tick < end and available[region, tick] != 0
             for state in range(states):
-                last = NONE if state == 0 else SPOT if state <= levels else ON_DEMAND
-                level = 0 if state == 0 else (state - 1) % levels + 1
+                last = NONE if state == 0 else SPOT if state <= stages else ON_DEMAND
+                level = 0 if state == 0 else levels if at_once else (state - 1) % levels + 1
                 held = NONE if last == SPOT and not here else last
                 least_ahead = np.inf
-                for at in range(last_unit, first - 1, -1):
+                for at in range(last_unit, -1, -1):
                     cost = costs[side, region, state, at]
                     if cost == np.inf:
                         continue
@@ -124,23 +133,37 @@ def least_cost(
                                 continue
                         elif request == SPOT and not here:
                             continue
-                        elif request == NONE and here and regions > 1:
-                            continue  # to wait where spot is available cannot be asked for
+                        elif regions > 1:
+                            if request == NONE and here:
+                                continue  # to wait where spot is available cannot be asked for
+                        elif request == SPOT and held != SPOT:
+                            left = deadline - now - (levels - 1) * gap  # when its last tick of starting up begins
+                            if min(end - tick, lasting[region, tick]) < levels or (
+                                levels > 1 and must_hurry(work_left, left, overhead, gap)
+                            ):
+                                continue  # it would be preempted, or overruled, before it works
+                        span = 1
                         if taken == NONE:
                             price = 0.0
                             done = 0
                             reached = 0
                         else:
-                            price = on_demand_price
-                            if taken == SPOT:
-                                price = prices[region, tick] if priced else spot_price
                             passed = level if taken == held else 0
-                            lost = min(gap, max(0, overhead - passed * gap))
-                            done = gap - lost
-                            reached = min(levels, passed + 1) + (0 if taken == SPOT else levels)
+                            if at_once and passed == 0:
+                                span = levels
+                            price = on_demand_price * span
+                            if taken == SPOT:
+                                price = spot_price * span
+                                if priced:
+                                    price = 0.0
+                                    for step in range(span):
+                                        price += prices[region, tick + step]
+                            lost = min(span * gap, max(0, overhead - passed * gap))
+                            done = span * gap - lost
+                            reached = min(stages, passed + 1) + (0 if taken == SPOT else stages)
                         total = cost + price
                         if taken != NONE and done >= work_left:
-                            finished = now + gap - done + work_left
+                            finished = now + span * gap - done + work_left
                             if finished > deadline:
                                 total += missed_price
                             if total < least:
@@ -148,47 +171,55 @@ def least_cost(
                                 best[0] = finished
                                 for i in range(COUNTS):
                                     best[1 + i] = counts[side, region, state, at, i]
-                                best[1 + SPOT_TICKS] += taken == SPOT
-                                best[1 + ON_DEMAND_TICKS] += taken == ON_DEMAND
+                                best[1 + SPOT_TICKS] += span * (taken == SPOT)
+                                best[1 + ON_DEMAND_TICKS] += span * (taken == ON_DEMAND)
                                 best[1 + STARTS] += taken != held
                                 best[1 + PREEMPTED] += held != last
-                                end_tick, end_taken = tick, taken
+                                end_tick, end_taken, end_span = tick, taken, span
                                 end_region, end_state, end_at = region, state, at
                             continue
-                        if total + ceiling(work_left - done, gap) * lowest > enough:
+                        needed = ceiling(work_left - done, gap)
+                        on_spot = min(needed, available_before[end] - available_before[min(tick + span, end)])
+                        if total + on_spot * lowest + (needed - on_spot) * on_demand_price > enough:
                             continue
                         to = at + done // unit
-                        next_first = min(next_first, to)
-                        next_last = max(next_last, to)
+                        other = (tick - begin + span) % slots
+                        last_unit = max(last_unit, to)
+                        last_tick = max(last_tick, tick + span)
                         if total < costs[other, to_region, reached, to]:
                             costs[other, to_region, reached, to] = total
                             if tracing:
-                                origins[tick + 1 - begin, to_region, reached, to] = region * states + state
+                                origin = region * states + state + (states if span > 1 else 0)
+                                origins[tick + span - begin, to_region, reached, to] = origin
                             for i in range(COUNTS):
                                 counts[other, to_region, reached, to, i] = counts[side, region, state, at, i]
-                            counts[other, to_region, reached, to, SPOT_TICKS] += taken == SPOT
-                            counts[other, to_region, reached, to, ON_DEMAND_TICKS] += taken == ON_DEMAND
+                            counts[other, to_region, reached, to, SPOT_TICKS] += span * (taken == SPOT)
+                            counts[other, to_region, reached, to, ON_DEMAND_TICKS] += span * (taken == ON_DEMAND)
                             counts[other, to_region, reached, to, STARTS] += taken not in (NONE, held)
                             counts[other, to_region, reached, to, PREEMPTED] += held != last
                             counts[other, to_region, reached, to, MOVES] += to_region != region and taken == NONE
-        side = other
-        first, last_unit = next_first, next_last
         now += gap
         tick += 1
     if not tracing:
         return least
-    plan[end_tick - begin] = end_taken
-    region, state, at = end_region, end_state, end_at
-    for step in range(end_tick - begin, 0, -1):
+    plan[end_tick - begin : end_tick - begin + end_span] = end_taken
+    step, region, state, at = end_tick - begin, end_region, end_state, end_at
+    while step > 0:
         origin = np.int64(origins[step, region, state, at])
+        taken = NONE if state == 0 else SPOT if state <= stages else ON_DEMAND
+        if origin >= regions * states:  # a start-up in one step
+            plan[step - levels : step] = taken
+            at -= (levels * gap - overhead) // unit
+            step, state = step - levels, origin - states
+            continue
         was_region, was_state = origin // states, origin % states
-        taken = NONE if state == 0 else SPOT if state <= levels else ON_DEMAND
         plan[step - 1] = taken if was_region == region else (MOVE if taken == NONE else LOOK_AT) + region
         if taken != NONE:
-            was = NONE if was_state == 0 else SPOT if was_state <= levels else ON_DEMAND
+            was = NONE if was_state == 0 else SPOT if was_state <= stages else ON_DEMAND
             here = begin + step - 1 < end and available[region, begin + step - 1] != 0
             held = NONE if was == SPOT and not here else was
-            passed = (was_state - 1) % levels + 1 if taken == held else 0
+            level = levels if at_once else (was_state - 1) % levels + 1
+            passed = level if taken == held else 0
             at -= (gap - min(gap, max(0, overhead - passed * gap))) // unit
-        region, state = was_region, was_state
+        step, region, state = step - 1, was_region, was_state
     return least

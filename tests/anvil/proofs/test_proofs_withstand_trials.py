@@ -28,7 +28,7 @@ TOY_PROPERTIES = (
 )
 
 
-BUDGET = ProofBudget(rules=20_000, solver=200_000)
+BUDGET = ProofBudget(rules=20_000)
 """No clock, so that a test is the same on every machine."""
 
 

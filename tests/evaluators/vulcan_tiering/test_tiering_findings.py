@@ -18,7 +18,7 @@ from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_tiering import simulate
-from vulcan_tiering.findings import Inputs, attribute, hot_pages
+from vulcan_tiering.account import Inputs, attribute, hot_pages
 
 TASK = find_task("memory_tiering")
 HEAD = "def score(now, page, memory):\n"

@@ -60,7 +60,7 @@ def test_it_has_all_that_was_promised(card: dict[str, Any]) -> None:
         "vulcan_evidence_card", "task", "policy", "licence", "proofs", "versions", "run", "instances", "files",
         "scores", "measured", "baselines", "lineage", "models", "cost",
     }  # fmt: skip
-    assert {"vulcan", "python", "system", "processor", "numpy", "numba", "llvmlite", "ray", "z3-solver"} == set(
+    assert {"vulcan", "python", "system", "processor", "numpy", "numba", "llvmlite", "ray"} == set(
         card["versions"]["card"]
     )
 

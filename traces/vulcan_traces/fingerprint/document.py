@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any
 
@@ -54,6 +55,7 @@ def shown_quantile(middle: float) -> float:
 
 def summary(found: Fingerprint) -> list[str]:
     """Return lines for a terminal: a statistic, its value and unit, and below it its meaning."""
+    width = max(60, min(_WIDTH, get_terminal_size((_WIDTH, 24)).columns))
     lines = []
     for each in fields(Fingerprint):
         unit, meaning = STATISTICS[each.name]
@@ -66,11 +68,12 @@ def summary(found: Fingerprint) -> list[str]:
             shown = _distribution_line(value, unit)
         else:
             shown = "not defined" if value is None else f"{_number(value)} {unit}".rstrip()
-        lines.append(f"{each.name:20} {shown}")
-        lines += [" " * 21 + line for line in wrap(meaning, _WIDTH - 21)]
+        first, *more = [*wrap(shown, width - 21), *wrap(meaning, width - 21)]
+        lines += [f"{each.name:20} {first}", *(" " * 21 + line for line in more)]
     lines += ["", "~ marks percentiles rounded down, by up to 1/16"]
     how = "exact" if found.sample_rate == 1 else f"on a sample of {found.sample_rate:.2%} of the objects"
-    lines += ["", f"miss ratios, {how}: share of requests, and of bytes, that a cache of that capacity misses"]
+    heading = f"miss ratios, {how}: share of requests, and of bytes, that a cache of that capacity misses"
+    lines += ["", *wrap(heading, width)]
     return lines + _curve_lines(found.curves)
 
 
@@ -108,8 +111,11 @@ def _windows_line(found: Fingerprint) -> str:
 
 def _curve_lines(curves: Sequence[Curve]) -> list[str]:
     names = [f"{curve.policy} {curve.unit}" for curve in curves]
-    lines = [f"{'of the footprint':>16}  " + "  ".join(f"{name:>15}" for name in names)]
+    lines = [
+        " " * 11 + "  ".join(f"{name:>15}" for name in names),
+        f"{'footprint':>9}  " + "  ".join([f"{'requests':>8} {'bytes':>6}"] * len(names)),
+    ]
     for k, share in enumerate(SHARES):
-        cells = (f"{curve.miss_ratios[k]:.4f} {curve.byte_miss_ratios[k]:.4f}" for curve in curves)
-        lines.append(f"{share:>16.2%}  " + "  ".join(f"{cell:>15}" for cell in cells))
+        cells = (f"{curve.miss_ratios[k]:8.4f} {curve.byte_miss_ratios[k]:.4f}" for curve in curves)
+        lines.append(f"{share:>9.2%}  " + "  ".join(cells))
     return lines

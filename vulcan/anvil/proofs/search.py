@@ -262,16 +262,6 @@ class Search:
             table = self._next(table, order)
         return None
 
-    def near(self, values: dict[Term, float]) -> Counterexample | None:
-        """Return a counterexample at or near the input."""
-        kept = {t: np.full(self._round, values.get(t, _range(t).low)) for t in self._given}
-        table = {t: fitted(column, _range(t)) for t, column in kept.items()}
-        moved = self._moved(table, self._round)
-        table = {t: np.concatenate([column[:1], moved[t]]) for t, column in table.items()}
-        violation = self._violation(table, self._round + 1)
-        order = np.argsort(-violation, kind="stable")
-        return self._judged(order[violation[order] > 0.0][:_JUDGED], table)
-
     # Rounds
 
     def _fresh(self, size: int) -> Table:

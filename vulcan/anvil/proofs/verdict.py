@@ -223,7 +223,7 @@ def _with(point: Point, name: str, value: float) -> Point:
 
 
 Outcome = Literal["proved", "refuted", "unknown"]
-Method = Literal["certificate", "search", "solver", "none"]
+Method = Literal["certificate", "search", "none"]
 
 ARITHMETIC = "exact float64"
 """Every verdict is about the numbers that the policy really computes, including rounding and saturation."""
@@ -231,7 +231,7 @@ ARITHMETIC = "exact float64"
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome for one property; `method` decided it: a certificate by rules, z3, or the search.
+    """The outcome for one property; `method` decided it: a certificate by rules, or the search.
 
     A refuted property has a counterexample, confirmed by the reference interpreter. `reason` explains an unknown
     outcome. `seconds` is the time taken.

@@ -1,8 +1,8 @@
 """Verification of a task's properties for one policy.
 
-Cheapest first: a certificate by rules, in exact float64 arithmetic; a search for a counterexample; z3 over the reals,
-with every rounding modelled. Refutations are confirmed by the reference interpreter. For a program too large to unfold
-there is only `blind_search`: the reference interpreter alone, on a few inputs.
+Cheapest first: a certificate by rules, in exact float64 arithmetic; a search for a counterexample. Refutations are
+confirmed by the reference interpreter. For a program too large to unfold there is only `blind_search`: the reference
+interpreter alone, on a few inputs.
 """
 
 from __future__ import annotations
@@ -83,13 +83,9 @@ ROUNDS = 7
 
 @dataclass(frozen=True, slots=True)
 class ProofBudget:
-    """Limits per property: the rules' work, z3's own steps, rounds of the search, and seconds if interactive.
-
-    If `solver` is 0, z3 is neither used nor loaded.
-    """
+    """Limits per property: the rules' work, rounds of the search, and seconds if interactive."""
 
     rules: int
-    solver: int
     rounds: int = ROUNDS
     seconds: float = math.inf
 
@@ -99,11 +95,8 @@ _LIBRARY = (
     "documents how near the exact result they come"
 )
 
-_IN_SEARCH = ProofBudget(rules=3_000, solver=0, rounds=3)
-"""Budget per property in a search, without z3.
-
-z3 takes a hundred times as long, and what it may still prove rejects no candidate.
-"""
+_IN_SEARCH = ProofBudget(rules=3_000, rounds=3)
+"""Budget per property in a search."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +118,7 @@ def verify(policy: Policy, properties: Iterable[Property] | None = None, seconds
     """
     check_properties(policy.task)
     chosen = policy.task.properties if properties is None else properties
-    budget = ProofBudget(rules=MAX_WORK, solver=100_000_000, seconds=seconds)
+    budget = ProofBudget(rules=MAX_WORK, seconds=seconds)
     return [prove(policy, declared, budget) for declared in chosen]
 
 
@@ -198,27 +191,11 @@ class _Attempt:
         found = search.run(self._budget.rounds)
         if found is not None:
             return self._verdict("refuted", "search", found)
-        if not self._budget.solver:
-            reason = f"no certificate, and no counterexample among {search.tried:,} inputs"
-            return self._verdict("unknown", "none", reason=reason)
         if time.perf_counter() > self._deadline:
             return self._verdict("unknown", "none", reason="the time is up")
-        if self._by_rules(said, known, trust_library=True):
+        if self._budget.seconds < math.inf and self._by_rules(said, known, trust_library=True):
             return self._verdict("unknown", "none", reason=_LIBRARY)
-        from vulcan.anvil.proofs.z3_solver import Effort, ask  # loads z3
-
-        try:
-            answer = ask(said, known, Effort(self._budget.solver, self._deadline))
-        except (Contradiction, TooLarge, RecursionError):
-            return self._verdict("unknown", "none", reason="it is too large for the solver")
-        if answer.holds:
-            return self._verdict("proved", "solver")
-        for hint in answer.hints:
-            found = search.near(hint)
-            if found is not None:
-                return self._verdict("refuted", "solver", found)
-        why = "the solver gave up" if answer.reason == "gave up" else "the solver's solutions are none in float64"
-        reason = f"no certificate, no counterexample among {search.tried:,} inputs, and {why}"
+        reason = f"no certificate, and no counterexample among {search.tried:,} inputs"
         return self._verdict("unknown", "none", reason=reason)
 
     def _of_large(self, reason: str) -> Verdict:

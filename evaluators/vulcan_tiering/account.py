@@ -1,19 +1,13 @@
-"""Findings of the tiering evaluator: the time of a policy by page class, and migrations that did not pay."""
+"""The time of a policy by page class, and migrations that did not pay; in words and tables."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy
-from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
-from vulcan.task import Metrics
 from vulcan_tiering.machine import Machine
 from vulcan_tiering.simulate import AccessSamples
 from vulcan_traces.memory import PageCounts
@@ -103,7 +97,7 @@ def attribute(
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class References:
     """References for a policy: the best baseline, and the seconds of the bound."""
 
     hot: NDArray[np.uint8]
@@ -112,82 +106,16 @@ class _Known:
     bound: float
 
 
-class TieringFindings(Evaluator):
-    """Findings on instances of tiering; a subclass knows the instances and runs policies on them."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
-
-    @abstractmethod
-    def inputs(self, instance: Instance) -> tuple[Inputs, Machine]:
-        """Return what a simulation of the instance reads."""
-
-    @abstractmethod
-    def place(self, who: Policy | str, instance: Instance, history: NDArray[np.uint8]) -> Metrics:
-        """Run a policy, or a baseline of that name, and record the history (`simulate`)."""
-
-    @abstractmethod
-    def baselines(self) -> Mapping[str, BaselineKind]:
-        """See `vulcan.evaluator.Evaluator`."""
-
-    @abstractmethod
-    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`."""
-
-    def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.Evaluator`."""
-        from vulcan_tiering.kernels import attribution  # noqa: F401  # compiles the kernel, or loads it
-
-        for instance in instances:
-            self._compared_with(instance)
-
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.Evaluator`: time by page class, and migrations."""
-        known = self._compared_with(instance)
-        return _findings(self._spent(policy, instance, known.hot), known)
-
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.Evaluator`."""
-        hot = self._compared_with(instance).hot
-        return _differences(self._spent(first, instance, hot), self._spent(second, instance, hot))
-
-    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.Evaluator`."""
-        inputs, machine = self.inputs(instance)
-        p = cast(dict[str, Any], instance.parameters)
-        return describe(inputs, machine, p["measure_from"], p["measure_to"])
-
-    def _spent(self, who: Policy | str, instance: Instance, hot: NDArray[np.uint8]) -> Spent:
-        inputs, machine = self.inputs(instance)
-        p = cast(dict[str, Any], instance.parameters)
-        history = np.zeros(hot.shape, np.uint8)
-        seconds = self.place(who, instance, history)["seconds"]
-        found = attribute(inputs, machine, history, hot, p["measure_from"], p["measure_to"])
-        if p["sample_cost"]:
-            found.parts[:, -1] = (seconds - found.seconds) / len(found.parts)
-        return found
-
-    def _compared_with(self, instance: Instance) -> _Known:
-        key = str(instance.parameters)
-        if key not in self._known:
-            names = [name for name, kind in self.baselines().items() if kind == "baseline"]
-            seconds = {name: self.evaluate_baseline(name, instance)["seconds"] for name in (*names, "omniscient")}
-            best = min(names, key=seconds.__getitem__)
-            inputs, _ = self.inputs(instance)
-            hot = hot_pages(inputs.counts, inputs.capacity)
-            self._known[key] = _Known(hot, best, self._spent(best, instance, hot), seconds["omniscient"])
-        return self._known[key]
-
-
-def _findings(own: Spent, known: _Known) -> list[EvaluatorFinding]:
+def findings_of(own: Spent, refs: References) -> list[EvaluatorFinding]:
+    """Return the findings on a policy: time by page class, and migrations."""
     from vulcan_tiering.kernels import attribution as k
 
-    best, parts = known.best, own.parts.sum(axis=0)
+    best, parts = refs.best, own.parts.sum(axis=0)
     misplaced = float(parts[_MISPLACED].sum())
     made: list[EvaluatorFinding] = [
         Statement(
-            f"The program takes {own.seconds:.4g} s; with the best baseline, {known.baseline}, {best.seconds:.4g} s, "
-            f"and at the least {known.bound:.4g} s (each interval the best pages for it, migrations for nothing). "
+            f"The program takes {own.seconds:.4g} s; with the best baseline, {refs.baseline}, {best.seconds:.4g} s, "
+            f"and at the least {refs.bound:.4g} s (each interval the best pages for it, migrations for nothing). "
             f"{misplaced:.4g} s ({misplaced / max(own.seconds, 1e-300):.0%}) are waiting for loads of hot pages in the "
             f"slow tier, {float(parts[k.MIGRATING]):.4g} s stalls of migrations.",
             10.0,
@@ -199,17 +127,17 @@ def _findings(own: Spent, known: _Known) -> list[EvaluatorFinding]:
             f"promoted, and {_share(parts[k.DEMOTED_BEFORE], misplaced)} for ones that had been demoted.",
             9.0,
         ),
-        Statement(_migrations(own, known), 8.0),
+        Statement(_migrations(own, refs), 8.0),
         Statement(
             f"Cold pages in the fast tier: {own.facts[k.COLD_FAST]:,.0f} page-intervals "
-            f"({best.facts[k.COLD_FAST]:,.0f} with {known.baseline}); hot pages in the slow tier: "
+            f"({best.facts[k.COLD_FAST]:,.0f} with {refs.baseline}); hot pages in the slow tier: "
             f"{own.facts[k.HOT_SLOW]:,.0f} ({best.facts[k.HOT_SLOW]:,.0f}).",
             5.0,
         ),
     ]
     theirs = best.parts.sum(axis=0)
     rows = [_row(name, a, b, a - b) for name, a, b in zip(PARTS, parts, theirs, strict=True) if a or b]
-    columns = ("class", "policy s", f"{known.baseline} s", "difference s")
+    columns = ("class", "policy s", f"{refs.baseline} s", "difference s")
     made.append(SmallTable("Seconds by what they are spent on", columns, tuple(rows), 7.0))
     by_phase = own.parts.sum(axis=1), best.parts.sum(axis=1), own.parts[:, _MISPLACED].sum(axis=1)
     rows = [_row(f"{n + 1}/{k.PHASES}", a, b, a - b, hot) for n, (a, b, hot) in enumerate(zip(*by_phase, strict=True))]
@@ -220,14 +148,14 @@ def _findings(own: Spent, known: _Known) -> list[EvaluatorFinding]:
     return made
 
 
-def _migrations(own: Spent, known: _Known) -> str:
+def _migrations(own: Spent, refs: References) -> str:
     from vulcan_tiering.kernels import attribution as k
 
-    facts, theirs = own.facts, known.best.facts
+    facts, theirs = own.facts, refs.best.facts
     if not facts[k.PROMOTIONS] + facts[k.DEMOTIONS]:
-        return f"No page was migrated ({theirs[k.PROMOTIONS]:,.0f} were promoted with {known.baseline})."
+        return f"No page was migrated ({theirs[k.PROMOTIONS]:,.0f} were promoted with {refs.baseline})."
     return (
-        f"It promoted {facts[k.PROMOTIONS]:,.0f} pages ({theirs[k.PROMOTIONS]:,.0f} with {known.baseline}); "
+        f"It promoted {facts[k.PROMOTIONS]:,.0f} pages ({theirs[k.PROMOTIONS]:,.0f} with {refs.baseline}); "
         f"{_share(facts[k.UNPAID], facts[k.PROMOTIONS])} of these did not pay: the loads until the page was demoted, "
         "or the end, saved less waiting, at idle latencies, than its migrations stalled the program. All promoted "
         f"pages together saved {1e-9 * facts[k.SAVED]:.4g} s. "
@@ -238,7 +166,8 @@ def _migrations(own: Spent, known: _Known) -> str:
     )
 
 
-def _differences(first: Spent, second: Spent) -> list[EvaluatorFinding]:
+def differences(first: Spent, second: Spent) -> list[EvaluatorFinding]:
+    """Return what two policies spend their time on."""
     from vulcan_tiering.kernels import attribution as k
 
     moved = [(one.facts[k.PROMOTIONS], one.facts[k.UNPAID]) for one in (first, second)]
