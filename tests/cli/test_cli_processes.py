@@ -197,3 +197,19 @@ def test_a_reader_that_has_seen_enough_is_no_error(vulcan: Console) -> None:
     assert result.stdout == "# cache_eviction\n"
     assert "Traceback" not in result.stderr
     assert "Exception ignored" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["runs", "tasks", "--help", "--version", "doctor --json"])
+def test_output_on_a_full_disk_is_an_error_in_a_line(command: str, tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("vulcan")), *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "cannot be written" in line

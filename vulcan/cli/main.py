@@ -12,7 +12,9 @@ module's docstring, which is read from the source. Vulcan's own commands take pr
 from __future__ import annotations
 
 import ast
+import errno
 import logging
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -219,6 +221,8 @@ def run() -> None:
     logging.basicConfig(handlers=(handler,), level=logging.WARNING)
     try:
         code = app(standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, and not as the interpreter ends, which reports no error in a line
         sys.exit(ends.code if code == INTERRUPTED else code)
     except _UsageError as misuse:
         _fail_usage(misuse)
@@ -235,6 +239,15 @@ def run() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader closed the pipe; avoids an error on exit
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _OUTPUT_FAULTS or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered goes nowhere
+        _fail(f"the output cannot be written: {error.strerror}", 2)
+
+
+_OUTPUT_FAULTS = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG}
+"""What writing to standard output may end in: a file's name would be in the error."""
 
 
 def _fail_usage(error: Any) -> None:
