@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from email.parser import Parser
 from importlib.metadata import packages_distributions
 
-OPTIONAL = {"cachetools", "libcachesim", "lmcache", "mlflow", "sglang", "tensorboardX", "wandb"}
-"""What exported modules are written for, `vulcan bench` compares with, and extras of `--log`."""
+OPTIONAL = {"cachetools", "libcachesim", "lmcache", "lz4", "mlflow", "pyarrow", "sglang", "tensorboardX", "wandb"}
+"""What exported modules are written for, what readers of packed files use if it is there, and extras of `--log`."""
+TYPES_ALONE = {"_typeshed"}
+"""What only type checkers have."""
 
 
 def normalised(name: str) -> str:
@@ -42,7 +44,7 @@ def undeclared(wheel: str) -> Iterator[str]:
         for file in files:
             if not file.endswith(".py"):
                 continue
-            for module in sorted(set(imported(archive.read(file).decode())) - known - OPTIONAL):
+            for module in sorted(set(imported(archive.read(file).decode())) - known - OPTIONAL - TYPES_ALONE):
                 found = {normalised(name) for name in providers.get(module, [])}
                 if not found & declared:
                     yield f"{file} imports {module}, of {', '.join(sorted(found)) or 'no package installed here'}"
