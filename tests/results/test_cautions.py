@@ -65,9 +65,11 @@ def test_every_form_of_the_report_says_it(warned: str) -> None:
     assert warned in html_page(report, document)
 
 
-def test_the_export_says_it(warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_export_says_it(record: RunRecord, warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     context = cast("typer.Context", SimpleNamespace(args=[]))
-    subject = _subject(context, str(recorded_run()), None, None, 0.0, tmp_path, listed=False)
+    assert record.chosen is not None
+    winner = record.chosen.candidate
+    subject = _subject(context, str(recorded_run()), None, winner, 0.0, tmp_path, listed=False)
     _write(subject, "c", tmp_path / "policy.h", as_json=False, guard=None)
     assert f"warning: {warned}\n" in capsys.readouterr().err
 
