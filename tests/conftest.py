@@ -74,6 +74,15 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def configuration_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What is trusted is listed in a directory of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("configuration")
+        patch.setenv("XDG_CONFIG_HOME", str(folder))
+        yield folder
+
+
 _RAY = ExitStack()
 """Closes the Ray that runs."""
 

@@ -1,4 +1,4 @@
-"""Tasks are found by path, in ./tasks, by entry point and among the built-in ones, in that order of precedence."""
+"""Tasks are found by path, among the built-in ones, and by entry point."""
 
 from __future__ import annotations
 
@@ -58,12 +58,14 @@ def test_a_path_means_the_same_from_another_directory(here, monkeypatch):
     assert task_reference("cache_eviction") == "cache_eviction"
 
 
-def test_a_pack_in_the_tasks_folder_is_found_by_name_before_a_built_in_one(here):
+def test_a_pack_of_the_working_directory_is_named_by_its_path_alone(here):
     write_pack(here / "tasks" / "mine", "mine")
-    write_pack(here / "tasks" / "cache_eviction", "cache_eviction", summary="the user's own")
-    assert find_task("mine").summary == "from a file"
-    assert find_task("cache_eviction").summary == "the user's own"
-    assert {"mine", "cache_eviction"} <= known_tasks().keys()
+    write_pack(here / "tasks" / "cache_eviction", "cache_eviction", summary="a stranger's")
+    assert find_task("./tasks/mine").summary == "from a file"
+    assert find_task("cache_eviction").summary != "a stranger's"
+    assert "mine" not in known_tasks()
+    with pytest.raises(UserError, match="named by its directory"):
+        find_task("mine")
 
 
 def install(place: Path, name: str, target: str) -> None:

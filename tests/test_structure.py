@@ -21,7 +21,7 @@ PACKAGES = {
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
     {"vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface"},
-    {"vulcan.inputs", "vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
+    {"vulcan.inputs", "vulcan.paths", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},

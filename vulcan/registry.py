@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.task import Task
+from vulcan.trust import is_trusted, trust
 
 ENTRY_POINT_GROUP = "vulcan.tasks"
 
@@ -30,8 +31,42 @@ def known_tasks() -> dict[str, str]:
     return found
 
 
+class TaskNotTrusted(UserError):
+    """A task pack that only data names: reading a run must not execute what its sender put there."""
+
+
 def find_task(name_or_path: str) -> Task:
-    """Return the task of a name, or the one declared in a directory or a `task.py`. Raises UserError."""
+    """Return the task that the user names, or whose directory or `task.py` they name. Raises UserError.
+
+    Data may name the same path from then on. For a name that stands in data there is `recorded_task`.
+    """
+    if _is_path(name_or_path):
+        trust_task(Path(name_or_path))
+    return load_task(name_or_path)
+
+
+def trust_task(pack: Path) -> None:
+    """Take a task pack as named by the user, so that data may name it from then on."""
+    trust("tasks", str(_file_of(pack)))
+
+
+def recorded_task(name_or_path: str) -> Task:
+    """Return the task that a run, a library or a file names: a path only if the user has named it too.
+
+    Raises UserError, a TaskNotTrusted for any other path.
+    """
+    if _is_path(name_or_path):
+        file = _file_of(Path(name_or_path))
+        if file.parent.parent != built_in_directory().resolve() and not is_trusted("tasks", str(file)):
+            raise TaskNotTrusted(
+                f"the task is a pack at {_path_shown(name_or_path)}, which is not executed, as nobody has named it on "
+                "this machine: if it is yours, name it once, with --task PATH or `vulcan task validate PATH`"
+            )
+    return load_task(name_or_path)
+
+
+def load_task(name_or_path: str) -> Task:
+    """Return a task without asking who named it, in a process whose parent has. Raises UserError."""
     if _is_path(name_or_path):
         return _load_file(Path(name_or_path))
     for name, origin in _known():
@@ -45,12 +80,11 @@ def find_task(name_or_path: str) -> Task:
 
 
 def _known() -> Iterator[tuple[str, str]]:
-    for origin in _packs(Path("tasks")):
+    """Yield the built-in tasks first, and none of the working directory: that may be a stranger's checkout."""
+    for origin in _packs(built_in_directory()):
         yield origin.name, str(origin)
     for entry in _installed(tuple(sys.path)):
         yield entry.name, ENTRY_POINT_GROUP
-    for origin in _packs(built_in_directory()):
-        yield origin.name, str(origin)
 
 
 @lru_cache(maxsize=1)
@@ -70,6 +104,14 @@ def _load_entry_point(name: str) -> Task:
     except (ImportError, AttributeError) as error:
         raise UserError(f"task {name!r}: its entry point {entry.value!r} does not load: {error}") from error
     return _checked(task, entry.value)
+
+
+def _file_of(path: Path) -> Path:
+    return (path if path.suffix == ".py" and not path.is_dir() else path / "task.py").resolve()
+
+
+def _path_shown(path: str) -> str:
+    return ascii(path)[1:-1] if len(path) <= 300 else ascii(path[:300])[1:-1] + "..."
 
 
 def _load_file(path: Path) -> Task:

@@ -119,7 +119,7 @@ WRITTEN = {
     "a global name": (f"A = 1\n{HEAD}    global A\n    A = 2\n    return A\n", "statement"),
     "a deletion": (f"{HEAD}    x = 1\n    del x\n    return 1\n", "statement"),
     "an exception": (f"{HEAD}    try:\n        return 1\n    except* ValueError:\n        pass\n    return 2\n", "statement"),
-    "a name in other letters": (f"{HEAD}    𝐱 = 1\n    return 𝐱\n", None),  # which Python reads as x
+    "a name in other letters": (f"{HEAD}    𝐱 = 1\n    return 𝐱\n", "ascii"),  # which Python reads as x
     "a dunder": (returning("now.__class__.__subclasses__()"), "statistic"),
     "a feature in a helper": ("def f(x):\n    return x + item.whole\n" + returning("f(1)"), "name"),
     "a statistic in a helper": ("def f(x):\n    return x + item.whole.avg()\n" + returning("f(1)"), "name"),

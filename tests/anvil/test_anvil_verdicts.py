@@ -38,7 +38,7 @@ HOSTILE = {
     "global": ("X = 1\n" + HEAD + "    global X\n    X = 2\n    return X\n", "statement"),
     "no function": ("def other(a):\n    return a\n", "no-function"),
     "arguments": ("def priority(a):\n    return a\n", "arguments"),
-    "a Cyrillic letter": (HEAD + "    return obj.ѕize\n", "feature"),
+    "a Cyrillic letter": (HEAD + "    return obj.ѕize\n", "ascii"),
     "a computed argument": (HEAD + "    return obj.count.ewma(obj.size)\n", "statistic-argument"),
     "a computed bound": (HEAD + "    for i in range(int(obj.size)):\n        pass\n    return 1\n", "loop-bounds"),
     "text": (HEAD + "    return 'a'\n", "constant"),

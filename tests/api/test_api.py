@@ -20,6 +20,7 @@ from rich.console import Console
 
 import vulcan
 from vulcan.api.search import search
+from vulcan.registry import find_task
 from vulcan.results.report.data import Report, report_document
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped, kind_of
@@ -221,6 +222,7 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
 
 
 def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:
+    find_task(MOOD_TASK)  # a file names only packs that its user has named
     file = tmp_path / "search.toml"
     file.write_text(f'task = "{MOOD_TASK}"\nseed = 9\nweight = 7.0\nexecutor = "local"\nworkers = 1\nsamples = 1\n')
     made = vulcan.search(config=file, seed=8, rounds=1, tune=0, simplify=0, runs_dir=runs, progress="none")

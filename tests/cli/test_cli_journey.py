@@ -35,7 +35,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert set(summary) == {
         "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "headline", "best", "train",
         "validation", "test", "gap", "by_instance", "control", "mechanisms",
-        "proposals", "candidates", "tuned", "simplified", "cost",
+        "proposals", "candidates", "tuned", "simplified", "cost", "notes",
     }  # fmt: skip
     assert summary["task"] == "cache_eviction"
     assert summary["state"] == "finished"
@@ -122,7 +122,7 @@ def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, 
         "format": "python", "files": [str(out)],
     }  # fmt: skip
     measured = vulcan.document("eval", str(out), *WHERE, "--part", "test")
-    assert set(measured) == {"task", "part", "objective", "rows", "means"}
+    assert set(measured) == {"task", "part", "objective", "rows", "means", "notes"}
     sql = "SELECT instance, value FROM scores WHERE split = 'test' AND metric = 'miss_ratio'"
     stored = dict(query(summary["run"], vulcan.directory, sql))
     own = {r["instance"]: r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate"}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import socket
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -175,3 +178,21 @@ def test_its_address_can_be_reached_as_soon_as_it_is_told(tmp_path: Path) -> Non
 
     with pytest.raises(ReachedError):
         serve_page(tmp_path, None, 0, reach, browser=False)
+
+
+def test_the_page_of_a_foreign_run_executes_nothing(tmp_path: Path, serve: Callable[..., Server]) -> None:
+    run, mark = tmp_path / "runs" / "foreign", tmp_path / "ran"
+    shutil.copytree(RECORDED, run)
+    (run / "pack").mkdir()
+    (run / "pack" / "task.py").write_text(f"open({str(mark)!r}, 'a').write('ran')\nTASK = None\n")
+    with closing(sqlite3.connect(run / "run.db")) as store, store:
+        for number, data in store.execute("SELECT id, data FROM events WHERE kind = 'Started'").fetchall():
+            event = json.loads(data)
+            event["config"]["task"] = str(run / "pack")
+            store.execute("UPDATE events SET data = ? WHERE id = ?", (json.dumps(event), number))
+    with serve(tmp_path).client() as client:
+        for path in ("", "/behaviour", "/map", "/candidates/1", "/playground", "/candidates/1/why"):
+            answer = client.get(f"/api/runs/foreign{path}")
+            assert answer.status_code != 500, path
+            assert "Traceback" not in answer.text
+    assert not mark.exists()

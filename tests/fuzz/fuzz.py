@@ -28,7 +28,7 @@ sys.path.insert(1, str(Path(__file__).parents[1] / "support"))
 from fuzz_targets import TARGETS
 from mutation import mutated
 
-MEMORY = 3 << 30
+MEMORY = 2 << 30
 """Bytes of address space that a reader may take beside what the process has."""
 
 SLOWEST = 20

@@ -51,7 +51,7 @@ from vulcan.store.recovery import repair
 from vulcan_traces.links import load_link
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.workloads import parse_workload
-from vulcan_traces.parsing.column_spec import parse_column_spec
+from vulcan_traces.parsing.column_spec import ColumnSpec, parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers import FORMATS
@@ -89,7 +89,7 @@ def of_format(name: str) -> Callable[[bytes], object]:
         with a_file(data, "trace") as path:
             source = Source(path, skip_bad_lines=len(data) % 2 == 1)
             source.check()
-            raw = join(FORMATS[name].read(source))
+            raw = join(FORMATS[name].read(source, ColumnSpec()))
             return build_trace("trace", "digest", raw) if len(raw.keys) else None
 
     return read
@@ -122,7 +122,12 @@ TRACES: dict[str, tuple[bytes, ...]] = {
         struct.pack("<IIIHHQQ", 1, 512, 1, 0x28, 0x100, 7, 5) * 3,
         struct.pack("<HHIIIQQQ", 40, 0x200, 1, 512, 1, 7, 5, 9),
     ),
-    "csv": (TABLE, b"time,id,size\n" + TABLE),
+    "csv": (
+        TABLE,
+        b"time,id,size\n" + TABLE,
+        b"key,op,size,op_count,key_size\na,GET,10,2,3\n",
+        b'{"time": 1, "key": "a", "size": 5}\n' * 2,
+    ),
     "txt": (b"alpha\nbeta\nalpha\n",),
     "time-id-size": (b"1 5 100\n2 6 100\n",),
     "arc": (b"0 4 0 0\n8 16 0 1\n",),
@@ -132,6 +137,11 @@ TRACES: dict[str, tuple[bytes, ...]] = {
     "tencent": (b"1538323200,1063,32,0,1283\n1538323201,1064,32,1,1283\n",),
     "alibaba": (b"3,R,1024,4096,1577808000000046\n3,W,4096,512,1577808000000099\n",),
     "mooncake": (b'{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48]}\n',),
+    "ibm": (b"1 REST.GET.OBJECT a1 100 0 99\n2 REST.PUT.OBJECT b2 20\n3 REST.DELETE.OBJECT b2\n",),
+    "clf": (b'1.2.3.4 - - [14/Nov/2023:22:13:20 +0000] "GET /a HTTP/1.1" 200 512 "-" "x"\n',),
+    "redis-monitor": (b'OK\n1700000000.5 [0 127.0.0.1:5000] "MGET" "a" "b"\n',),
+    "fio-iolog": (b"fio version 3 iolog\n0 /dev/sdb add\n7 /dev/sdb read 4096 512\n9 /dev/sdb close\n",),
+    "blkparse": (b"  8,0    1        2     0.000000001  1000  Q   R 8 + 8 [fio]\nCPU0 (8,0):\n",),
     "be-u32": (bytes(range(16)),),
     "be-i32": (bytes(range(16)),),
     "be-i64": (bytes(range(32)),),

@@ -17,6 +17,7 @@ from locations import TASKS
 from mcp import Client, StdioServerParameters
 
 from vulcan.mcp.server import make_server
+from vulcan.registry import find_task
 from vulcan.searches.options import OPTIONS
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
@@ -57,7 +58,12 @@ def play(directory: Path, plot: Callable[[Agent], Awaitable[Any]], *, process: b
 
     The server is in this process, or one of its own that has the same cache.
     """
-    kept = {name: value for name, value in os.environ.items() if name in ("VULCAN_CACHE_DIR", "XDG_CACHE_HOME")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("VULCAN_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    }
+    find_task(MOOD_TASK)  # an agent may open a study of a pack that the user has named
     server: Any = make_server(Path("runs"))
     if process:
         server = StdioServerParameters(command=COMMAND, args=["mcp"], cwd=directory, env=kept)

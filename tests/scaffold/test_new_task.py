@@ -42,8 +42,8 @@ def test_what_is_written_passes_its_own_tests_and_can_be_searched(tmp_path: Path
     assert tests.returncode == 0, tests.stdout
     assert "22 passed" in tests.stdout
     made = vulcan(
-        tmp_path, "search", "--task", "shiny", "--executor", "local", "--workers", "1", "--budget-candidates", "3",
-        "--tune", "0", "--simplify", "0", "--json",
+        tmp_path, "search", "--task", "./tasks/shiny", "--executor", "local", "--workers", "1",
+        "--budget-candidates", "3", "--tune", "0", "--simplify", "0", "--json",
     )  # fmt: skip
     summary = json.loads(made.stdout)
     assert summary["state"] == "finished"

@@ -59,7 +59,9 @@ def test_two_instances_of_one_name_are_a_mistake() -> None:
 def test_baselines_are_measured_on_every_split_with_the_references_of_the_objective() -> None:
     told: list[str] = []
     events = list(baseline_events(TASK.objective("gain"), EVALUATOR, INSTANCES, told.append))
-    assert told == ["none", "half", "all"]
+    assert list(dict.fromkeys(line.split(":")[0] for line in told)) == [
+        "measuring the baseline none", "measuring the baseline half", "measuring the oracle all"
+    ]  # fmt: skip
     splits = ("train", "validation", "test")
     assert [(e.policy, e.kind, e.split) for e in events] == [
         (policy, kind, split)

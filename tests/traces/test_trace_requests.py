@@ -254,6 +254,12 @@ def test_over_half_of_the_lines_cannot_be_skipped(write: Callable[..., Path]) ->
         open_trace(path, skip_bad_lines=True)
 
 
+def test_requests_of_many_pages_do_not_hide_malformed_lines(write: Callable[..., Path]) -> None:
+    path = write("t.csv", "1,h,0,Read,0,1048576,1\n" + "2,h,0,Read,bad,4096,1\n" * 6)
+    with pytest.raises(UserError, match="of 7 lines, 86% are malformed"):
+        open_trace(path, format="msr", page_size="4KiB", skip_bad_lines=True)
+
+
 def test_columns_that_seem_swapped_are_doubted(write: Callable[..., Path]) -> None:
     text = "".join(f"{key},{1_700_000_000 + i},{i}\n" for i, (key, _, _) in enumerate(drawn(11)))
     kinds = [note.kind for note in open_trace(write("t.csv", text), columns="time=1,id=3,size=2").notes]

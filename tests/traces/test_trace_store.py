@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,6 +89,20 @@ def test_a_damaged_entry_is_rebuilt(own_cache, write, caplog, damage, file):
     open_trace(path)
     assert not caplog.text
     assert os.listdir(entry_of(own_cache, trace).parent) == [trace.digest]
+
+
+def test_an_entry_that_cannot_be_mapped_is_no_damage(own_cache, write, caplog):
+    path = write("t.tr", "".join(f"{i} {i} 512\n" for i in range(2_000_000)))
+    open_trace(path)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + 10_000_000, limits[1]))
+    try:
+        with pytest.raises(UserError, match="cannot be opened: Cannot allocate memory"):
+            open_trace(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert "damaged" not in caplog.text
 
 
 def test_a_file_in_the_place_of_an_entry_is_replaced(own_cache):

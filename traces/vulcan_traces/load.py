@@ -15,7 +15,7 @@ import numpy as np
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.paths import is_table, table_file
-from vulcan_traces.notes import BACKWARDS, DOUBT, OPERATION, SKIPPED, NoteCounts, notes_of, one_line
+from vulcan_traces.notes import BACKWARDS, DOUBT, MANY_SKIPPED, SKIPPED, NoteCounts, notes_of, one_line
 from vulcan_traces.parsing.column_spec import ColumnSpec, page_in_bytes, parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
@@ -95,7 +95,7 @@ def open_trace(
 
 def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """Yield all parts; at the end raise an error if there are none, or if the file's digest is not `content`."""
-    requests = backwards = climbing = 0
+    requests = lines = backwards = climbing = 0
     latest = -np.inf
     notes = NoteCounts()
     for part in parts:
@@ -106,19 +106,22 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
             climbing += int((np.diff(part.sizes.astype(np.int64)) >= 0).sum()) if part.sizes.min() >= _LIKE_TIMES else 0
             latest = float(times[-1])
         requests += len(times)
+        lines += len(times) if part.lines is None else part.lines
         notes += part.notes
         yield part
     if source.sha256() != content:  # else half a trace would be kept as the whole one
         raise UserError(f"{source.path} was changed while it was read; wait until it is written, and try again")
     skipped = NoteCounts({key: count for key, count in notes.items() if key[0] == SKIPPED})
-    lines = requests + sum(count for (kind, _), count in notes.items() if kind in (SKIPPED, OPERATION))
-    if skipped and (not requests or skipped.total() > lines / 2):
-        share = f"{'all its' if not requests else 'of'} {lines:,} lines"
-        raise UserError(f"{source.path}: {share}, {one_line(notes_of(skipped))}; name its format, or give columns")
+    share = skipped.total() / max(lines, 1)
+    if skipped and (not requests or share > _MOST_SKIPPED):
+        of = f"of {lines:,} lines, {share:.0%} are malformed"
+        raise UserError(f"{source.path}: {of}, {one_line(notes_of(skipped))}; name its format, or give columns")
     if not requests:
         why = f": {one_line(notes_of(notes))}" if notes else ""
         raise UserError(f"{source.path}: the trace has no request{why}")
     doubts = NoteCounts({(BACKWARDS, ""): backwards})
+    if share > _MUCH_SKIPPED:
+        doubts[MANY_SKIPPED, f"{share:.1%}"] = lines
     if backwards > requests / 4:
         doubts[DOUBT, f"of {requests:,} times fall"] = backwards
     if climbing > 0.9 * requests and requests > _FEW:
@@ -126,6 +129,7 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
     yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0), doubts)
 
 
+_MOST_SKIPPED, _MUCH_SKIPPED = 0.5, 0.01
 _FEW = 100
 _LIKE_TIMES = 10**8
 """Sizes that are all larger than that, and climb, may be times: seconds since 1970 are, and most objects are not."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 SKIPPED = "malformed lines skipped"
+MANY_SKIPPED = "lines, of which over 1 % were skipped"
 SIZE_FROM_OTHERS = "sizes of 0 or unknown taken from other requests for the object"
 SIZE_UNKNOWN = "requests left out, their object being of no known size"
 OPERATION = "lines left out by their operation (ops= takes others)"

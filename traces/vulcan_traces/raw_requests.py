@@ -21,13 +21,14 @@ class RawRequests:
     """Columns of shape (rows,): `keys` identify objects, `sizes` are bytes (0: unknown), `times` seconds.
 
     A row whose time is NaN is no request, and only says what size its object has. `notes` has counts of what is to be
-    said of them.
+    said of them; `lines` how many lines or records they were read from, malformed ones too, if not one for each row.
     """
 
     keys: npt.NDArray[np.uint64]
     sizes: npt.NDArray[np.uint32]
     times: npt.NDArray[np.float64]
     notes: NoteCounts = field(default_factory=NoteCounts)
+    lines: int | None = None
 
 
 def join(parts: Iterable[RawRequests]) -> RawRequests:
@@ -87,9 +88,8 @@ def expanded(
 
                 keys = combine_all(np.repeat(volumes[rows], repeats), keys)
         times = np.repeat(np.where(counts[rows] > 0, requests.times[rows], np.nan), repeats)
-        yield RawRequests(
-            keys, np.repeat(requests.sizes[rows], repeats), times, requests.notes if done == 0 else NoteCounts()
-        )
+        of_all = (requests.notes, requests.lines) if done == 0 else (NoteCounts(), 0)
+        yield RawRequests(keys, np.repeat(requests.sizes[rows], repeats), times, *of_all)
         done = stop
     if not len(ends):
         yield requests
@@ -105,7 +105,9 @@ def in_pages(parts: Iterable[RawRequests], unit: int, page: int) -> Iterator[Raw
         if page:
             firsts = starts // np.uint64(page)
             lasts = (starts + np.maximum(sizes, 1).astype(np.uint64) - np.uint64(1)) // np.uint64(page)
-            pages = replace(part, keys=firsts, sizes=np.full(len(sizes), page, np.uint32))
+            pages = replace(
+                part, keys=firsts, sizes=np.full(len(sizes), page, np.uint32), lines=part.lines or len(sizes)
+            )
             yield from expanded(pages, (lasts - firsts).astype(np.int64) + 1, None, ranges=True)
         elif number == 0:
             overlaps = overlapping(starts, sizes, np.zeros(len(starts), np.uint64))

@@ -20,7 +20,7 @@ from vulcan.models import ModelRefused
 from vulcan.progress.display import Display, open_display
 from vulcan.progress.loggers import LoggedDisplay, Logger
 from vulcan.progress.run_opened import RunInfo
-from vulcan.registry import find_task
+from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost
 from vulcan.searches.config import MECHANISM, SearchConfig, make_config, read_config, sort_options
@@ -110,7 +110,7 @@ class SearchRequest:
         task_name = named if task_name is None else task_name
         if not isinstance(task_name, str):
             raise UserError("name a task: --task NAME (`vulcan tasks` lists them)")
-        task = find_task(task_name)
+        task = recorded_task(task_name) if task_name is named else find_task(task_name)
         options, settings = sort_options(task, plain, str(file), EXECUTION_OPTIONS)
         own_options, own_settings = given(task)
         settings |= own_settings
@@ -135,7 +135,7 @@ class SearchRequest:
     def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
         """Return the search of a run, answered by its recorded replies. Raises UserError."""
         repeated = ReplaySource.of(run)
-        return cls(find_task(repeated.search.task), repeated.search, ExecutionConfig(**machines), repeated)
+        return cls(recorded_task(repeated.search.task), repeated.search, ExecutionConfig(**machines), repeated)
 
 
 @dataclass(frozen=True)

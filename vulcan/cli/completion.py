@@ -80,10 +80,12 @@ def among(choices: Iterable[str]) -> Callable[[str], Completions]:
 def objectives(context: typer.Context, incomplete: str) -> Completions:
     """Complete the objectives of the task given earlier on the line."""
     from vulcan.errors import UserError
-    from vulcan.registry import find_task
+    from vulcan.registry import recorded_task
 
     try:
-        return _beginning(incomplete, [objective.name for objective in find_task(context.params["task"]).objectives])
+        return _beginning(
+            incomplete, [objective.name for objective in recorded_task(context.params["task"]).objectives]
+        )
     except (UserError, KeyError, TypeError):
         return []
 
@@ -106,12 +108,12 @@ def formats(incomplete: str) -> Completions:
     """Complete the export formats of all tasks."""
     from vulcan.errors import UserError
     from vulcan.export.formats import EXPORTERS, exporters_of
-    from vulcan.registry import find_task, known_tasks
+    from vulcan.registry import known_tasks, recorded_task
 
     known = {**EXPORTERS, "json": None}
     for name in known_tasks():
         try:
-            known |= exporters_of(find_task(name))
+            known |= exporters_of(recorded_task(name))
         except UserError:  # skip a task that cannot be read
             continue
     return _beginning(incomplete, known)

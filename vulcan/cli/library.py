@@ -268,14 +268,14 @@ def select(
     from vulcan.errors import UserError
     from vulcan.portfolio.library_file import read_library
     from vulcan.portfolio.selector import find_objective_of, only_shipped_library, select_for, shipped_library
-    from vulcan.registry import find_task
+    from vulcan.registry import find_task, recorded_task
 
     if library is not None and task is not None:
         raise UserError("--library names the library already: leave out --task")
     directory = library or (shipped_library(find_task(task)) if task is not None else only_shipped_library())
     found = read_library(directory)
     chosen = find_objective_of(found, objective)
-    settings = task_settings(find_task(found.task), context)
+    settings = task_settings(recorded_task(found.task), context)
     choices = select_for(found, trace, settings, chosen)
     if as_json:
         document: SelectDocument = {

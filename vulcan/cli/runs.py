@@ -35,12 +35,14 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
     from vulcan.store.runs import open_store, run_directories
 
     found: list[tuple[str, RunRow]] = []
+    damaged = 0
     for path in run_directories(runs_dir):
         try:
             with closing(open_store(path)) as store:
                 record, begun = RunRecord.of(store.events()), store.started_at()
         except UserError as error:  # a damaged run must not hide the others
             tell(f"vulcan: {error}")
+            damaged += 1
             continue
         ranked = record.ranked()
         winner = record.chosen.candidate if record.chosen else ranked[0].candidate if ranked else None
@@ -60,7 +62,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         document: RunsDocument = {"runs": rows}
         print_json(document)
     elif not rows:
-        say(f"no runs in {runs_dir}")
+        say(f"no runs in {runs_dir}" if not damaged else f"none of the {damaged} runs in {runs_dir} can be read")
     else:
         print_table(
             ("run", "task", "model", "state", "candidates", "train", "test"),
@@ -78,6 +80,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             ],
             optional=("candidates", "task", "model"),
         )
+    if damaged and not rows:
+        raise typer.Exit(2)
 
 
 def _state(place: Path, record: RunRecord) -> str:

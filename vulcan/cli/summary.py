@@ -7,7 +7,7 @@ from pathlib import Path
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.results.run import (
     InstanceComparison,
     Named,
@@ -173,7 +173,7 @@ def _print_mechanism(record: RunRecord) -> None:
             f"{rest}{later}{others}"
         )
         return
-    untried = [] if used is None else [m for m in mechanism_choices(find_task(record.config["task"])) if m != used]
+    untried = [] if used is None else [m for m in mechanism_choices(recorded_task(record.config["task"])) if m != used]
     if untried:
         say(f"mechanism: {used}; not tried: {', '.join(untried)} (`vulcan search --choose-mechanism` tries each)")
 

@@ -78,10 +78,12 @@ def new(
       vulcan task validate ./tasks/shiny
       vulcan search --task ./tasks/shiny
     """
+    from vulcan.registry import trust_task
     from vulcan.scaffold import write_task
 
     target = directory if directory is not None else Path("tasks") / name
     written = write_task(name, kind, target)
+    trust_task(target)
     if as_json:
         document: NewTaskDocument = {
             "task": name,

@@ -33,11 +33,11 @@ class TakesTaskOptions(typer.core.TyperCommand):
 def task_completions(context: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the completions (options, or choices of the last option) with their meanings."""
     from vulcan.errors import UserError
-    from vulcan.registry import find_task
+    from vulcan.registry import recorded_task
 
     named = context.params.get("task") or context.params.get("name")
     try:
-        settings = {setting.option: setting for setting in find_task(named).settings} if named else {}
+        settings = {setting.option: setting for setting in recorded_task(named).settings} if named else {}
     except UserError:
         return []
     given = list(context.args)

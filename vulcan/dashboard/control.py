@@ -17,7 +17,7 @@ from vulcan.searches.options import EXECUTION_OPTIONS
 from vulcan.searches.resumption import change_settings, with_settings
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
-from vulcan.store.runs import lock_run, open_store
+from vulcan.store.runs import lock_run, no_links, open_store
 
 LOG = "resume.log"
 """Output of a search resumed from the dashboard, in the run's directory."""
@@ -54,7 +54,7 @@ class Resumed:
                 raise UserError(f"{run.name} is already being resumed by process {begun.pid}")
             options = ["--executor", executor, "--workers", str(workers)]
             try:
-                with open(run / LOG, "ab") as log:
+                with open(run / LOG, "ab", opener=no_links) as log:
                     process = subprocess.Popen(
                         [sys.executable, "-P", "-c", _RUN, "resume", *options, "--", str(run.resolve())],
                         stdin=subprocess.DEVNULL,

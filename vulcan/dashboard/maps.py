@@ -10,7 +10,7 @@ from vulcan.dashboard.charts import descent_rows, sampled
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.documents.dashboard import BehaviourDocument, BehaviourPoint, DescentRow
 from vulcan.errors import UserError
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.results.candidate import lineage
 from vulcan.results.run import scorer_of
 from vulcan.store.events import CandidateJudged, InstanceMetrics
@@ -84,7 +84,7 @@ def _measures(own: Sequence[Mapping[str, float]], known: Sequence[Mapping[str, f
 def _first_axes(run: LiveRun, axes: Sequence[str], own: Sequence[Mapping[str, float]]) -> list[str]:
     """Return the axes of the map at first: those of the task's picture, or else two measures that are not alike."""
     try:
-        pictures = find_task(run.record.config["task"]).pictures
+        pictures = recorded_task(run.record.config["task"]).pictures
     except UserError:  # it is gone
         pictures = ()
     for picture in pictures:

@@ -22,7 +22,7 @@ from vulcan.documents.dashboard import (
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance
 from vulcan.python_policy.check import AnyPolicy, check_policy
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.scoring import Job, Limits, Outcome, Setup, WorkerLost
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.searches.evidence import find_objective, make_scorer
@@ -59,7 +59,7 @@ class Playground:
     def check(self, record: RunRecord, source: str) -> PlaygroundCheck:
         """Check whether a policy is in the language; return its operation bounds and warnings. Raises UserError."""
         _refuse_large(source)
-        task = find_task(record.config["task"])
+        task = recorded_task(record.config["task"])
         with self._checking:
             try:
                 policy = check_policy(source, task)
@@ -88,7 +88,7 @@ class Playground:
         """
         chosen = instance_of(record, instance)
         checked = self.check(record, source)
-        task = find_task(record.config["task"])
+        task = recorded_task(record.config["task"])
         scorer = make_scorer(find_objective(task, record.config["objective"]), record)
         limit = min(float(record.config["limit"]), SECONDS)
         if checked["verdict"] == "rejected":
@@ -165,7 +165,7 @@ def seed_of(record: RunRecord, candidate: int | None) -> str:
     ranked = record.ranked()
     if ranked:
         return ranked[0].source
-    return next(iter(find_task(record.config["task"]).seed_policies().values()), "")
+    return next(iter(recorded_task(record.config["task"]).seed_policies().values()), "")
 
 
 def _comparison(record: RunRecord, scorer: Scorer, instance: str) -> list[ComparedPolicy]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,9 @@ class _Read:
     stamp: Stamp
     record: RunRecord
     line: RunLine
+
+
+log = logging.getLogger(__name__)
 
 
 class Runs:
@@ -103,6 +107,9 @@ class Runs:
                 read = _Read(stamp, small, _about(name, run, None))
         except UserError as error:  # a damaged run must not hide the others
             read = _Read(stamp, RunRecord(), _about(name, None, _unread("damaged", str(error))))
+        except Exception as error:  # of the reader's thread, which nobody waits for
+            log.exception("the run %s cannot be read", name)
+            read = _Read(stamp, RunRecord(), _about(name, None, _unread("damaged", repr(error))))
         with self._lock:
             self._read[name] = read
             self._asked.discard(name)

@@ -23,7 +23,7 @@ from vulcan.api.starts import with_starts
 from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
@@ -78,19 +78,17 @@ class Tools:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
         return dict(tasks_document())
 
-    def describe_task(
-        self, task: Annotated[str, Field(description="A task's name, or the directory of one.")]
-    ) -> dict[str, Any]:
+    def describe_task(self, task: Annotated[str, Field(description="A task's name.")]) -> dict[str, Any]:
         """Describe a task: the function to write, the features it may read, the objectives, and the task's settings.
 
         `settings` are what open_study takes under that name; `interface` is the language that policies are written in.
         """
-        declared = find_task(task)
+        declared = recorded_task(task)  # a tool that only reads must not execute a path that an agent names
         return {**task_document(declared), "interface": describe_policy(declared)}
 
     def open_study(
         self,
-        task: Annotated[str, Field(description="A task's name, or the directory of one.")],
+        task: Annotated[str, Field(description="A task's name, or the directory of one that the user has named.")],
         settings: Settings | None = None,
         options: Options | None = None,
     ) -> dict[str, Any]:
@@ -99,7 +97,7 @@ class Tools:
         Returns the run's summary; pass its `run` to the other tools. Then ask for a proposal, answer it with tell, and
         so on; finish when `done` is true, or earlier.
         """
-        declared = find_task(task)
+        declared = recorded_task(task)
         chosen, wrong = sort_options(declared, options or {}, "options")
         searches, own = sort_options(declared, settings or {}, "settings")
         if misplaced := [*wrong, *(name for name in chosen if name not in STUDY_OPTIONS)]:

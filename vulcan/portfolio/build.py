@@ -42,7 +42,7 @@ from vulcan.portfolio.model import (
 )
 from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.options import ASK
@@ -63,7 +63,7 @@ def search_cluster(
 
     A finished search is not repeated. Raises UserError, ModelRefused or WorkerLost.
     """
-    task = find_task(config.task)
+    task = recorded_task(config.task)
     evidence = _restrict(check_config(task, config), instances, config)
     with closing(_store(path)) as store:
         record = RunRecord.of(store.events())
@@ -96,7 +96,7 @@ def _restrict(evidence: EvaluationSet, names: Sequence[str], config: SearchConfi
     instances = tuple(i for i in evidence.instances if i.name in names)
     if not evidence.rungs:
         return replace(evidence, instances=instances)
-    evaluator = load_evaluator(find_task(config.task))
+    evaluator = load_evaluator(recorded_task(config.task))
     return EvaluationSet(instances, rungs_of(evaluator, [i for i in instances if i.split == "train"]))
 
 
@@ -225,7 +225,7 @@ class _Build:
         self._folder = folder
         self._machines = machines
         self._report = report
-        self._task = find_task(config.search.task)
+        self._task = recorded_task(config.search.task)
         self._evaluator = load_evaluator(self._task)
         self._workload_setting = workload_setting_of(self._task, self._evaluator)
         self._settings = {n: v for n, v in config.search.settings.items() if n != self._workload_setting}

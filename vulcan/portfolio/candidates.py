@@ -13,7 +13,7 @@ from pathlib import Path
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
 from vulcan.portfolio.model import LibraryMember, Origin
-from vulcan.registry import find_task, task_reference
+from vulcan.registry import find_task, recorded_task, task_reference
 from vulcan.searches.config import sort_options
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged
@@ -97,7 +97,7 @@ def of_run(
         chosen = [first, *(judged for judged in ranked if judged.candidate != first.candidate)][:best]
         calls = [store.call(judged.proposal, judged.turn) for judged in chosen]
     task_name = str(record.config["task"])
-    task = find_task(task_name)
+    task = recorded_task(task_name)
     defaults = {setting.name: setting.default for setting in task.settings}
     settings = {
         name: value

@@ -35,7 +35,7 @@ from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.portfolio.selector import FOLLOWED
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.robustness import FACTORIES
 from vulcan.task import Json
 
@@ -57,12 +57,12 @@ def following_module(library: Library, objective: str, names: Sequence[str] = ()
 
     Without names it follows the members with the best mean scores on the training instances.
     """
-    task = find_task(library.task)
+    task = recorded_task(library.task)
     evaluator = load_evaluator(task)
     if not evaluator.offers(Evaluator.follow):
         raise UserError(f"task {task.name!r}: its evaluator offers nothing that follows several policies")
     source = evaluator.following_source()
-    usable = [m.name for m in library.members if source.used_by in load_template(find_task(m.task)).names]
+    usable = [m.name for m in library.members if source.used_by in load_template(recorded_task(m.task)).names]
     for name in names:
         if name not in usable:
             known = f"{did_you_mean(name, usable)} (known: {', '.join(usable)})"
@@ -91,7 +91,7 @@ def following_module(library: Library, objective: str, names: Sequence[str] = ()
 
 def _policy(library: Library, member: LibraryMember) -> str:
     """Return the Python export of a member. Raises UserError."""
-    task = find_task(member.task)
+    task = recorded_task(member.task)
     settings: dict[str, Json] = {**library.settings, **member.settings}
     known = {setting.name: setting for setting in task.settings}
     fitting = {

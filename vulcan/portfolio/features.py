@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.model import Clustering, LibraryMember, Workload
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
 
@@ -55,7 +55,7 @@ def find_training(
     task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]
 ) -> tuple[TrainingInstance, ...]:
     """Return the instances of each workload under these settings of the task. Raises UserError."""
-    task = find_task(task_name)
+    task = recorded_task(task_name)
     evaluator = load_evaluator(task)
     workload_setting = workload_setting_of(task, evaluator)
     whole = replace(task.split, by="none")
@@ -76,7 +76,7 @@ def find_training(
 
 def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, Json]:
     """Return the settings of a library that another task has too."""
-    known = {setting.name: setting for setting in find_task(task_name).settings}
+    known = {setting.name: setting for setting in recorded_task(task_name).settings}
     return {
         name: value
         for name, value in settings.items()
@@ -99,7 +99,7 @@ def openings_of_member(
     member: LibraryMember, instances: Sequence[Instance], firsts: Sequence[int]
 ) -> tuple[Instance, ...]:
     """Return the openings (so many first events) of these instances, which are the member's own."""
-    task = find_task(member.task)
+    task = recorded_task(member.task)
     evaluator = load_evaluator(task)
     return tuple(evaluator.opening(instance, first) for instance, first in zip(instances, firsts, strict=True))
 

@@ -32,7 +32,7 @@ from vulcan.portfolio.model import (
     SelectionRule,
     make_table,
 )
-from vulcan.registry import find_task, known_tasks
+from vulcan.registry import known_tasks, recorded_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
 
@@ -140,7 +140,7 @@ def select_for(
 
     `settings` are the task's, where they differ from the library's. Raises UserError.
     """
-    task = find_task(library.task)
+    task = recorded_task(library.task)
     evaluator = load_evaluator(task)
     given: dict[str, Json] = {**library.settings, **settings, workload_setting_of(task, evaluator): [workload]}
     instances = tuple(

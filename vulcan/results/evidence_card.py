@@ -37,7 +37,7 @@ from vulcan.export.provenance import Provenance
 from vulcan.export.source import source_text
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.registry import built_in_directory, find_task
+from vulcan.registry import built_in_directory, recorded_task
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
 from vulcan.results.report.data import Report, model_calls
 from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict
@@ -342,7 +342,7 @@ def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
         record, date = RunRecord.of(store.events()), store.started_at()
         chosen = _chosen(record, run, candidate)
         call = store.call(chosen.proposal, chosen.turn)
-    task = find_task(record.config["task"])
+    task = recorded_task(record.config["task"])
     confirmed = {split: c.score for (number, split), c in record.confirmed.items() if number == chosen.candidate}
     provenance = Provenance(
         task=task.name,

@@ -10,7 +10,7 @@ from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.findings import EvaluatorFinding, InstanceFinding, SweptTable
-from vulcan.registry import find_task, task_reference
+from vulcan.registry import recorded_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
@@ -73,7 +73,7 @@ def explain(
 
     Raises UserError where the evaluator offers that not, or the policy is rejected or fails.
     """
-    task = find_task(task_name)
+    task = recorded_task(task_name)
     evaluator = load_evaluator(task)
     if not evaluator.offers(Evaluator.findings if against is None else Evaluator.compare):
         what = "explain a policy" if against is None else "compare policies"
@@ -104,7 +104,7 @@ EXPLAIN_SECONDS = 120.0
 
 def can_explain(record: RunRecord) -> bool:
     """Return whether the evaluator of the run's task explains policies."""
-    return load_evaluator(find_task(record.config["task"])).offers(Evaluator.findings)
+    return load_evaluator(recorded_task(record.config["task"])).offers(Evaluator.findings)
 
 
 def explain_candidate(record: RunRecord, candidate: int, limit: float) -> Explanation:
@@ -114,7 +114,7 @@ def explain_candidate(record: RunRecord, candidate: int, limit: float) -> Explan
     """
     if candidate not in record.candidates:
         raise UserError(f"there is no candidate {candidate}; there are {len(record.candidates)}")
-    task, source = find_task(record.config["task"]), record.candidates[candidate].source
+    task, source = recorded_task(record.config["task"]), record.candidates[candidate].source
     evaluator = load_evaluator(task)
     if not evaluator.offers(Evaluator.findings):
         raise UserError(f"task {task.name!r}: its evaluator does not explain a policy")
@@ -151,7 +151,7 @@ def _swept(evaluator: Evaluator, setup: Setup, source: str, limit: float) -> tup
     outcome = _found(replace(setup, instances=steps), Job(1, source, steps, limit))
     own = dict(outcome.metrics)
     evaluator.prepare((*setup.instances, *steps))
-    score, kinds = find_task(setup.task).objectives[0].score, evaluator.baselines()
+    score, kinds = recorded_task(setup.task).objectives[0].score, evaluator.baselines()
     found = []
     for instance, sweep in sweeps:
         here = {name: evaluator.evaluate_baseline(name, instance) for name in kinds}

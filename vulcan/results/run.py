@@ -21,7 +21,7 @@ from vulcan.documents.run import (
 )
 from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation
 from vulcan.evaluator import BaselineKind, SplitName
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.held_out import HeldOut, start_names
@@ -52,7 +52,7 @@ def cautions_of(record: RunRecord, candidate: int) -> list[str]:
     Raises UserError where the task is not found.
     """
     found = []
-    for caution in find_task(record.config["task"]).cautions:
+    for caution in recorded_task(record.config["task"]).cautions:
         for split in SPLITS:
             known = [
                 (of[caution.metric], name) for name, of in metrics_of(record, candidate, split) if caution.metric in of
@@ -144,7 +144,8 @@ def comparison_of(run: Path, record: RunRecord, scorer: Scorer | None) -> Compar
     """Return what the verdict on a run is computed from; None before the run has instances."""
     if scorer is None:
         return None
-    return Comparison(record, scorer, HeldOut.read(run), start_names(find_task(record.config["task"]), record))
+    starts = start_names(recorded_task(record.config["task"]), record)
+    return Comparison(record, scorer, HeldOut.read(run, record.instances), starts)
 
 
 def run_verdict(run: Path, record: RunRecord) -> RunVerdict | None:
@@ -191,7 +192,7 @@ def headline(run: Path, record: RunRecord) -> str | None:
     own = metrics_of(record, winner, split)
     if not own:
         return None
-    objective = find_objective(find_task(record.config["task"]), record.config["objective"])
+    objective = find_objective(recorded_task(record.config["task"]), record.config["objective"])
 
     def mean(metrics: InstanceMetrics) -> str:
         return objective.spelled(fmean(dict(of)[objective.metric] for _, of in metrics))
@@ -200,8 +201,8 @@ def headline(run: Path, record: RunRecord) -> str | None:
     best = record.best_baseline(split)
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
-    known_starts = HeldOut.read(run).metrics
-    for start, name in start_names(find_task(record.config["task"]), record).items():
+    known_starts = HeldOut.read(run, record.instances).metrics
+    for start, name in start_names(recorded_task(record.config["task"]), record).items():
         if held_out and (started := known_starts.get((start, "test"))):
             others.append(f"{name}, the policy it began with, {mean(started)}")
             break
@@ -236,7 +237,7 @@ def scorer_of(record: RunRecord) -> Scorer | None:
     """Return the scorer of a run; None before it has instances. Raises UserError where its task is not found."""
     if not record.instances:
         return None
-    return make_scorer(find_objective(find_task(record.config["task"]), record.config["objective"]), record)
+    return make_scorer(find_objective(recorded_task(record.config["task"]), record.config["objective"]), record)
 
 
 def interval_of(

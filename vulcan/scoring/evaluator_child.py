@@ -23,7 +23,7 @@ from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator, 
 from vulcan.findings import InstanceFinding
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
-from vulcan.registry import find_task
+from vulcan.registry import load_task
 from vulcan.scoring.foreign_code import ForeignCall, one_line
 from vulcan.scoring.job import Setup
 from vulcan.scoring.program_server_client import ForkedChild, ForkServer, ProgramEnded, ServerLost
@@ -75,7 +75,7 @@ class EvaluatorWorker:
     def __init__(self, setup: Setup) -> None:
         """Load and warm up. Raises UserError if the task or its evaluator does not load or prepare."""
         self.setup = setup
-        self.task = find_task(setup.task)
+        self.task = load_task(setup.task)
         self.programs = Programs(self.task, setup)
         self.evaluator: Evaluator = load_evaluator(self.task)
         self._set_up(f"{self.task.evaluator!r} does not prepare", self._prepare)

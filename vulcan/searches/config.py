@@ -13,10 +13,11 @@ import tomli_w
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.inputs import read_input
-from vulcan.registry import find_task, task_reference
+from vulcan.registry import recorded_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Program, Setting, Task
+from vulcan.trust import trust
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,9 @@ def as_toml(config: SearchConfig) -> str:
 
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
-    task = find_task(task_name)
+    task = recorded_task(task_name)
+    if isinstance(address := options.get("api_base"), str):
+        trust("addresses", address)
     given = {"objective": task.objectives[0].name, **{n: v for n, v in options.items() if v is not None}}
     given |= {"task": task_reference(task_name), "settings": complete_settings(task, settings)}
     if "model" in given:

@@ -70,10 +70,15 @@ class HeldOut:
         )
 
     @classmethod
-    def read(cls, run: Path) -> HeldOut:
-        """Read the file of a run; empty where there is none, as in the runs of earlier versions, or it is damaged."""
+    def read(cls, run: Path, instances: Iterable[Instance]) -> HeldOut:
+        """Read the file of a run; empty where there is none, or it is damaged or of other instances than the run."""
+        of_split: dict[str, set[str]] = {}
+        for instance in instances:
+            of_split.setdefault(instance.split, set()).add(instance.name)
         try:
-            return cls.from_json(json.loads((run / FILE).read_text(encoding="utf-8")))
+            found = cls.from_json(json.loads((run / FILE).read_text(encoding="utf-8")))
+            alike = all({name for name, _ in of} == of_split[split] for (_, split), of in found.metrics.items())
+            return found if alike else cls()
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             return cls()
 

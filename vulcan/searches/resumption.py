@@ -13,11 +13,14 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import ASK, RESUME_OPTIONS
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
+from vulcan.trust import trust
 
 
 def with_settings(config: SearchConfig, given: Mapping[str, Any], where: str) -> SearchConfig:
     """Return the configuration with these settings, as plain values by name. Raises UserError."""
     changes = {name: RESUME_OPTIONS[name].parse(value, where) for name, value in given.items()}
+    if isinstance(changes.get("api_base"), str):
+        trust("addresses", changes["api_base"])
     if "model" in changes:
         if ASK in (*config.model, *changes["model"]):
             raise UserError(f"who answers cannot be changed to or from --model {ASK}: start a new search")

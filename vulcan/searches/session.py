@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from vulcan import __version__
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName, load_evaluator
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import (
@@ -52,6 +52,7 @@ from vulcan.store.events import (
 )
 from vulcan.store.runs import RunNotStarted
 from vulcan.task import Task
+from vulcan.trust import is_trusted
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +157,13 @@ def load_run_spec(
     config = SearchConfig.from_json(record.config)
     if anew:
         config = with_settings(config, anew, "resume")
-    task = find_task(config.task)
+    own = (None, os.environ.get("VULCAN_API_BASE"))
+    if models and config.api_base not in own and not is_trusted("addresses", str(config.api_base)):
+        raise UserError(
+            f"{path} names a model server at {ascii(config.api_base)[:300]}, which nobody has named on this machine, "
+            "so it is sent no key: if it is yours, resume with --api-base URL"
+        )
+    task = recorded_task(config.task)
     evidence = check_config(task, config, models=models)
     if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
         raise UserError(f"{path} cannot be resumed: its traces or its task have changed since it was started")

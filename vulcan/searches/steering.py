@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from vulcan.documents.conversation import InstructionDocument
 from vulcan.errors import UserError
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.population import Population, ScoredCandidate
 from vulcan.searches.proposal import ADDED
@@ -315,7 +315,7 @@ def _checked(given: SearchSteered, record: RunRecord, config: SearchConfig) -> S
 def _checked_source(source: str, record: RunRecord, config: SearchConfig) -> str:
     if len(source) > MAX_SOURCE:
         raise UserError(f"a program of {len(source):,} characters: at most {MAX_SOURCE:,} are looked at")
-    reading = parse_source(source, find_task(config.task), config.target)
+    reading = parse_source(source, recorded_task(config.task), config.target)
     if reading.policy is None:
         why = reading.feedback.splitlines()[0].removeprefix("- ")
         raise UserError(f"the checker rejects this program: {why}")

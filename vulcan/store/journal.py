@@ -179,7 +179,8 @@ class Journal:
         try:
             if self._file is None:
                 is_new = not self.path.exists()
-                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+                self._file = os.open(self.path, flags, 0o666)
                 if is_new:
                     _sync_directory(self.path.parent)
             end = os.fstat(self._file).st_size

@@ -103,6 +103,11 @@ def create_store(run: Path, file: str = FILE) -> Store:
     return SQLiteStore(run / file, create=True)
 
 
+def no_links(path: str, flags: int) -> int:
+    """Open a file of a run, but not through a symbolic link, which may have come with the run."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 def _taken(file: IO[str]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,7 +123,8 @@ def lock_run(run: Path, patience: float = 0.0) -> Iterator[None]:
     Raises UserError where it is held by another process for longer than `patience` seconds.
     """
     try:
-        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; errors in the caller's block are not errors of this file)
+        # Closed below, as errors in the caller's block are not errors of this file
+        file = open(run / LOCK, "a", opener=no_links)  # noqa: SIM115
     except OSError as error:
         raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
     with file:

@@ -18,7 +18,7 @@ from pathlib import Path
 from vulcan.anvil import check
 from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding
-from vulcan.registry import find_task, task_reference
+from vulcan.registry import load_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
 
@@ -59,7 +59,7 @@ def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances:
 
 def main(answer: Path) -> None:
     wanted = json.load(sys.stdin)
-    task = find_task(wanted["task"])
+    task = load_task(wanted["task"])
     evaluator = load_evaluator(task)
     instances = [Instance(**plain) for plain in wanted["instances"]]
     evaluator.prepare(instances)

@@ -37,7 +37,7 @@ def read_records(source: Source, record: np.dtype[np.void], convert: Convert, wh
                 raise source.malformed("record", records_before + int(np.argmax(malformed)) + 1, why)
             kept = ~malformed
             notes = NoteCounts({(SKIPPED, why.partition(":")[0]): int(malformed.sum())})
-            requests = RawRequests(requests.keys[kept], requests.sizes[kept], requests.times[kept], notes)
+            requests = RawRequests(requests.keys[kept], requests.sizes[kept], requests.times[kept], notes, len(kept))
         records_before += count
         del data[: count * record.itemsize]
         return requests
@@ -51,7 +51,8 @@ def read_records(source: Source, record: np.dtype[np.void], convert: Convert, wh
         if not source.skip_bad_lines:
             cut = f"cut short: {len(data)} of {record.itemsize} bytes"
             raise source.malformed("record", records_before + 1, cut)
-        last = replace(last, notes=last.notes + NoteCounts({(SKIPPED, "cut short"): 1}))
+        notes = last.notes + NoteCounts({(SKIPPED, "cut short"): 1})
+        last = replace(last, notes=notes, lines=1 + (len(last.keys) if last.lines is None else last.lines))
     yield last
 
 

@@ -163,9 +163,11 @@ def _parse_block(
     notes = NoteCounts()
     for why, count in zip(*np.unique(bad[:malformed, 1], return_counts=True), strict=True):
         notes[SKIPPED, re.split(r", nor| \(|:", _explanation(table, int(why)))[0]] += int(count)
+    left_out = 0
     for name, count in zip((*names, "other"), seen.tolist(), strict=True):
         if count and name not in table.taken:
             notes[OPERATION, name] += count
+            left_out += count
     if is_first and table.blocks and not table.page:
         starts = keys[:rows] * np.uint64(table.unit)
         notes[OVERLAP, ""] += overlapping(starts, sizes[:rows], volumes[:rows])
@@ -174,6 +176,7 @@ def _parse_block(
         sizes[:rows].astype(np.uint32) if Role.SIZE in table.roles else np.ones(rows, np.uint32),
         times[:rows] / table.ticks_per_second,
         notes,
+        int((counts[:rows] > 0).sum()) + malformed + left_out if lines is None else len(set(lines)),
     )
     if ranges or Role.REPEATS in table.roles or Role.OPERATION in table.roles:
         yield from expanded(requests, counts[:rows], volumes[:rows] if in_volume else None, ranges=ranges)

@@ -2,10 +2,10 @@
 
 Web servers' common and combined log format: a request is a GET, for its target as it stands in the request line,
 whatever the status; a size of 0 or `-` (304 has no body) is unknown. Redis MONITOR: a request is a command that reads,
-for its key in its database, of size 1; MGET one for each of its keys. fio's iolog, versions 2 and 3 (times in
-microseconds): a request is a read or write, whole, for its file and offset. blkparse (the default output): a request is
-an I/O that is queued (Q), so that none counts twice, reads and writes alike, keyed by device and first sector of 512
-bytes. With a page size, an I/O is one request for each page that it touches.
+for its key in its database, of size 1 (the log has no sizes); MGET one for each of its keys. fio's iolog, versions 2
+and 3 (times in microseconds): a request is a read or write, whole, for its file and offset. blkparse (the default
+output): a request is an I/O that is queued (Q), so that none counts twice, reads and writes alike, keyed by device and
+first sector of 512 bytes. With a page size, an I/O is one request for each page that it touches.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def _read(source: Source) -> Iterator[RawRequests]:
             else:
                 why = "no JSON object with a timestamp and a list of whole-number hash_ids"
                 raise source.malformed("line", number, f"{why}: {abbreviated(line)}")
-        yield replace(join(parts), notes=NoteCounts({(SKIPPED, "no hash_ids"): skipped}))
+        yield replace(join(parts), notes=NoteCounts({(SKIPPED, "no hash_ids"): skipped}), lines=len(parts) + skipped)
 
 
 def _requests(line: bytes) -> RawRequests | None:

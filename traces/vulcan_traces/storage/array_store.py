@@ -126,7 +126,7 @@ class ArrayStore(Generic[Kept]):
                 shutil.rmtree(aside, ignore_errors=True)
 
     def _open(self, entry: Path, name: str, digest: str) -> Kept | None:
-        """Load an entry; None if anything in it differs from what was written."""
+        """Load an entry; None if it differs from what was written. Raises UserError where it cannot be read."""
         try:
             meta = json.loads((entry / _META).read_text(encoding="utf-8"))
             arrays: dict[str, Array] = {
@@ -137,8 +137,11 @@ class ArrayStore(Generic[Kept]):
                 for array, values in arrays.items()
             )
             return self.build(name, digest, meta, arrays) if intact else None
-        except (OSError, ValueError, KeyError, TypeError, EOFError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError, KeyError, TypeError, EOFError):
             return None
+        except (OSError, MemoryError) as error:
+            why = getattr(error, "strerror", None) or "not enough memory"
+            raise UserError(f"the {self.what} in {entry} cannot be opened: {why}") from error
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from vulcan.documents.report import (
     WinnerAnalysis,
 )
 from vulcan.evaluator import SplitName
-from vulcan.registry import find_task
+from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_row, lineage
 from vulcan.results.run import metrics_of, run_document, scorer_of
 from vulcan.searches.costs import Costs
@@ -310,7 +310,7 @@ def model_calls(calls: tuple[CallRecord, ...]) -> list[ModelCalls]:
 def _winner(winner: CandidateJudged, record: RunRecord, seconds: float) -> WinnerAnalysis:
     """Check the winner again and try to prove its properties."""
     try:
-        policy = check(winner.source, find_task(record.config["task"]))
+        policy = check(winner.source, recorded_task(record.config["task"]))
     except Rejected as rejected:  # the task has changed since
         return {
             "accepted": False,
