@@ -182,7 +182,7 @@ def test_its_address_can_be_reached_as_soon_as_it_is_told(tmp_path: Path) -> Non
 
 def test_the_page_of_a_foreign_run_executes_nothing(tmp_path: Path, serve: Callable[..., Server]) -> None:
     run, mark = tmp_path / "runs" / "foreign", tmp_path / "ran"
-    shutil.copytree(RECORDED, run)
+    shutil.copytree(recorded_run(), run)
     (run / "pack").mkdir()
     (run / "pack" / "task.py").write_text(f"open({str(mark)!r}, 'a').write('ran')\nTASK = None\n")
     with closing(sqlite3.connect(run / "run.db")) as store, store:
