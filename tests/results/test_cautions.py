@@ -45,7 +45,7 @@ def warned(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> str:
     def with_caution(name: str) -> Task:
         return replace(find_task(name), cautions=(warning,))
 
-    monkeypatch.setattr(results, "find_task", with_caution)
+    monkeypatch.setattr(results, "recorded_task", with_caution)
     (said,) = [line for line in results.cautions_of(record, winner) if "of test" in line]
     assert said.startswith(f"candidate {winner} does it too much on 1 of {len(of_test)} instances of test: ")
     assert f"{metric} {value:.3g} on {worst}, " in said
