@@ -90,7 +90,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 def unpack(archive: Path, run: Path) -> Path:
     """Extract a run to the directory `run`, and return it."""
     with tarfile.open(archive) as packed:
-        packed.extractall(run, filter="data")
+        packed.extractall(run)
     return run
 
 

@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted, kind_of
 
 DIGESTS = {
-    "offline": "a48cac389eb68a395d6f763ffc8847339b586ef710d26299a7b2f2ad64a31944",
-    "scripted": "d8c747fa2994cd27be1edb97fbdd99bfbbad56509366135ee851ecc2760a40ab",
+    "offline": "2a07246d351f264658702ea2415b9dc026d5ba821f72badb26bfafb93a531262",
+    "scripted": "9b072014b3d7636a4b19a90889bb37018254fad3fa1ae9cdfbec3020d5541341",
 }
 
 

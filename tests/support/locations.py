@@ -23,5 +23,5 @@ def recorded_run() -> Path:
     atexit.register(place.cleanup)
     run = Path(place.name) / "recorded"
     with tarfile.open(RECORDED / "cache-eviction.tar.xz") as archive:
-        archive.extractall(run, filter="data")
+        archive.extractall(run)
     return run
