@@ -77,5 +77,5 @@ def test_the_export_says_it(record: RunRecord, warned: str, tmp_path: Path, caps
 def test_nothing_is_said_below_the_limit(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     assert record.chosen is not None
     task = replace(find_task(record.config["task"]), cautions=(Caution("no such metric", 0.0, "does it"),))
-    monkeypatch.setattr(results, "find_task", lambda _: task)
+    monkeypatch.setattr(results, "recorded_task", lambda _: task)
     assert results.cautions_of(record, record.chosen.candidate) == []
