@@ -45,7 +45,7 @@ def warned(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> str:
     def with_caution(name: str) -> Task:
         return replace(find_task(name), cautions=(warning,))
 
-    monkeypatch.setattr(results, "find_task", with_caution)
+    monkeypatch.setattr(results, "recorded_task", with_caution)
     (said,) = [line for line in results.cautions_of(record, winner) if "of test" in line]
     assert said.startswith(f"candidate {winner} does it too much on 1 of {len(of_test)} instances of test: ")
     assert f"{metric} {value:.3g} on {worst}, " in said
@@ -65,9 +65,11 @@ def test_every_form_of_the_report_says_it(warned: str) -> None:
     assert warned in html_page(report, document)
 
 
-def test_the_export_says_it(warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_export_says_it(record: RunRecord, warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     context = cast("typer.Context", SimpleNamespace(args=[]))
-    subject = _subject(context, str(recorded_run()), None, None, 0.0, tmp_path, listed=False)
+    assert record.chosen is not None
+    winner = record.chosen.candidate
+    subject = _subject(context, str(recorded_run()), None, winner, 0.0, tmp_path, listed=False)
     _write(subject, "c", tmp_path / "policy.h", as_json=False, guard=None)
     assert f"warning: {warned}\n" in capsys.readouterr().err
 
@@ -75,5 +77,5 @@ def test_the_export_says_it(warned: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_nothing_is_said_below_the_limit(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     assert record.chosen is not None
     task = replace(find_task(record.config["task"]), cautions=(Caution("no such metric", 0.0, "does it"),))
-    monkeypatch.setattr(results, "find_task", lambda _: task)
+    monkeypatch.setattr(results, "recorded_task", lambda _: task)
     assert results.cautions_of(record, record.chosen.candidate) == []
