@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,15 +12,23 @@ from pathlib import Path
 import pytest
 from effort import examples
 from hypothesis import settings
+from locations import TASKS
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.trust import trust
 
 settings.register_profile("vulcan", max_examples=examples(100))
 settings.load_profile("vulcan")
 
 RUNNING = pytest.StashKey[RayRuntime]()
+
+# What is trusted is listed in a directory of the tests' own, with their packs: modules name tasks when collected
+_CONFIGURATION = tempfile.TemporaryDirectory(prefix="vulcan-configuration-")
+os.environ["XDG_CONFIG_HOME"] = _CONFIGURATION.name
+for _pack in TASKS.glob("*/task.py"):
+    trust("tasks", str(_pack.resolve()))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as where a shell runs the tests in its background: what tests start and interrupt would inherit it
@@ -71,15 +80,6 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("vulcan-cache")
         patch.setenv("VULCAN_CACHE_DIR", str(folder))
-        yield folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def configuration_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is trusted is listed in a directory of the tests' own."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("configuration")
-        patch.setenv("XDG_CONFIG_HOME", str(folder))
         yield folder
 
 

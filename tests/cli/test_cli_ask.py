@@ -271,12 +271,12 @@ def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_a_model_answers_is_neither_asked_nor_told(vulcan: Console) -> None:
+def test_a_finished_run_is_neither_asked_nor_told(vulcan: Console) -> None:
     run = vulcan.search("--budget-candidates", "1")["run"]
     (vulcan.directory / "reply.md").write_text(program(1.1))
     for command in (("ask",), ("tell", "--proposal", "3", "--file", "reply.md"), ("finish",)):
         line = one_line(vulcan(command[0], run, *command[1:]))
-        assert line.endswith(f"{run} are answered by offline/evolve: `vulcan resume {run}` continues it")
+        assert f"{run} is finished" in line
     asking = Asking(vulcan)
     assert "waits for replies: `vulcan ask" in one_line(vulcan("resume", asking.run))
 
