@@ -274,7 +274,7 @@ def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
 def test_a_finished_run_is_neither_asked_nor_told(vulcan: Console) -> None:
     run = vulcan.search("--budget-candidates", "1")["run"]
     (vulcan.directory / "reply.md").write_text(program(1.1))
-    for command in (("ask",), ("tell", "--proposal", "3", "--file", "reply.md"), ("finish",)):
+    for command in (("ask",), ("tell", "--proposal", "3", "--file", "reply.md")):
         line = one_line(vulcan(command[0], run, *command[1:]))
         assert f"{run} is finished" in line
     asking = Asking(vulcan)
