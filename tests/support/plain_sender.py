@@ -87,7 +87,7 @@ class PlainSender:
 
     def __init__(self, policy: Policy, scenario: Scenario) -> None:
         self.policy = policy
-        self.plan = policy.plan
+        self.plan, self.program = policy.plan, policy.program
         self.scenario = scenario
         self.flows: list[PlainFlow] = []
         self.failure: Exception | None = None
