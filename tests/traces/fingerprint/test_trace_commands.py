@@ -21,7 +21,7 @@ SPEC = "zipf:requests=20000,objects=2000,alpha=0.9,seed=1,sizes=lognormal"
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, list(arguments))
+    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "120"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
