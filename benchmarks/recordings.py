@@ -17,8 +17,8 @@ from benchmarks import spot, spot_windows
 from benchmarks.harness import DATA, NotMeasurable
 from vulcan.searches.config import SearchConfig
 from vulcan.store import RunRecord
-from vulcan.store.events import CallRecord, Event, RunStopped
-from vulcan.store.runs import open_store
+from vulcan.store.events import CallRecord, Event, RunStarted, RunStopped
+from vulcan.store.runs import FILE, open_store
 
 TEST_DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
 RECORDED = TEST_DATA / "recorded"
@@ -69,16 +69,11 @@ RECORDINGS = (
 HEADLINE_STORES = TEST_DATA / "headlines"
 """Where runs of the offline generator are kept, each a compressed archive named by what it is of."""
 
-RUN_FILES = ("run.db", "held-out.json")
-"""The store of a run, and what its start policies score on held-out data, which the verdict takes account of."""
-
 
 def pack(run: Path, archive: Path) -> None:
-    """Write the files of a run, compressed, as an archive that depends on their bytes alone."""
+    """Write the store of a run, compressed, as an archive that depends on its bytes alone."""
     with tarfile.open(archive, "w:xz", preset=9) as packed:
-        for file in RUN_FILES:
-            if (run / file).is_file():
-                packed.add(run / file, file, filter=_anonymous)
+        packed.add(run / FILE, FILE, filter=_anonymous)
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -114,7 +109,8 @@ def differences(run: Path, again: Path) -> list[str]:
 
 
 def _kept(events: Sequence[Event]) -> list[object]:
-    return [event for event in events if not isinstance(event, RunStopped)]
+    kept = [event for event in events if not isinstance(event, RunStopped)]
+    return [replace(event, repeats="") if isinstance(event, RunStarted) else event for event in kept]
 
 
 def _untimed(calls: Sequence[CallRecord]) -> list[object]:

@@ -23,7 +23,7 @@ from vulcan.api.search import search
 from vulcan.registry import find_task
 from vulcan.results.report.data import Report, report_document
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
-from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped, kind_of
+from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped
 from vulcan.store.runs import open_store
 
 MOOD_TASK = str(TASKS / "mood_task")
@@ -112,7 +112,7 @@ def test_events_are_the_rows_of_the_store(run: vulcan.Run) -> None:
     with closing(open_store(run.path)) as store:
         numbered = list(store.numbered())
     assert list(run.events.index) == [number for number, *_ in numbered]
-    assert list(run.events["kind"]) == [kind_of(event) for *_, event in numbered]
+    assert list(run.events["kind"]) == [type(event).__name__ for *_, event in numbered]
     assert run.events["time"].is_monotonic_increasing
     assert str(run.events["time"].dt.tz) == "UTC"
     row = int(run.candidates.loc[1, "row"])
@@ -180,7 +180,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(run: vulcan.Run, runs: Path) -> 
         store.append(*_first_half(whole.events()))
         for call in whole.calls():
             if call.proposal <= 5:
-                store.record_call(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
+                store.record(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
         store.append(RunStopped("interrupted"))
     stopped = vulcan.load("half", runs)
     assert stopped.state == "interrupted"

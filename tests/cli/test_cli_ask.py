@@ -198,7 +198,7 @@ def test_a_reply_that_was_kept_but_not_scored_is_scored_by_the_next_process(aski
     asked = asking.ask()
     messages = tuple((m["role"], m["content"]) for m in asked["messages"])
     with closing(open_store(asking.vulcan.directory / asking.run)) as store:
-        store.record_call(CallRecord(3, 0, messages, program(1.1), "me", "unknown", None, None, None, 0.0, ""))
+        store.record(CallRecord(3, 0, messages, program(1.1), "me", "unknown", None, None, None, 0.0, ""))
     others = [asking.ask()["proposal"] for _ in range(2)]
     for other in others:
         asking.tell(other, program(1.2))

@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from console import MOOD_TASK, Console, one_line
+from edited_log import configured, rewrite_log
 from locations import TASKS
 
 from vulcan.errors import UserError
 from vulcan.mcp.server import Tools
 from vulcan.registry import TaskNotTrusted, find_task, recorded_task
+from vulcan.store.events import Entry, HeldOutMeasured
 
 SEARCH = ("--budget-candidates", "6", "--executor", "local", "--workers", "1", "--tune", "0", "--simplify", "0")
 SEARCH += ("--seed", "1")
-
-
-def rewrite(run: Path, **config: str) -> None:
-    """Write other settings into the record of a run."""
-    with closing(sqlite3.connect(run / "run.db")) as store, store:
-        for number, data in store.execute("SELECT id, data FROM events WHERE kind = 'Started'").fetchall():
-            event = json.loads(data)
-            event["config"] |= config
-            store.execute("UPDATE events SET data = ? WHERE id = ?", (json.dumps(event), number))
 
 
 def booby_trap(pack: Path, mark: Path) -> None:
@@ -48,7 +40,7 @@ def foreign(own_run: Path, tmp_path: Path) -> Path:
     run = tmp_path / "runs" / "foreign"
     shutil.copytree(own_run, run)
     booby_trap(run / "pack", tmp_path / "ran")
-    rewrite(run, task=str(run / "pack"))
+    configured(run / "run.db", task=str(run / "pack"))
     return run
 
 
@@ -110,7 +102,7 @@ def test_a_run_of_a_pack_named_once_is_read_without_a_question(own_run: Path, tm
 def test_an_address_that_only_the_run_names_gets_no_key(vulcan: Console, own_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "sent"
     shutil.copytree(own_run, run)
-    rewrite(run, api_base="http://127.0.0.1:9/v1")
+    configured(run / "run.db", api_base="http://127.0.0.1:9/v1")
     assert "--api-base" in one_line(vulcan("resume", run))
 
 
@@ -126,12 +118,17 @@ def test_a_directory_of_nothing_but_damage_is_not_one_without_runs(vulcan: Conso
 def test_measurements_of_other_instances_are_damage(own_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "sent"
     shutil.copytree(own_run, run)
-    file = run / "held-out.json"
-    measured = json.loads(file.read_text("utf-8"))
-    for row in measured["metrics"]:
-        row["instances"] = {f"other {name}": found for name, found in row["instances"].items()}
-    file.write_text(json.dumps(measured), "utf-8")
-    Console(tmp_path).good("report", run, "-o", "page.html")
+
+    def renamed(entry: Entry) -> Entry:
+        if not isinstance(entry, HeldOutMeasured):
+            return entry
+        metrics = [
+            (who, split, tuple((f"other {name}", of) for name, of in each)) for who, split, each in entry.metrics
+        ]
+        return replace(entry, metrics=tuple(metrics))
+
+    rewrite_log(run / "run.db", renamed)
+    assert "is damaged" in one_line(Console(tmp_path)("report", run, "-o", "page.html"))
 
 
 @pytest.mark.parametrize("name", ["run.lock", "run.db.replies.jsonl"])

@@ -43,7 +43,7 @@ def test_every_event_is_a_line_and_the_last_is_the_summary(lines: tuple[Console,
     kinds = [document["kind"] for document in documents]
     assert kinds[0] == "Opened"
     assert kinds[-1] == "Ended"
-    assert kinds.count("Judged") == 2 + 3  # two policies come with the task
+    assert kinds.count("CandidateJudged") == 2 + 3  # two policies come with the task
     assert set(kinds) <= {"Opened", "Preparing", "Begun", "Waiting", "Ended", *EVENTS}
     assert documents[-1]["data"] == vulcan.document("show", documents[0]["data"]["run"])
     seconds = [document["seconds"] for document in documents]

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console, one_line
+from edited_log import cut_log
 
-from vulcan.store.events import CandidateJudged, ControlFinished
+from vulcan.store.events import CandidateJudged, CandidateProposed, ControlFinished, RunStarted
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 MODELS = ("--model", "sharp", "--model", "blunt")
@@ -41,13 +42,14 @@ def record(vulcan: Console, *options: str, script: Any = two_models) -> str:
 
 
 def contents(run: Path, file: str = FILE) -> tuple[Any, ...]:
-    """All that a run's file holds, times aside."""
+    """All that a run's file holds, but times and which run it repeats."""
     with closing(open_store(run, file)) as store:
-        events = list(store.events())
+        events = [replace(e, repeats="") if isinstance(e, RunStarted) else e for e in store.events()]
         calls = [replace(call, seconds=0.0) for call in store.calls()]
     with closing(sqlite3.connect(run / file)) as db:
         texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
-        rows = db.execute("SELECT id, kind, data FROM events ORDER BY id").fetchall()
+        arrivals = "('RunStarted', 'CallRecord', 'QuestionAsked')"
+        rows = db.execute(f"SELECT kind, data FROM events WHERE kind NOT IN {arrivals} ORDER BY id").fetchall()
     return events, calls, texts, rows
 
 
@@ -139,11 +141,8 @@ def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
     run = record(vulcan)
     again = vulcan.document("search", "--replay", run, *LOCALLY)["run"]
     place = vulcan.directory / again
-    with closing(sqlite3.connect(place / FILE)) as db:  # as if it had been killed after the first few proposals
-        (last,) = db.execute("SELECT max(id) FROM (SELECT id FROM events WHERE kind = 'Proposed' LIMIT 6)").fetchone()
-        db.execute("DELETE FROM events WHERE id >= ?", (last,))
-        db.execute("DELETE FROM calls WHERE proposal > 6")
-        db.commit()
+    # As if it had been killed after the first few proposals
+    cut_log(place / FILE, lambda event: isinstance(event, CandidateProposed) and event.proposal == 6, calls_before=7)
     vulcan.document("resume", again, *LOCALLY)
     events, calls, _, rows = contents(place)
     expected = contents(vulcan.directory / run)

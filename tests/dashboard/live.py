@@ -6,7 +6,6 @@ import os
 import re
 import select
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -18,10 +17,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from edited_log import rewrite_log
 from locations import TASKS, recorded_run
 
 from vulcan.store import RunRecord
-from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, Event
+from vulcan.store.events import (
+    CallRecord,
+    CandidateJudged,
+    CandidateProposed,
+    CandidateRefined,
+    Event,
+    FinalistScored,
+    HeldOutMeasured,
+    RunStopped,
+    WinnerChosen,
+)
 from vulcan.store.runs import create_store, open_store
 
 COMMAND = str(Path(sys.executable).parent / "vulcan")
@@ -126,9 +136,8 @@ def unfinished(run: Path) -> Path:
     """The recorded search without its end, in a directory of its own."""
     run.mkdir()
     (run / "run.db").write_bytes((recorded_run() / "run.db").read_bytes())
-    with closing(sqlite3.connect(run / "run.db")) as db:
-        db.execute("DELETE FROM events WHERE kind IN ('Confirmed', 'Chosen', 'Stopped', 'Refined')")
-        db.commit()
+    end = FinalistScored | WinnerChosen | HeldOutMeasured | RunStopped | CandidateRefined
+    rewrite_log(run / "run.db", lambda entry: None if isinstance(entry, end) else entry)
     return run
 
 
@@ -184,7 +193,7 @@ def make_large(run: Path, candidates: int = MANY) -> None:
     ]
     with closing(create_store(run)) as store:
         store.append(*beginning(), *made)
-        store.restore((), calls, ())
+        store.restore(calls)
 
 
 def make_hostile(run: Path) -> None:
@@ -216,7 +225,7 @@ def make_hostile(run: Path) -> None:
             ),
         )
         for number in (1, 2):
-            store.record_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, 0.001, 0.1))
+            store.record(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, 0.001, 0.1))
 
 
 def messages(lines: Iterator[str]) -> Iterator[dict[str, str]]:

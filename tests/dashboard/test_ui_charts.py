@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import signal
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from browsing import Tab, tab
+from edited_log import configured
 from live import Server, unfinished
 from locations import recorded_run
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -24,23 +23,13 @@ from vulcan.store.runs import open_store
 PHONE = {"width": 390, "height": 844}
 
 
-def configured(run: Path, **changes: Any) -> None:
-    """Change the configuration that a run was begun with."""
-    with closing(sqlite3.connect(run / "run.db")) as db:
-        rows = db.execute("SELECT id, data FROM events WHERE kind = 'Started'").fetchall()
-        for row, data in rows:
-            event = json.loads(data)
-            event["config"].update(changes)
-            db.execute("UPDATE events SET data = ? WHERE id = ?", (json.dumps(event), row))
-        db.commit()
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server]) -> Server:
     """A server over the recorded search, with two more seeds of it."""
     directory = tmp_path_factory.mktemp("charts")
     for number, name in enumerate(("recorded", "second", "third"), 1):
-        configured(Path(shutil.copytree(recorded_run(), directory / "runs" / name)), seed=number)
+        run = Path(shutil.copytree(recorded_run(), directory / "runs" / name))
+        configured(run / "run.db", seed=number)
     return serve(directory)
 
 
@@ -205,7 +194,7 @@ def test_a_refusal_is_readable_until_the_next_request(
 ) -> None:
     (tmp_path / "runs").mkdir()
     run = unfinished(tmp_path / "runs" / "stopped")
-    configured(run, model=["offline/evolve"])
+    configured(run / "run.db", model=["offline/evolve"])
     server = serve(tmp_path, run.name)
     with tab(browser, server.home, server.address) as one:
         page = one.page

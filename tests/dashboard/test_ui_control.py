@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from edited_log import configured, cut_log
 from live import Server, ended, kill_group, only_run, record_of, start_search, unfinished, until
 
 from vulcan.dashboard.control import Resumed, raise_budget
 from vulcan.dashboard.lock_holder import LockOwner, interrupt, lock_owner
 from vulcan.dashboard.status import run_status
 from vulcan.errors import UserError
-from vulcan.store.events import RunStopped
+from vulcan.store.events import CandidateRefined, FinalistScored, RunStopped, WinnerChosen
 from vulcan.store.runs import LOCK, lock_run
 
 SLEEPS = "import sys, time; print('up', flush=True); time.sleep(300)"
@@ -129,10 +128,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory, cache_of_tests: Path) -> Path:
     search = start_search(directory, "--strategy", "best-of-n", "--budget-candidates", "6", "--samples", "3")
     assert ended(search) == 0
     run = only_run(directory)
-    with closing(sqlite3.connect(run / "run.db")) as db:
-        (end,) = db.execute("SELECT min(id) FROM events WHERE kind IN ('Confirmed', 'Chosen', 'Refined')").fetchone()
-        db.execute("DELETE FROM events WHERE id >= ?", (end,))
-        db.commit()
+    cut_log(run / "run.db", lambda event: isinstance(event, FinalistScored | WinnerChosen | CandidateRefined))
     return run
 
 
@@ -180,15 +176,10 @@ def test_a_raised_budget_is_what_the_search_goes_on_to(cut: Path, serve: Callabl
 
 def test_why_a_search_does_not_go_on_is_told_in_one_line(tmp_path: Path) -> None:
     run = unfinished(tmp_path / "run")
-    with closing(sqlite3.connect(run / "run.db")) as db:
-        db.execute("UPDATE events SET data = replace(data, '\"ask\"', '\"offline/evolve\"') WHERE kind = 'Started'")
-        db.execute(
-            "UPDATE events SET data = replace(data, '\"cache_eviction\"', '\"no_such_task\"') WHERE kind = 'Started'"
-        )
-        db.commit()
+    configured(run / "run.db", model=["offline/evolve"], task="no_such_task")
     resumed = Resumed()
     record = record_of(run)
-    assert run_status(run, record, None).state == "crashed"
+    assert run_status(record, None).state == "crashed"
     resumed.start(run, record, "local", 1)
     trouble = until(lambda: resumed.error(run), "it says why")
     assert "no_such_task" in trouble

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import socket
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from edited_log import configured
 from live import MARKUP, Server
 from locations import recorded_run
 
@@ -185,11 +183,7 @@ def test_the_page_of_a_foreign_run_executes_nothing(tmp_path: Path, serve: Calla
     shutil.copytree(recorded_run(), run)
     (run / "pack").mkdir()
     (run / "pack" / "task.py").write_text(f"open({str(mark)!r}, 'a').write('ran')\nTASK = None\n")
-    with closing(sqlite3.connect(run / "run.db")) as store, store:
-        for number, data in store.execute("SELECT id, data FROM events WHERE kind = 'Started'").fetchall():
-            event = json.loads(data)
-            event["config"]["task"] = str(run / "pack")
-            store.execute("UPDATE events SET data = ? WHERE id = ?", (json.dumps(event), number))
+    configured(run / "run.db", task=str(run / "pack"))
     with serve(tmp_path).client() as client:
         for path in ("", "/behaviour", "/map", "/candidates/1", "/playground", "/candidates/1/why"):
             answer = client.get(f"/api/runs/foreign{path}")

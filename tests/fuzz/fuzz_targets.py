@@ -44,8 +44,8 @@ from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.session import RecordedReplies
 from vulcan.store import RunRecord, SQLiteStore
-from vulcan.store.decode import MalformedRow, decode_event
-from vulcan.store.events import EVENTS
+from vulcan.store.decode import MalformedRow, decode_entry, parse_fields
+from vulcan.store.events import ENTRIES, EVENTS, QuestionAsked
 from vulcan.store.journal import read_journal, signed
 from vulcan.store.recovery import repair
 from vulcan_traces.links import load_link
@@ -253,12 +253,12 @@ def repaired(data: bytes) -> object:
 def journal(data: bytes) -> object:
     """Lines whose checksums are right, and between them what is no line of a journal."""
     with a_file(b"".join(map(signed, data.split(b"\n"))) + data, "replies.jsonl") as path:
-        return list(read_journal(path).lines())
+        return read_journal(path).of(*ENTRIES.values())
 
 
 def event(data: bytes) -> object:
     kind, _, content = data.decode("latin-1").partition("\n")
-    return RunRecord.of([decode_event(kind, content, lambda key: key)])
+    return decode_entry(kind, parse_fields(content))
 
 
 @cache
@@ -270,8 +270,8 @@ def small_run() -> bytes:
         with closing(SQLiteStore(whole)) as old, closing(SQLiteStore(path, create=True)) as new:
             new.append(*list(old.events())[:24])
             for call in list(old.calls())[:3]:
-                new.record_call(call)
-            new.record_question(4, 0)
+                new.record(call)
+            new.record(QuestionAsked(4, 0))
         with closing(sqlite3.connect(path)) as db:
             db.execute("PRAGMA journal_mode = DELETE")
         return path.read_bytes()
@@ -287,10 +287,13 @@ def recorded_events() -> tuple[bytes, ...]:
 
 JOURNAL = b"\n".join(
     (
-        b'{"kind": "search", "time": "2026-01-01", "config": {"task": "x"}, "version": "0"}',
-        b'{"kind": "asked", "time": "2026-01-01", "proposal": 1, "turn": 0}',
-        b'{"kind": "reply", "time": "2026-01-01", "proposal": 1, "turn": 0, "messages": [["user", "x"]], "reply": "y", '
-        b'"model": "m", "finish": "stop", "tokens_in": 1, "tokens_out": null, "dollars": 0.5, "seconds": 1, "by": ""}',
+        b'{"row": 1, "time": "2026-01-01", "kind": "RunStarted", "digest": "00", "data": '
+        b'{"config": {"task": "x"}, "version": "0"}}',
+        b'{"row": 2, "time": "2026-01-01", "kind": "QuestionAsked", "digest": "00", '
+        b'"data": {"proposal": 1, "turn": 0}}',
+        b'{"row": 3, "time": "2026-01-01", "kind": "CallRecord", "digest": "00", "data": {"proposal": 1, "turn": 0, '
+        b'"messages": {"base": 0, "packed": "D77#BAP;!}09#ukb#rBMA}k;xcp_b0"}, "reply": "y", "model": "m", "finish": "stop", '
+        b'"tokens_in": 1, "tokens_out": null, "dollars": 0.5, "seconds": 1, "by": ""}}',
     )
 )
 SHIPPED = find_task("cache_eviction").directory / "library"

@@ -126,7 +126,7 @@ def test_every_json_line_has_the_same_keys_and_no_number_that_json_has_not() -> 
         display(judged(study, score=float("inf")))
         display.finished({"run": "runs/x"})
     documents = [json.loads(line, parse_constant=pytest.fail) for line in lines]
-    assert [document["kind"] for document in documents] == ["Opened", "Preparing", "Begun", "Judged", "Ended"]
+    assert [document["kind"] for document in documents] == ["Opened", "Preparing", "Begun", "CandidateJudged", "Ended"]
     assert all(set(document) == {"kind", "seconds", "data", "progress"} for document in documents)
     assert all(document["kind"] in (*EVENTS, *KINDS) for document in documents)
     assert documents[3]["data"]["score"] is None

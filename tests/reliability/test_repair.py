@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from console import Console, one_line
+from edited_log import cut_log, rewrite_log
 from effort import slow
 from whole_runs import Runs, held
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import CallRecord, InstancesPrepared, RunStarted
+from vulcan.store.events import CallRecord, ControlFinished, InstancesPrepared, QuestionAsked, RunStarted, RunStopped
+from vulcan.store.file import make_file
 from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.recovery import repair
 from vulcan.store.runs import CONTROL, FILE, lock_run
@@ -71,7 +73,7 @@ def test_a_damaged_run_is_repaired_and_ends_as_it_would_have(
 ) -> None:
     run = runs.copied(tmp_path / "run")
     damaged(run, damage, seed)
-    before, replies = (run / FILE).read_bytes(), len(read_journal(journal_of(run / FILE)).calls)
+    before, replies = (run / FILE).read_bytes(), len(runs.calls)
     done = repair(run / FILE)
     if done is not None:  # else the damage was where there was nothing
         assert done.backup is not None
@@ -93,7 +95,7 @@ def test_a_run_that_is_killed_with_its_file_damaged_goes_on_without_asking_twice
     done = repair(run / FILE)
     assert done is not None
     assert (done.replies, done.lines_lost) == (half - 1, 1)
-    assert runs.go_on(run) == len(lines) - half
+    assert runs.go_on(run) == len(runs.calls) - done.replies
     assert held(run) == runs.held
 
 
@@ -101,71 +103,68 @@ def test_replies_are_taken_from_wherever_they_are_left_where_both_are_damaged(ru
     run = runs.copied(tmp_path / "run")
     journal = journal_of(run / FILE)
     lines = journal.read_bytes().splitlines(keepends=True)
-    lines[3] = lines[3].replace(b"reply", b"repyl", 1)
+    lines[3] = lines[3].replace(b"Record", b"Recrod", 1)
     lines[7] = b"?\n"
     journal.write_bytes(b"".join(lines))
     with closing(sqlite3.connect(run / FILE)) as db:  # one of the two replies is left in the file
         proposal, turn = list(runs.calls)[6]
-        db.execute("DELETE FROM calls WHERE proposal = ? AND turn = ?", (proposal, turn))
-        db.execute("UPDATE events SET data = '{' WHERE id = 8")
+        where = "kind = 'CallRecord' AND data ->> 'proposal' = ? AND data ->> 'turn' = ?"
+        db.execute(f"DELETE FROM events WHERE {where}", (proposal, turn))
         db.commit()
     done = repair(run / FILE)
     assert done is not None
-    assert (done.replies, done.lines_lost) == (len(lines) - 2, 2)
+    assert (done.replies, done.lines_lost) == (len(runs.calls) - 1, 2)
     assert Path(f"{journal}.damaged-1").read_bytes() == b"".join(lines)
     assert read_journal(journal).damaged == 0
     assert runs.go_on(run) == 1
     assert held(run) == runs.held
 
 
-@pytest.mark.parametrize("what", ["missing", "damaged", "short", "another"])
+@pytest.mark.parametrize("what", ["missing", "damaged", "gap", "another"])
 def test_a_journal_is_written_again_from_a_sound_run(runs: Runs, tmp_path: Path, what: str) -> None:
     run = runs.copied(tmp_path / "run")
     journal = journal_of(run / FILE)
-    whole = read_journal(journal)
+    whole = journal.read_bytes()
     lines = journal.read_bytes().splitlines(keepends=True)
     match what:
         case "missing":
             journal.unlink()
         case "damaged":
             journal.write_bytes(b"".join([*lines[:2], b"x" * 50 + b"\n", *lines[3:]]))
-        case "short":
-            journal.write_bytes(b"".join(lines[:3]))
+        case "gap":
+            journal.write_bytes(b"".join([*lines[:3], *lines[4:]]))
         case "another":
             journal.write_bytes(journal_of(run / CONTROL).read_bytes())
     done = repair(run / FILE)
     assert done is not None
-    assert (done.file, done.backup, done.replies) == (journal, None, len(whole.calls))
+    assert (done.file, done.replies) == (journal, len(runs.calls))
     assert "\n" not in done.damage
-    after = read_journal(journal)
-    assert (after.searches, after.calls, after.damaged) == (whole.searches, whole.calls, 0)
+    assert journal.read_bytes() == whole
     assert Path(f"{journal}.damaged-1").exists() == (what in ("damaged", "another"))
     assert repair(run / FILE) is None
     assert held(run) == runs.held
 
 
 def test_a_run_without_a_journal_is_opened_and_searched_on(runs: Runs, tmp_path: Path) -> None:
-    """As of a version that had none: it is begun from what the run holds."""
+    """Its journal is written again from what the run holds."""
     run = runs.copied(tmp_path / "run")
-    with closing(sqlite3.connect(run / FILE)) as db:
-        ((first,),) = db.execute("SELECT min(id) FROM events WHERE data ->> 'proposal' = 10")
-        db.execute("DELETE FROM events WHERE id >= ?", (first,))
-        db.commit()
+    cut_log(run / FILE, lambda event: getattr(event, "proposal", 0) >= 10)
     journal_of(run / FILE).unlink()
     assert runs.go_on(run) == 0
     assert held(run) == runs.held
-    assert len(read_journal(journal_of(run / FILE)).calls) == len(runs.calls)
+    assert len(read_journal(journal_of(run / FILE)).of(CallRecord)) == len(runs.calls)
 
 
-def test_a_reply_that_only_the_journal_has_is_not_asked_for_again(runs: Runs, tmp_path: Path) -> None:
-    """As of a process that was killed after the reply was durable, and before the run's file had it."""
-    run = runs.copied(tmp_path / "run")
-    proposal, turn = list(runs.calls)[-1]
-    with closing(sqlite3.connect(run / FILE)) as db:
-        ((first,),) = db.execute("SELECT min(id) FROM events WHERE data ->> 'proposal' = ?", (proposal,))
-        db.execute("DELETE FROM events WHERE id >= ?", (first,))
-        db.execute("DELETE FROM calls WHERE proposal = ? AND turn = ?", (proposal, turn))
-        db.commit()
+def test_a_run_that_lost_its_write_ahead_log_is_damaged_and_no_reply_is_lost(runs: Runs, vulcan: Console) -> None:
+    """As of a copy of the two files of a search that was killed: until it ends, the file has its schema alone."""
+    run = runs.copied(vulcan.directory / "runs" / "mine")
+    (run / FILE).unlink()
+    make_file(run / FILE)
+    for command in ("show", "report", "export", "resume"):
+        line = one_line(vulcan(command, "mine"))
+        assert "is damaged: what follows event 0 is gone, and its journal goes on; `vulcan repair runs/mine`" in line
+    (one,) = vulcan.document("repair", "mine")["repaired"]
+    assert one["replies"] == len(runs.calls)
     assert runs.go_on(run) == 0
     assert held(run) == runs.held
 
@@ -183,9 +182,7 @@ def test_a_run_whose_file_is_gone_is_made_again(runs: Runs, vulcan: Console) -> 
 def test_a_damaged_control_is_repaired_as_well(runs: Runs, vulcan: Console) -> None:
     """A search that was killed while its control ran."""
     run = runs.copied(vulcan.directory / "runs" / "mine")
-    with closing(sqlite3.connect(run / FILE)) as db:
-        db.execute("DELETE FROM events WHERE kind IN ('Controlled', 'Stopped')")
-        db.commit()
+    rewrite_log(run / FILE, lambda entry: None if isinstance(entry, ControlFinished | RunStopped) else entry)
     damaged(run, cut, 1, CONTROL)
     document = vulcan.document("repair", "mine")
     assert [Path(repaired["file"]).name for repaired in document["repaired"]] == [CONTROL]
@@ -228,7 +225,9 @@ def test_a_run_that_is_searched_in_is_not_repaired(runs: Runs, vulcan: Console) 
 def test_a_text_that_was_changed_is_noticed(runs: Runs, tmp_path: Path) -> None:
     run = runs.copied(tmp_path / "run")
     with closing(sqlite3.connect(run / FILE)) as db:
-        db.execute("UPDATE texts SET text = 'x' WHERE hash = (SELECT reply FROM calls LIMIT 1)")
+        db.execute(
+            "UPDATE texts SET text = 'x' WHERE hash = (SELECT data ->> 'source' FROM events WHERE kind = 'CandidateJudged' LIMIT 1)"
+        )
         db.commit()
     with pytest.raises(UserError, match="is damaged: a text is not as it was written"):
         held(run)
@@ -245,8 +244,8 @@ def test_a_run_that_was_answered_by_hand_goes_on_from_what_is_left(tmp_path: Pat
     with closing(SQLiteStore(path, create=True)) as store:
         store.append(started, InstancesPrepared(()))
         for number in (1, 2, 3, 4, 5, 6):
-            store.record_question(number, 0)
-            store.record_call(answered(number))
+            store.record(QuestionAsked(number, 0))
+            store.record(answered(number))
     journal = journal_of(path)
     lines = [line for line in journal.read_bytes().splitlines(keepends=True) if b"answer 4" not in line]
     journal.write_bytes(b"".join(lines) + b'{"kind": "reply", "prop')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 from chat_server import ChatServer
 from console import Console, Result
 from disturbed import RESUME, SEARCH, Model, contents, only_run
+from edited_log import configured
 from effort import slow
 
 from vulcan.errors import UserError
@@ -83,9 +83,7 @@ def test_a_search_that_may_write_no_more_bytes_goes_on_when_it_may(vulcan: Conso
 
 def change_address(run: Path, url: str) -> None:
     """A run keeps the address of its model: here the same model has another one."""
-    with closing(sqlite3.connect(run / FILE)) as db:
-        db.execute("UPDATE events SET data = json_set(data, '$.config.api_base', ?) WHERE kind = 'Started'", (url,))
-        db.commit()
+    configured(run / FILE, api_base=url)
 
 
 def test_a_runs_directory_that_cannot_be_written_is_told_in_a_line(vulcan: Console, calm: list[Any]) -> None:

@@ -14,6 +14,7 @@ from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.session import RecordedReplies
 from vulcan.store import SQLiteStore
+from vulcan.store.base import turn_of
 from vulcan.store.events import CallRecord
 from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.runs import CONTROL, FILE
@@ -59,15 +60,15 @@ class Runs:
     @property
     def calls(self) -> dict[tuple[int, int], CallRecord]:
         """The replies in the order in which they came."""
-        entries = read_journal(journal_of(self.whole / FILE))
-        return {key: call for key, (_, call) in entries.calls.items()}
+        calls = [entry for _, entry in read_journal(journal_of(self.whole / FILE)).of(CallRecord)]
+        return {turn_of(call): call for call in calls if isinstance(call, CallRecord)}
 
     def go_on(self, run: Path) -> int:
         """Resume the run to its end, with the replies of the recorded one; the number of those that it asked for."""
         with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
             for one in (store, control):
                 one.recover()
-            before = store.call_totals()[0] + control.call_totals()[0]
+            before = len(list(store.calls())) + len(list(control.calls()))
             search(
                 self.config,
                 store,
@@ -77,4 +78,4 @@ class Runs:
                 control_recording=self.control_recording,
             )
         with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
-            return store.call_totals()[0] + control.call_totals()[0] - before
+            return len(list(store.calls())) + len(list(control.calls())) - before

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from edited_log import cut_log
 from locations import recorded_run
 
 from vulcan.errors import UserError
@@ -139,7 +140,7 @@ def test_what_a_model_wrote_is_text_and_no_markup(run: Path) -> None:
                 warnings=(MARKUP,),
             ),
         )  # fmt: skip
-        store.record_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, None, 0.1))
+        store.record(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, None, 0.1))
     report = Report.of(run)
     document = report_document(report, seconds=0.0)
     text = html_page(report, document)
@@ -207,10 +208,7 @@ def test_it_says_what_came_out_in_a_sentence_and_promises_no_curve_that_it_lacks
 
 
 def test_an_unfinished_run_has_a_report(run: Path) -> None:
-    with closing(sqlite3.connect(run / "run.db")) as db:
-        (first,) = db.execute("SELECT min(id) FROM events WHERE kind = 'Proposed'").fetchone()
-        db.execute("DELETE FROM events WHERE id > ?", (first,))
-        db.commit()
+    cut_log(run / "run.db", lambda event: isinstance(event, CandidateJudged))
     page, document = page_of(run)
     assert document["best"] is None
     assert document["winner"] is None

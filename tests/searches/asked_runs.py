@@ -57,5 +57,5 @@ class Run:
         with closing(SQLiteStore(self.place / "run.db")) as store:
             kept.append(*store.events())
             for call in store.calls():
-                kept.record_call(call)
+                kept.record(call)
         return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from vulcan.searches.evidence import describe_workload, find_objective, load_eva
 from vulcan.searches.feedback import CHARACTERS_PER_TOKEN, as_text
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
-from vulcan.store.decode import MalformedRow, decode_event
+from vulcan.store.decode import MalformedRow, decode_entry
 from vulcan.store.events import CandidateProposed, PolicyExplained, WorkloadDescribed
 
 TELLING = str(TASKS / "telling_task")
@@ -121,7 +122,7 @@ def test_what_is_held_out_cannot_be_recorded_read_or_shown() -> None:
         as_text([held_out], 100, ["heavy"])
     row = '{"candidate": 1, "findings": [{"instance": "a", "split": "test", "kind": "statement", "text": "b"}]}'
     with pytest.raises(MalformedRow, match="no prompt may show"):
-        decode_event("Explained", row, str)
+        decode_entry("PolicyExplained", json.loads(row))
     with pytest.raises(ValueError, match="no prompt may show"):
         describe_workload(_Careless(), [HELD_OUT])
 

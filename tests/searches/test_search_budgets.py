@@ -74,7 +74,7 @@ def test_a_search_of_which_the_budget_is_spent_is_finished_and_nothing_more(
     events = list(whole.events())
     broken_off.append(*events[: next(i for i, e in enumerate(events) if isinstance(e, FinalistScored)) + 1])
     for call in whole.calls():
-        broken_off.record_call(call)
+        broken_off.record(call)
     again = within(broken_off, config(rounds=3, samples=8), children, **limits)
     assert again.requests == []
     assert contents(broken_off) == contents(whole)
@@ -85,7 +85,7 @@ def test_replies_that_were_paid_for_are_used_though_the_budget_is_spent(children
     whole, paid = MemoryStore(), MemoryStore()
     within(whole, config(rounds=1, samples=8), children, dollars=1.5)
     for call in whole.calls():
-        paid.record_call(call)
+        paid.record(call)
     again = within(paid, config(rounds=1, samples=8), children, dollars=1.5)
     assert again.requests == []
     assert contents(paid) == contents(whole)
@@ -98,7 +98,7 @@ def test_an_unpaid_proposal_before_an_answered_one_keeps_its_number(children: Ex
     within(whole, config(rounds=1, samples=4), children)
     for call in whole.calls():
         if call.proposal != SEEDS + 3:
-            store.record_call(call)
+            store.record(call)
     within(store, config(rounds=1, samples=4), children, dollars=0.75)
     assert [(v.proposal - SEEDS, v.verdict) for v in judged(store)] == [
         (1, "scored"), (2, "scored"), (3, "no-reply"), (4, "scored"),

@@ -47,7 +47,7 @@ def read(place: Path) -> tuple[MemoryStore, MemoryStore]:
         with closing(SQLiteStore(place / name)) as store:
             kept.append(*store.events())
             for call in store.calls():
-                kept.record_call(call)
+                kept.record(call)
         found.append(kept)
     return found[0], found[1]
 

@@ -17,11 +17,11 @@ from vulcan.generator import OfflineEvolve
 from vulcan.registry import find_task
 from vulcan.scoring import Executor, LocalExecutor, Setup
 from vulcan.store import MemoryStore
-from vulcan.store.events import RunStarted, kind_of
+from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "2a07246d351f264658702ea2415b9dc026d5ba821f72badb26bfafb93a531262",
-    "scripted": "9b072014b3d7636a4b19a90889bb37018254fad3fa1ae9cdfbec3020d5541341",
+    "offline": "25361e12495e2e6cb68d5f3dfbe76b008f369bededdf7114ce7d1ed80c55d72c",
+    "scripted": "ec74900d54af169653a80e50a2a3134a6cfeca477105db91763488f626e8c8f4",
 }
 
 
@@ -35,7 +35,7 @@ def digest(executor: Executor, model: str) -> str:
     else:
         search(rich(seed=1), store, executor, control=control)
     events = [e for kept in (store, control) for e in contents(kept)[0] if not isinstance(e, RunStarted)]
-    plain = "\n".join(f"{kind_of(e)} {asdict(e)!r}" for e in events)
+    plain = "\n".join(f"{type(e).__name__} {asdict(e)!r}" for e in events)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 

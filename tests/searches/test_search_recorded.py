@@ -38,7 +38,7 @@ def read(run: Path) -> MemoryStore:
     with closing(open_store(run)) as store:
         contents.append(*store.events())
         for call in store.calls():
-            contents.record_call(call)
+            contents.record(call)
     return contents
 
 

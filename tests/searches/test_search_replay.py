@@ -119,7 +119,7 @@ def test_an_interrupted_repetition_goes_on(racers: Executor, store: MemoryStore,
     )
     for call in store.calls():
         if call.proposal < proposal:
-            half.record_call(call)
+            half.record(call)
     search(rich(control=False), half, racers, no_call, recording=RecordedReplies.of(store))
     assert contents(half) == contents(store)
 

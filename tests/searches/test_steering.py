@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,17 @@ from vulcan.models import Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.session import RecordedReplies
-from vulcan.searches.steering import DIRECTORY, MAX_WAITING, Inbox, instructions, steer
+from vulcan.searches.steering import DIRECTORY, MAX_WAITING, Inbox, Steering, instructions, steer
 from vulcan.store import MemoryStore, RunRecord
-from vulcan.store.events import CandidateJudged, CandidateProposed, RunStopped, SearchSteered, SteeringAct, WinnerChosen
-from vulcan.store.runs import REPEATS
+from vulcan.store.events import (
+    CandidateJudged,
+    CandidateProposed,
+    InstructionTaken,
+    RunStopped,
+    SearchSteered,
+    SteeringAct,
+    WinnerChosen,
+)
 
 OWN = "def decide(load, room):\n    return min(load, room) * 0.9 + load * 0.0123\n"
 SERIAL = {"in_flight": 1, "control": False, "racing": False, "tune": 0, "simplify": 0}
@@ -108,22 +115,20 @@ def test_a_replay_repeats_it_event_for_event(racers: Executor, long: tuple[Memor
 
 
 def test_an_interrupted_search_goes_on_under_the_same_acts(racers: Executor, tmp_path: Path) -> None:
-    """Cut off after the instruction is numbered and before its event is stored; what comes later is as it was."""
+    """Cut off after the instruction is taken and before its event is stored; what comes later is as it was."""
     chosen = rich(**SERIAL, rounds=1, advice_every=0)
     plan = {SEEDS + 2: [act("hint", text="Less is more."), act("add", text=OWN)]}
     (tmp_path / "whole").mkdir()
     whole, _ = steered(racers, tmp_path / "whole", chosen, plan)
-    run = tmp_path / "cut"
-    (steering := run / DIRECTORY).mkdir(parents=True)
-    for file in (tmp_path / "whole" / DIRECTORY).iterdir():
-        (steering / file.name).write_bytes(file.read_bytes())
     store = MemoryStore()
     stop = next(n for n, e in enumerate(whole.events()) if isinstance(e, SearchSteered))
     store.append(*list(whole.events())[:stop])
+    for taken in whole.instructions():
+        store.record(taken)
     for call in whole.calls():
         if call.proposal <= SEEDS + 4:
-            store.record_call(call)
-    search(chosen, store, racers, answer, directory=run)
+            store.record(call)
+    search(chosen, store, racers, answer, directory=tmp_path)
     assert contents(store) == contents(whole)
 
 
@@ -137,7 +142,7 @@ def test_an_instruction_never_changes_a_proposal_that_was_asked(racers: Executor
     store.append(*list(plain.events())[:cut], RunStopped("interrupted"))
     for call in plain.calls():
         if call.proposal <= SEEDS + 4:
-            store.record_call(call)
+            store.record(call)
     Inbox(tmp_path).leave(act("hint", text="Less is more."))
     search(chosen, store, racers, answer, directory=tmp_path)
     (event,) = of_kind(store, SearchSteered)
@@ -198,22 +203,27 @@ def test_a_search_that_takes_none_says_so(tmp_path: Path, record: RunRecord) -> 
         steer(tmp_path, replace(record, chosen=WinnerChosen(1, "train")), [hint])
     with pytest.raises(UserError, match="stopped before"):
         steer(tmp_path, RunRecord(), [hint])
-    (tmp_path / REPEATS).write_text("elsewhere")
     with pytest.raises(UserError, match="replays"):
-        steer(tmp_path, record, [hint])
+        steer(tmp_path, replace(record, repeats="elsewhere"), [hint])
 
 
 def test_instructions_wait_until_they_are_taken(tmp_path: Path, record: RunRecord) -> None:
     steer(tmp_path, record, [act("hint", text="Fine."), act("pin", 2)])
-    waiting = [one for one in instructions(tmp_path, record) if one.state == "waiting"]
+    waiting = [one for one in instructions(tmp_path, record, ()) if one.state == "waiting"]
     assert [one.event.act for one in waiting] == ["hint", "pin"]
-    inbox = Inbox(tmp_path)
-    inbox.number(replace(inbox.waiting()[0], proposal=40))
-    (tmp_path / DIRECTORY / "new-broken.json").write_text("{")
-    (tmp_path / DIRECTORY / "new-other.json").write_text(json.dumps({"act": "delete everything"}))
-    states = {one.event.act: (one.state, one.event.proposal) for one in instructions(tmp_path, record)[-2:]}
+    store, inbox = MemoryStore(), Inbox(tmp_path)
+    store.record(InstructionTaken(**asdict(replace(inbox.waiting()[0], proposal=40))))
+    (tmp_path / DIRECTORY / "broken.json").write_text("{")
+    (tmp_path / DIRECTORY / "other.json").write_text(json.dumps({"act": "delete everything"}))
+    states = {
+        one.event.act: (one.state, one.event.proposal)
+        for one in instructions(tmp_path, record, store.instructions())[-2:]
+    }
     assert states == {"hint": ("applied", 40), "pin": ("waiting", 0)}
-    for _ in range(MAX_WAITING - 1):
+    Steering(record, store, tmp_path, 0).take(50)  # the first is in the log: a killed search left its file
+    assert [(one.act, one.proposal) for one in store.instructions()] == [("hint", 40), ("pin", 50)]
+    assert inbox.waiting() == []
+    for _ in range(MAX_WAITING):
         inbox.leave(act("drop-hints"))
     with pytest.raises(UserError, match="wait for the search already"):
         inbox.leave(act("drop-hints"))

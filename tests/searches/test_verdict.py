@@ -133,12 +133,6 @@ def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
     assert lost.conclusion == "undecided"
 
 
-def test_measurements_are_read_as_they_were_written(tmp_path: Any) -> None:
-    found = windows([0.1, 0.2])
-    assert HeldOut.from_json(found.to_json()) == found
-    assert HeldOut.read(tmp_path, ()) == HeldOut()
-
-
 def test_a_search_without_a_winner_names_the_best_baseline() -> None:
     found = of(None, {"lru": 0.5})
     assert (found.conclusion, found.policy, found.exported) == ("no better", "lru", None)

@@ -16,6 +16,7 @@ from vulcan.store.events import (
     ControlFinished,
     Event,
     FinalistScored,
+    HeldOutMeasured,
     InstanceMetrics,
     InstancesPrepared,
     PolicyExplained,
@@ -104,6 +105,9 @@ EVENTS: tuple[Event, ...] = (
     FinalistScored(1, "validation", None, ()),
     FinalistScored(1, "test", -0.0, METRICS),
     WinnerChosen(1, "validation"),
+    HeldOutMeasured(
+        ((1, "test", METRICS),), (("test", TEXT, (TEXT, "b")),), ((1, "test", METRICS), (TEXT, "validation", ()))
+    ),
     CallsChanged(3, "a model", "max_tokens"),
     RunStopped("interrupted"),
     RunStopped("error", TEXT),

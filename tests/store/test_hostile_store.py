@@ -20,10 +20,10 @@ from vulcan.store.sqlite import DamagedRun
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
 HOSTILE = {
     "view": "ALTER TABLE events RENAME TO other; "
-    f"CREATE VIEW events AS {ENDLESS} SELECT n AS id, 'x' AS time, 'Judged' AS kind, '{{}}' AS data FROM r",
-    "calls": "DROP TABLE calls; "
-    f"CREATE VIEW calls AS {ENDLESS} SELECT n AS proposal, 0 AS turn, 'x' AS time, 'x' AS messages FROM r",
-    "generated": "ALTER TABLE asked ADD COLUMN more AS (hex(zeroblob(100000000)))",
+    f"CREATE VIEW events AS {ENDLESS} "
+    "SELECT n AS id, 'x' AS time, 'CandidateJudged' AS kind, '{}' AS data, x'00' AS digest FROM r",
+    "calls": f"DROP VIEW calls; CREATE VIEW calls AS {ENDLESS} SELECT n AS proposal FROM r",
+    "generated": "ALTER TABLE events ADD COLUMN more AS (hex(zeroblob(100000000)))",
     "trigger": "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END",
     "index": "CREATE INDEX i ON events (hex(data))",
     "text": "DROP TABLE texts; CREATE TABLE texts (hash TEXT, text TEXT)",

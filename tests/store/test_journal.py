@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -15,11 +16,14 @@ from awkward_events import CALLS
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import CallRecord, RunStarted, WinnerChosen
-from vulcan.store.journal import Journal, journal_of, line_of, read_journal
+from vulcan.store.events import ENTRIES, CallRecord, Entry, QuestionAsked, RunStarted, WinnerChosen
+from vulcan.store.journal import Journal, SavedEntries, journal_of, read_journal
+from vulcan.store.recovery import repair
 from vulcan.store.runs import FILE
+from vulcan.store.sqlite import DamagedRun
 
 STARTED = RunStarted({"task": "x", "seed": 1}, "0")
+CALL = CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0)
 
 
 @pytest.fixture
@@ -28,57 +32,68 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / FILE
     with closing(SQLiteStore(path, create=True)) as store:
         store.append(STARTED)
-        store.record_question(1, 0)
+        store.record(QuestionAsked(1, 0))
         for call in CALLS:
-            store.record_call(call)
+            store.record(call)
         store.append(WinnerChosen(1, "train"))
     return path
 
 
 def test_each_line_is_an_object_and_the_first_says_what_the_search_is(path: Path) -> None:
     lines = [json.loads(line) for line in journal_of(path).read_text(encoding="utf-8").splitlines()]
-    assert [line["kind"] for line in lines] == ["search", "asked", *["reply"] * len(CALLS)]
-    assert lines[0]["config"] == STARTED.config
+    assert [line["kind"] for line in lines] == ["RunStarted", "QuestionAsked", *["CallRecord"] * len(CALLS)]
+    assert [line["row"] for line in lines] == list(range(1, len(lines) + 1))
+    assert lines[0]["data"]["config"] == STARTED.config
     assert all(line["checksum"] for line in lines)
 
 
+def entries_of(content: SavedEntries) -> list[Entry]:
+    return [entry for _, entry in content.of(*ENTRIES.values())]
+
+
 def test_a_journal_reads_as_it_was_written(path: Path) -> None:
-    entries = read_journal(journal_of(path))
-    assert [search for _, search in entries.searches] == [STARTED]
-    assert [call for _, call in entries.calls.values()] == list(CALLS)
-    assert list(entries.questions) == [(1, 0)]
-    assert b"".join(entries.lines()) == journal_of(path).read_bytes()
-    assert (entries.damaged, entries.torn) == (0, False)
+    content = read_journal(journal_of(path))
+    assert entries_of(content) == [STARTED, QuestionAsked(1, 0), *CALLS]
+    assert (content.damaged, content.torn) == (0, False)
 
 
 def test_no_byte_can_be_changed_unnoticed(path: Path) -> None:
+    """A changed line is no reply; where others have their prompts compressed by its prompt, they keep their replies."""
     journal = journal_of(path)
-    whole, entries = journal.read_bytes(), read_journal(journal)
+    whole, entries = journal.read_bytes(), entries_of(read_journal(journal))
+    replies = {(call.proposal, call.turn): call.reply for call in CALLS}
     for place in range(0, len(whole), 7):
         journal.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        found = read_journal(journal)
-        assert found.damaged + found.torn >= 1
-        assert found.damaged <= 2  # a line, or two where what parts them is changed
-        assert set(found.calls.values()) <= set(entries.calls.values())
-        assert len(entries.calls) - len(found.calls) <= 2
+        content = read_journal(journal)
+        assert content.damaged + content.torn >= 1
+        left = entries_of(content)
+        assert len(entries) - len(left) <= 2  # a line, or two where what parts them is changed
+        for entry in left:
+            if isinstance(entry, CallRecord):
+                assert entry.reply == replies[entry.proposal, entry.turn]
+                assert entry in CALLS or entry.messages == ()
+            else:
+                assert entry in entries
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.99])
 def test_a_line_whose_writing_was_cut_off_is_taken_away_and_the_next_one_is_whole(path: Path, share: float) -> None:
     journal = journal_of(path)
-    extra = line_of("2026-01-01", CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
+    extra = journal.read_bytes().splitlines(keepends=True)[-1]
     with journal.open("ab") as file:
         file.write(extra[: int(len(extra) * share)])
     with closing(SQLiteStore(path)) as store:
-        store.record_question(78, 0)
-    entries = read_journal(journal)
-    assert (entries.damaged, entries.torn, list(entries.questions)) == (0, False, [(1, 0), (78, 0)])
-    assert [call for _, call in entries.calls.values()] == list(CALLS)
+        store.record(QuestionAsked(78, 0))
+    content = read_journal(journal)
+    assert (content.damaged, content.torn) == (0, False)
+    assert entries_of(content) == [STARTED, QuestionAsked(1, 0), *CALLS, QuestionAsked(78, 0)]
 
 
-def test_a_reply_is_in_the_journal_and_on_disk_before_the_file_has_it(path: Path) -> None:
+def test_a_reply_is_in_the_journal_after_the_file_has_it(path: Path) -> None:
+    """What the journal knows and the file does not is therefore lost from the file."""
     done: list[str] = []
     with closing(SQLiteStore(path)) as store:
+        store.recover()
         store._db.set_trace_callback(done.append)
         real = os.fsync
 
@@ -87,8 +102,37 @@ def test_a_reply_is_in_the_journal_and_on_disk_before_the_file_has_it(path: Path
             done.append("fsync")
 
         with patch("os.fsync", synced):
-            store.record_call(CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
-    assert done.index("fsync") < done.index("BEGIN IMMEDIATE")
+            store.record(CALL)
+    assert done.index("COMMIT") < done.index("fsync")
+
+
+@pytest.mark.parametrize("lines", [0, 1, 3])
+def test_what_a_killed_process_did_not_write_to_it_is_appended(path: Path, lines: int) -> None:
+    journal = journal_of(path)
+    whole = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(whole[: len(whole) - lines]))
+    with closing(SQLiteStore(path)) as store:
+        assert store.recover() is None
+    assert journal.read_bytes() == b"".join(whole)
+
+
+def test_the_file_that_lacks_what_the_journal_knows_is_damaged(path: Path) -> None:
+    """As where a write-ahead log was lost: an earlier state of the file, or none of its rows, is sound by itself."""
+    for keep in ("1000000", "3", "0"):
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("DELETE FROM events WHERE id > ?", (int(keep),))
+            db.execute("UPDATE sqlite_sequence SET seq = ?", (int(keep),))
+            db.commit()
+        with closing(SQLiteStore(path)) as store:
+            if keep == "1000000":
+                continue
+            with pytest.raises(DamagedRun, match=r"is gone, and its journal goes on; `vulcan repair"):
+                list(store.events())
+    done = repair(path)
+    assert done is not None
+    assert done.replies == len(CALLS)
+    with closing(SQLiteStore(path)) as store:
+        assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
 
 
 def test_where_there_is_no_room_the_journal_stays_as_it_was(path: Path) -> None:
@@ -110,14 +154,34 @@ def test_a_journal_of_another_search_is_set_aside_and_nothing_of_it_is_used(path
     other.parent.mkdir()
     with closing(SQLiteStore(other, create=True)) as store:
         store.append(RunStarted({"task": "another"}, "0"))
-        store.record_call(CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
+        store.record(CALL)
     journal_of(other).rename(journal_of(path))
+    with closing(SQLiteStore(path)) as store, pytest.raises(DamagedRun, match=r"of another search; .* sets that aside"):
+        list(store.events())
+    done = repair(path)
+    assert done is not None
+    assert "is of another search" in done.damage
+    assert done.backup == Path(f"{journal_of(path)}.damaged-1")
     with closing(SQLiteStore(path)) as store:
-        problem = store.recover()
-        assert problem is not None
-        assert "is of another search; it is written again from run.db" in problem
         assert store.call(77, 0) is None
-    assert len(read_journal(journal_of(path)).calls) == len(CALLS)
+    assert entries_of(read_journal(journal_of(path))) == [STARTED, QuestionAsked(1, 0), *CALLS]
+
+
+def test_a_journal_that_is_removed_while_it_is_written_to_is_an_error(path: Path) -> None:
+    with closing(SQLiteStore(path)) as store:
+        store.record(CALL)
+        journal_of(path).unlink()
+        with pytest.raises(UserError, match=r"was removed or replaced .* `vulcan resume .*writes it again"):
+            store.record(QuestionAsked(78, 0))
+
+
+def test_two_processes_that_write_to_one_run_are_told(path: Path) -> None:
+    """As where the lock of the run was removed."""
+    with closing(SQLiteStore(path)) as one, closing(SQLiteStore(path)) as other:
+        one.append(WinnerChosen(1, "train"))
+        other.append(WinnerChosen(2, "train"))
+        with pytest.raises(UserError, match="another process writes to"):
+            one.append(WinnerChosen(3, "train"))
 
 
 def test_a_journal_that_cannot_be_read_is_told_in_a_line(tmp_path: Path) -> None:

@@ -11,10 +11,17 @@ from pathlib import Path
 import pytest
 from awkward_events import CALLS, EVENTS, TEXT
 
-from vulcan.searches.costs import Costs
 from vulcan.store import MemoryStore, SQLiteStore, Store
+from vulcan.store.events import (
+    ENTRIES,
+    CallRecord,
+    CandidateProposed,
+    Event,
+    InstructionTaken,
+    QuestionAsked,
+    RunStarted,
+)
 from vulcan.store.events import EVENTS as KINDS
-from vulcan.store.events import CandidateProposed, Event, RunStarted
 
 STORES: dict[str, Callable[[Path], Store]] = {
     "memory": lambda _: MemoryStore(),
@@ -44,8 +51,7 @@ def test_a_new_store_is_empty(store: Store) -> None:
     assert list(store.questions()) == []
     assert list(store.numbered()) == []
     assert store.started_at() == ""
-    assert store.call_totals() == (0, 0, 0, 0.0, 0)
-    assert store.answered_by(1) == {}
+    assert list(store.instructions()) == []
     store.check()
 
 
@@ -80,7 +86,7 @@ def test_what_is_read_can_be_read_while_more_is_appended(store: Store) -> None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.proposal}.{call.turn}")
 def test_a_call_reads_back_as_it_was(store: Store, call) -> None:
-    store.record_call(call)
+    store.record(call)
     assert store.call(call.proposal, call.turn) == call
     assert repr(store.call(call.proposal, call.turn)) == repr(call)
     assert store.call(call.proposal, call.turn + 1) is None
@@ -89,15 +95,15 @@ def test_a_call_reads_back_as_it_was(store: Store, call) -> None:
 
 def test_calls_come_by_proposal_and_turn_whatever_order_they_were_kept_in(store: Store) -> None:
     for call in CALLS:
-        store.record_call(call)
+        store.record(call)
     assert [(c.proposal, c.turn) for c in store.calls()] == [(1, 0), (2, 0), (2, 1), (10, 0)]
     assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
 
 
 def test_the_first_answer_to_a_call_stays(store: Store) -> None:
     first = CALLS[0]
-    store.record_call(first)
-    store.record_call(replace(first, reply="another", model="another", dollars=9.0, messages=()))
+    store.record(first)
+    store.record(replace(first, reply="another", model="another", dollars=9.0, messages=()))
     assert list(store.calls()) == [first]
 
 
@@ -112,7 +118,7 @@ def test_threads_may_write_at_the_same_time(store: Store) -> None:
     def keep() -> None:
         start.wait()
         for number in range(50):
-            store.record_call(replace(CALLS[0], proposal=number, reply=f"{TEXT} {number}"))
+            store.record(replace(CALLS[0], proposal=number, reply=f"{TEXT} {number}"))
 
     threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1000)] + [threading.Thread(target=keep)]
     for thread in threads:
@@ -145,24 +151,31 @@ def test_events_are_numbered_from_one_and_have_their_times(store: Store) -> None
     assert list(store.numbered(4)) == []
 
 
-def test_calls_are_summed_and_say_which_model_answered(store: Store) -> None:
-    for call in CALLS:
-        store.record_call(call)
-    costs = Costs.of(CALLS)
-    assert Costs(*store.call_totals()) == costs
-    assert costs.unpriced > 0
-    assert store.answered_by(2) == {(c.proposal, c.turn): c.model for c in CALLS if c.proposal >= 2}
+def test_entries_of_some_kinds_are_read_with_their_rows(store: Store) -> None:
+    taken = InstructionTaken(3, "a1", "hint", None, TEXT)
+    store.append(*numbered(1, 1))
+    store.record(taken)
+    store.record(CALLS[0])
+    store.record(taken)
+    store.append(*numbered(2, 1))
+    assert [(row, entry) for row, _, entry in store.entries(InstructionTaken, CallRecord)] == [
+        (2, taken),
+        (3, CALLS[0]),
+    ]
+    assert [row for row, _, _ in store.entries(*ENTRIES.values(), after=1)] == [2, 3, 4]
+    assert [row for row, _, _ in store.numbered()] == [1, 4]
+    assert list(store.instructions()) == [taken]
 
 
 def test_what_was_given_out_is_remembered_once_and_in_order(store: Store) -> None:
     for key in ((3, 0), (1, 0), (1, 1), (3, 0)):
-        store.record_question(*key)
+        store.record(QuestionAsked(*key))
     assert list(store.questions()) == [(1, 0), (1, 1), (3, 0)]
 
 
 def test_what_another_store_held_is_taken_in_with_its_times(store: Store) -> None:
     timed = [(f"2026-01-0{n}T00:00:00+00:00", event) for n, event in enumerate(numbered(1, 3), 1)]
-    store.restore(timed, [("2026-01-04", CALLS[0])], [("2026-01-05", 1, 0)])
+    store.restore([*timed, ("2026-01-04", CALLS[0]), ("2026-01-05", QuestionAsked(1, 0))])
     assert [(time, event) for _, time, event in store.numbered()] == timed
     assert list(store.calls()) == [CALLS[0]]
     assert list(store.questions()) == [(1, 0)]
@@ -171,6 +184,6 @@ def test_what_another_store_held_is_taken_in_with_its_times(store: Store) -> Non
 
 def test_there_is_nothing_to_recover_in_a_store_that_was_not_killed(store: Store) -> None:
     store.append(RunStarted({"seed": 1}, "0"))
-    store.record_call(CALLS[0])
+    store.record(CALLS[0])
     assert store.recover() is None
     assert list(store.calls()) == [CALLS[0]]

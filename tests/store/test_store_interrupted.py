@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from vulcan.store import SQLiteStore, sqlite
-from vulcan.store.events import CallRecord, Event, RunStarted, RunStopped, WinnerChosen
+from vulcan.store.events import CallRecord, Event, QuestionAsked, RunStarted, RunStopped, WinnerChosen
 from vulcan.store.runs import FILE
 
 PLACES = {sqlite.__file__, contextlib.__file__}
@@ -30,11 +30,11 @@ def append(store: SQLiteStore) -> None:
 
 
 def keep_call(store: SQLiteStore) -> None:
-    store.record_call(CALL)
+    store.record(CALL)
 
 
 def keep_asked(store: SQLiteStore) -> None:
-    store.record_question(1, 0)
+    store.record(QuestionAsked(1, 0))
 
 
 def held(store: SQLiteStore) -> list[Any]:

@@ -34,14 +34,13 @@ from vulcan.searches.session import (
     RecordedReplies,
     check_config,
     load_run_spec,
-    measure_for_verdict,
     open_study,
     record_stop,
     run_search,
 )
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
-from vulcan.store.runs import CONTROL, FILE, REPEATS, create_store, lock_run, new_run, open_store
+from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
 
 log = logging.getLogger(__name__)
@@ -70,16 +69,12 @@ class ReplaySource:
                 control = RecordedReplies.of(store)
         return cls(run, SearchConfig.from_json(record.config), record.searches, recording, control)
 
-    def mark(self, run: Path) -> None:
-        """Record in a run's directory that it replays this run."""
-        (run / REPEATS).write_text(str(self.run.resolve()), encoding="utf-8")
-
     @classmethod
-    def marked(cls, run: Path) -> ReplaySource | None:
-        """Return the source of the run in this directory; None if it is no replay. Raises UserError."""
-        if not (run / REPEATS).is_file():
+    def of_record(cls, run: Path, record: RunRecord) -> ReplaySource | None:
+        """Return the source of a run; None if it is no replay. Raises UserError."""
+        if not record.repeats:
             return None
-        other = Path((run / REPEATS).read_text(encoding="utf-8"))
+        other = Path(record.repeats)
         if not (other / FILE).is_file():
             raise UserError(f"{run} repeats the run {other}, which is gone; bring it back to resume")
         return cls.of(other)
@@ -162,8 +157,8 @@ class RunSession:
         if request.pilot is not None:
             go_on_from(request.pilot, request.search, store)
         if request.replay is not None:
-            store.append(*request.replay.searches)
-            request.replay.mark(path)
+            repeats = str(request.replay.run.resolve())
+            store.append(*(replace(search, repeats=repeats) for search in request.replay.searches))
         return cls(path, request.task, request.search, store, evidence, request.machines, request.replay)
 
     @classmethod
@@ -174,9 +169,9 @@ class RunSession:
 
         Raises UserError where it cannot be resumed.
         """
-        repeated = ReplaySource.marked(path)
         with ExitStack() as on_failure:
             store = on_failure.enter_context(closing(open_store(path)))
+            repeated = ReplaySource.of_record(path, RunRecord.of(store.events()))
             if repeated is not None and anew:
                 raise UserError(f"{path} repeats another run as it was: leave out --{min(anew).replace('_', '-')}")
             task, config, evidence = load_run_spec(path, store, models=repeated is None, anew=anew)
@@ -218,7 +213,6 @@ class RunSession:
                     control=self._control,
                     recording=self.replay.recording if self.replay else None,
                     control_recording=self.replay.control if self.replay else None,
-                    after=lambda study: measure_for_verdict(self.path, study),
                     directory=self.path,
                 )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())

@@ -89,7 +89,7 @@ def _state(place: Path, record: RunRecord) -> str:
     from vulcan.dashboard.lock_holder import lock_owner
     from vulcan.dashboard.status import run_status
 
-    state = run_status(place, record, lock_owner(place)).state
+    state = run_status(record, lock_owner(place)).state
     return "waiting" if state == "asked" else state
 
 
@@ -132,7 +132,7 @@ def show(
         if brief:
             if candidate is not None or as_json:
                 raise UserError("--brief is about the whole run, and no JSON: leave out the others")
-            print_result(path, record, run_verdict(path, record))
+            print_result(path, record, run_verdict(record))
             return
         if candidate is None:
             if not as_json:

@@ -204,9 +204,9 @@ def steer(
 
     path = find_run(run, runs_dir)
     with closing(open_store(path)) as store:
-        record = RunRecord.of(store.events())
+        record, taken = RunRecord.of(store.events()), list(store.instructions())
     given = leave(path, record, _instructions(hint, drop_hints, pin, ban, release, add))
-    document: SteerDocument = {"run": str(path), "instructions": instruction_documents(path, record)}
+    document: SteerDocument = {"run": str(path), "instructions": instruction_documents(path, record, taken)}
     if as_json:
         print_json(document)
         return

@@ -49,7 +49,7 @@ def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> N
 def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
     """Print the verdict, the result and the winner, then all scores, overall and per instance, and the cost."""
     scorer = scorer_of(record)
-    compared = comparison_of(run, record, scorer)
+    compared = comparison_of(record, scorer)
     verdict = None if compared is None else verdict_of(compared)
     print_result(run, record, verdict)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
@@ -70,7 +70,7 @@ def print_result(run: Path, record: RunRecord, verdict: RunVerdict | None) -> No
         say(f"\n{verdict.sentence}")
     if record.chosen is not None:
         winner = record.chosen.candidate
-        if (text := headline(run, record)) is not None:
+        if (text := headline(record)) is not None:
             say(f"\nCandidate {winner}: {text}")
         say(f"\n{record.candidates[winner].source.strip()}")
         for caution in cautions_of(record, winner):

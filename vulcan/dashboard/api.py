@@ -266,9 +266,9 @@ def steering_document(run: LiveRun) -> SteeringDocument:
     except UserError:  # no configuration yet, or one written by a newer Vulcan
         refuses_hints = ""
     return {
-        "refusal": steering_refusal(run.path, record),
+        "refusal": steering_refusal(record),
         "refuses_hints": refuses_hints,
-        "instructions": instruction_documents(run.path, record),
+        "instructions": instruction_documents(run.path, record, run.taken),
     }
 
 

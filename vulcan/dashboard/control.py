@@ -46,7 +46,7 @@ class Resumed:
         """Start `vulcan resume` in a new session and return its process id. Raises UserError."""
         EXECUTION_OPTIONS["executor"].check(executor)
         with self._lock:
-            status = run_status(run, record, lock_owner(run))
+            status = run_status(record, lock_owner(run))
             if not status.can_resume:
                 raise UserError(f"{run.name} is {status.state}: only a stopped search can be resumed")
             begun = self._processes.get(run)

@@ -6,7 +6,7 @@ import math
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,16 +27,21 @@ from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.verdict import Comparison, verdict_of
 from vulcan.store import RunRecord
+from vulcan.store.base import Turn, turn_of
 from vulcan.store.events import (
+    ENTRIES,
     VERDICTS,
     BaselineMeasured,
     CallRecord,
     CandidateJudged,
     CandidateRefined,
     ControlFinished,
+    Entry,
     Event,
     FinalistScored,
     InstancesPrepared,
+    InstructionTaken,
+    QuestionAsked,
     RunStarted,
     RunStopped,
     SearchSteered,
@@ -153,7 +158,10 @@ class LiveRun:
         self._verdicts: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._judged_at: list[str] = []
-        self._paid: set[tuple[int, int]] = set()
+        self.taken: list[InstructionTaken] = []
+        """Instructions that the search has taken."""
+        self._calls: dict[Turn, tuple[str, int, float]] = {}  # model, tokens and dollars
+        self._paid: set[Turn] = set()
         self._tokens, self._dollars = 0, 0.0
         self._stamp: Stamp = ()
         self._summary: tuple[object, LiveRunDocument] | None = None
@@ -167,52 +175,52 @@ class LiveRun:
             if self._stamp and stamp[:1] != self._stamp[:1]:  # the file was replaced, as by a repair
                 self._forget()
             with closing(open_store(self.path)) as store:
-                known = len(self.lines)
-                for row, time, event in store.numbered(self.row):
-                    self._add(row, time, event)
-                if new := self.lines[known:]:  # a reply is stored before the candidate parsed from it
-                    first = min(line["proposal"] for line in new)
-                    _name_models(new, store.answered_by(first))
-                    self._add_up(new, store.spent_by(first))
-                self.costs = Costs(*store.call_totals())
+                for row, time, entry in store.entries(*ENTRIES.values(), after=self.row):
+                    self._add(row, time, entry)
             self._stamp = stamp
 
-    def _add_up(self, lines: Iterable[dict[str, Any]], spent: Mapping[tuple[int, int], tuple[int, float]]) -> None:
-        """Set what had been spent by the time each candidate was judged; a call counts with its first candidate."""
-        began = datetime.fromisoformat(self.started_at)
-        for line in lines:
-            call = (line["proposal"], line["turn"])
-            if call in spent and call not in self._paid:
-                self._paid.add(call)
-                self._tokens, self._dollars = self._tokens + spent[call][0], self._dollars + spent[call][1]
-            judged_at = datetime.fromisoformat(self._judged_at[line["candidate"] - 1])
-            line["minutes"] = (judged_at - began).total_seconds() / 60
-            line["tokens"], line["dollars"] = self._tokens, self._dollars
-
-    def _add(self, row: int, time: str, event: Event) -> None:
-        self.record.add(event)
+    def _add(self, row: int, time: str, entry: Entry) -> None:
         self.row, self.last = row, time
         self.started_at = self.started_at or time
-        if isinstance(event, CandidateJudged):
-            self._judged(event, time)
-        text = log_line(event)
-        if text:
-            candidate = getattr(event, "candidate", None)
-            self.log.append(LogLine(row, time, text, candidate))
+        match entry:
+            case CallRecord():
+                self.costs.add(entry)
+                tokens = (entry.tokens_in or 0) + (entry.tokens_out or 0)
+                self._calls[turn_of(entry)] = entry.model, tokens, entry.dollars or 0.0
+            case InstructionTaken():
+                self.taken.append(entry)
+            case QuestionAsked():
+                pass
+            case event:
+                self.record.add(event)
+                if isinstance(event, CandidateJudged):
+                    self._judged(event, time)
+                if text := log_line(event):
+                    self.log.append(LogLine(row, time, text, getattr(event, "candidate", None)))
 
     def _judged(self, judged: CandidateJudged, time: str) -> None:
-        line = candidate_row(self.record, judged)
-        self.lines.append({**line, "operations": judged.operations, "rules": list(judged.rules)})
+        line = {**candidate_row(self.record, judged), "operations": judged.operations, "rules": list(judged.rules)}
+        self.lines.append(line)
         self._judged_at.append(time)
         self._verdicts[judged.verdict] += 1
         self._rules.update(judged.rules)
         if judged.verdict == "scored" and judged.score is not None:
             best = self._best.score if self._best else None
             self._best = judged if best is None or judged.score > best else self._best
+        turn = judged.proposal, judged.turn  # its reply is stored before it
+        model, _, _ = self._calls.get(turn, (None, 0, 0.0))
+        line["model"] = model if judged.origin == "model" else None
+        words = (judged.candidate, judged.verdict, line["operator"], judged.origin, line["model"] or "")
+        line["text"] = " ".join((*map(str, words), *judged.rules)).lower()
+        if turn in self._calls and turn not in self._paid:  # a call counts with its first candidate
+            self._paid.add(turn)
+            self._tokens, self._dollars = self._tokens + self._calls[turn][1], self._dollars + self._calls[turn][2]
+        spent = datetime.fromisoformat(time) - datetime.fromisoformat(self.started_at)
+        line["minutes"], line["tokens"], line["dollars"] = spent.total_seconds() / 60, self._tokens, self._dollars
 
     def status(self) -> RunStatus:
         """Return the current status of the run."""
-        return run_status(self.path, self.record, lock_owner(self.path))
+        return run_status(self.record, lock_owner(self.path))
 
     def after(self, row: int) -> list[LogLine]:
         """Return the next log lines after a row, oldest first, at most one message's worth."""
@@ -277,7 +285,7 @@ class LiveRun:
         if self.record.stopped is None or self.record.stopped.reason != "finished":
             return None
         try:
-            return comparison_of(self.path, self.record, scorer_of(self.record))
+            return comparison_of(self.record, scorer_of(self.record))
         except UserError:  # its task is gone
             return None
 
@@ -352,14 +360,6 @@ class LiveRun:
     def line_of(self, candidate: int) -> Mapping[str, Any]:
         """Return the table row of a candidate."""
         return self.lines[candidate - 1]
-
-
-def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int], str]) -> None:
-    """Set the model of each candidate row, and the text that the filter searches."""
-    for line in lines:
-        line["model"] = models.get((line["proposal"], line["turn"])) if line["origin"] == "model" else None
-        words = (line["candidate"], line["verdict"], line["operator"], line["origin"], line["model"] or "")
-        line["text"] = " ".join((*map(str, words), *line["rules"])).lower()
 
 
 def stamp_of(path: Path) -> Stamp:

@@ -97,7 +97,7 @@ class Runs:
             return {**_about(name, None, _unread("reading")), "title": title}
         if known.line["status"] is not None:  # unreadable
             return {**known.line, "title": title}
-        return {**known.line, "title": title, "status": run_status(path, known.record, lock_owner(path)).document()}
+        return {**known.line, "title": title, "status": run_status(known.record, lock_owner(path)).document()}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:

@@ -204,8 +204,8 @@ def _candidate(request: Request) -> Response:
             ancestors=_ancestors(run, number),
             children=run.children_of(number),
             last=len(record.candidates),
-            steering=steering_refusal(run.path, record),
-            steered=steered_as(instructions(run.path, record), number),
+            steering=steering_refusal(record),
+            steered=steered_as(instructions(run.path, record, run.taken), number),
             explained=judged.verdict == "scored" and can_explain(record),
         )
 
@@ -264,7 +264,7 @@ def _playground(request: Request) -> Response:
             instances=instances_for(run.record),
             task=run.record.config["task"],
             objective=run.record.config["objective"],
-            steering=steering_refusal(run.path, run.record),
+            steering=steering_refusal(run.record),
         )
 
 

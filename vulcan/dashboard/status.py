@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vulcan.searches.options import ASK
-from vulcan.store.runs import REPEATS
 
 if TYPE_CHECKING:
     from vulcan.dashboard.lock_holder import LockOwner
@@ -45,14 +43,14 @@ class RunStatus:
         }
 
 
-def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunStatus:
+def run_status(record: RunRecord, holder: LockOwner | None) -> RunStatus:
     """Return the status of a run, from its events and its lock owner."""
     if holder is not None:
         return RunStatus("running", pid=holder.pid)
     stopped = record.stopped
     if stopped is not None and stopped.reason == "finished":
         return RunStatus("finished")
-    if tuple(record.config.get("model") or ()) == (ASK,) and not (run / REPEATS).is_file():
+    if tuple(record.config.get("model") or ()) == (ASK,) and not record.repeats:
         return RunStatus("asked")
     if stopped is not None:
         return RunStatus(stopped.reason, stopped.message)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from vulcan.documents.run import ProgressLine
 from vulcan.progress.run_opened import RunInfo
 from vulcan.progress.state import ProgressSnapshot, ProgressTracker, failure_parts, progress_parts, score_parts
-from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen, kind_of
+from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen
 
 if TYPE_CHECKING:
     from vulcan.searches.study import Study
@@ -174,7 +174,7 @@ class JsonLinesDisplay:
 
     def __call__(self, event: Event) -> None:
         self._tracker.add(event)
-        self._line(kind_of(event), asdict(event))
+        self._line(type(event).__name__, asdict(event))
 
     def finished(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`."""

@@ -107,7 +107,7 @@ def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCan
     """
     with closing(open_store(run)) as store:
         record = RunRecord.of(store.events())
-    verdict = run_verdict(run, record) if record.chosen is not None else None
+    verdict = run_verdict(record) if record.chosen is not None else None
     if verdict is None:
         return find_candidate(run, candidate), None
     if candidate is not None:

@@ -112,7 +112,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
     """Return the summary of a run. Raises UserError where its task is not found."""
     winner = record.chosen.candidate if record.chosen else None
     scorer = scorer_of(record)
-    compared = comparison_of(run, record, scorer)
+    compared = comparison_of(record, scorer)
     verdict = None if compared is None else verdict_of(compared)
     return {
         "run": str(run),
@@ -120,7 +120,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "state": state_of(record),
         "verdict": None if verdict is None else verdict.conclusion,
         "recommendation": None if verdict is None else _recommendation(verdict),
-        "headline": headline(run, record),
+        "headline": headline(record),
         "best": None if winner is None else _best(record, winner),
         "train": _split(record, scorer, "train", winner, compared),
         "validation": _split(record, scorer, "validation", winner, compared),
@@ -140,17 +140,17 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
     }
 
 
-def comparison_of(run: Path, record: RunRecord, scorer: Scorer | None) -> Comparison | None:
+def comparison_of(record: RunRecord, scorer: Scorer | None) -> Comparison | None:
     """Return what the verdict on a run is computed from; None before the run has instances."""
     if scorer is None:
         return None
     starts = start_names(recorded_task(record.config["task"]), record)
-    return Comparison(record, scorer, HeldOut.read(run, record.instances), starts)
+    return Comparison(record, scorer, HeldOut.of(record), starts)
 
 
-def run_verdict(run: Path, record: RunRecord) -> RunVerdict | None:
+def run_verdict(record: RunRecord) -> RunVerdict | None:
     """Return the verdict on a run; None before it has one. Raises UserError where its task is not found."""
-    compared = comparison_of(run, record, scorer_of(record))
+    compared = comparison_of(record, scorer_of(record))
     return None if compared is None else verdict_of(compared)
 
 
@@ -179,7 +179,7 @@ def _gain(gain: Gain) -> GainDocument:
     }
 
 
-def headline(run: Path, record: RunRecord) -> str | None:
+def headline(record: RunRecord) -> str | None:
     """Return the result of a search in a sentence: the winner's metric on test, and that of others; None without one.
 
     Where nothing is held out it is about train. Raises UserError where the task is not found.
@@ -201,7 +201,7 @@ def headline(run: Path, record: RunRecord) -> str | None:
     best = record.best_baseline(split)
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
-    known_starts = HeldOut.read(run, record.instances).metrics
+    known_starts = HeldOut.of(record).metrics
     for start, name in start_names(recorded_task(record.config["task"]), record).items():
         if held_out and (started := known_starts.get((start, "test"))):
             others.append(f"{name}, the policy it began with, {mean(started)}")

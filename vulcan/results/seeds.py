@@ -99,7 +99,7 @@ def compare_seeds(runs: Sequence[Path]) -> SeedComparison:
 def _result_of(run: Path) -> SeedResult:
     with closing(open_store(run)) as store:
         record = RunRecord.of(store.events())
-    compared = comparison_of(run, record, scorer_of(record))
+    compared = comparison_of(record, scorer_of(record))
     seed = int(record.config["seed"])
     verdict = None if compared is None else verdict_of(compared)
     if compared is None or record.chosen is None:

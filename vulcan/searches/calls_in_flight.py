@@ -53,5 +53,5 @@ class CallsInFlight:
         call = self._store.call(proposal.number, proposal.turn)
         if call is None:
             call = call_record(proposal, storable(self._models.propose(proposal)))
-            self._store.record_call(call)  # in this thread: it may have been billed, and others are scored meanwhile
+            self._store.record(call)  # in this thread: it may have been billed, and others are scored meanwhile
         return call

@@ -1,16 +1,9 @@
-"""Further held-out measurements at the end of a search: the policies it began with, and blocks of time.
-
-The measurements are stored in a file of the run's directory, so that runs replay event for event; the verdict is
-computed from them and from the events.
-"""
+"""Further held-out measurements at the end of a search: the policies it began with, and blocks of time."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
@@ -19,11 +12,8 @@ from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord
-from vulcan.store.events import InstanceMetrics
+from vulcan.store.events import HeldOutMeasured, InstanceMetrics
 from vulcan.task import Task
-
-FILE = "held-out.json"
-"""In a run's directory: these measurements."""
 
 COMPARED = 4
 """Number of finalists that are measured on blocks of time: those with the best scores on validation."""
@@ -44,43 +34,16 @@ class HeldOut:
     windows: Mapping[tuple[SplitName, str], tuple[str, ...]] = field(default_factory=dict)
     on_windows: Mapping[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "metrics": [
-                {"candidate": candidate, "split": split, "instances": dict(found)}
-                for (candidate, split), found in self.metrics.items()
-            ],
-            "windows": [
-                {"split": split, "instance": instance, "names": list(names)}
-                for (split, instance), names in self.windows.items()
-            ],
-            "on_windows": [
-                {"policy": policy, "split": split, "windows": dict(found)}
-                for (policy, split), found in self.on_windows.items()
-            ],
-        }
-
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> HeldOut:
-        """Read measurements. Raises KeyError, TypeError or AttributeError for others."""
-        return cls(
-            {(row["candidate"], row["split"]): tuple(row["instances"].items()) for row in plain["metrics"]},
-            {(row["split"], row["instance"]): tuple(row["names"]) for row in plain["windows"]},
-            {(row["policy"], row["split"]): row["windows"] for row in plain["on_windows"]},
-        )
-
-    @classmethod
-    def read(cls, run: Path, instances: Iterable[Instance]) -> HeldOut:
-        """Read the file of a run; empty where there is none, or it is damaged or of other instances than the run."""
-        of_split: dict[str, set[str]] = {}
-        for instance in instances:
-            of_split.setdefault(instance.split, set()).add(instance.name)
-        try:
-            found = cls.from_json(json.loads((run / FILE).read_text(encoding="utf-8")))
-            alike = all({name for name, _ in of} == of_split[split] for (_, split), of in found.metrics.items())
-            return found if alike else cls()
-        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    def of(cls, record: RunRecord) -> HeldOut:
+        """Return the measurements of a run; empty where there are none."""
+        if (measured := record.held_out) is None:
             return cls()
+        return cls(
+            {(candidate, split): metrics for candidate, split, metrics in measured.metrics},
+            {(split, instance): names for split, instance, names in measured.windows},
+            {(policy, split): dict(metrics) for policy, split, metrics in measured.on_windows},
+        )
 
 
 def start_names(task: Task, record: RunRecord) -> dict[int, str]:
@@ -93,15 +56,11 @@ def start_names(task: Task, record: RunRecord) -> dict[int, str]:
 
 
 def measure_held_out(
-    run: Path, task: Task, record: RunRecord, scorer: Scorer, executor: Executor, limit: float
-) -> None:
-    """Measure what the verdict needs once the winner is chosen, and store it in the run; nothing is chosen by it."""
-    if record.chosen is None or (run / FILE).is_file() or not any(map(scorer.of, SPLITS[1:])):
-        return
-    text = json.dumps(_Measurement(task, record, scorer, executor, limit).made().to_json())
-    unfinished = run / f"{FILE}.part"
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, run / FILE)
+    task: Task, record: RunRecord, scorer: Scorer, executor: Executor, limit: float
+) -> Iterator[HeldOutMeasured]:
+    """Measure what the verdict needs once the winner is chosen; nothing where no data is held out."""
+    if any(map(scorer.of, SPLITS[1:])):
+        yield _Measurement(task, record, scorer, executor, limit).made()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +71,7 @@ class _Measurement:
     executor: Executor
     limit: float
 
-    def made(self) -> HeldOut:
+    def made(self) -> HeldOutMeasured:
         starts = [c.candidate for c in self.record.ranked() if c.origin == "seed"]
         metrics = self._measured([(c, split) for c in starts for split in SPLITS[1:]])
         evaluator = load_evaluator(self.task)
@@ -124,10 +83,10 @@ class _Measurement:
                 compared = self._compared(split, [c for c in starts if (c, split) in metrics], metrics)
                 on_windows |= self._on_windows(compared, split, blocks)
                 on_windows |= self._baselines(evaluator, split, blocks)
-        return HeldOut(
-            metrics,
-            {where: tuple(block.name for block in found) for where, found in windows.items()},
-            on_windows,
+        return HeldOutMeasured(
+            tuple((*where, found) for where, found in metrics.items()),
+            tuple((*where, tuple(block.name for block in found)) for where, found in windows.items()),
+            tuple((*where, tuple(found.items())) for where, found in on_windows.items()),
         )
 
     def _measured(self, wanted: Iterable[tuple[int, SplitName]]) -> dict[tuple[int, SplitName], InstanceMetrics]:

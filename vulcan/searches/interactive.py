@@ -20,10 +20,10 @@ from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
 from vulcan.searches.reply import ParsedReply
-from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, measure_for_verdict, open_study
+from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord
-from vulcan.store.events import CandidateJudged, Verdict
+from vulcan.store.events import CandidateJudged, QuestionAsked, Verdict
 from vulcan.store.runs import lock_run, open_store
 
 PATIENCE = 300.0
@@ -86,7 +86,7 @@ class InteractiveSearch:
             self.study.wait_for_scores()
             proposal = self.study.ask()
         if proposal is not None:
-            self.study.store.record_question(proposal.number, proposal.turn)
+            self.study.store.record(QuestionAsked(proposal.number, proposal.turn))
         return proposal
 
     def find(self, name: str) -> Proposal:
@@ -149,7 +149,7 @@ class InteractiveSearch:
                 self.study.finish()
             else:  # replies that are there already are scored
                 self.study.run(no_models("it was ended by `vulcan finish`"), must_find=False)
-            measure_for_verdict(self._path, self.study)
+            self.study.measure_held_out()
             self.study.close("finished")
 
 

@@ -20,7 +20,7 @@ from vulcan.searches.model_pool import OFFLINE, open_model_pool
 from vulcan.searches.session import check_config
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord, Store
-from vulcan.store.events import Event, RunStarted
+from vulcan.store.events import ENTRIES, Entry, RunStarted
 from vulcan.task import Task
 
 PILOT = 40
@@ -41,12 +41,10 @@ class Opening:
 def go_on_from(pilot: Store, config: SearchConfig, store: Store) -> None:
     """Write what the pilot did into the empty store of a run of this configuration."""
 
-    def of_run(event: Event) -> Event:
-        return replace(event, config=config.to_json()) if isinstance(event, RunStarted) else event
+    def of_run(entry: Entry) -> Entry:
+        return replace(entry, config=config.to_json()) if isinstance(entry, RunStarted) else entry
 
-    store.recover()  # which begins its journal, so that this is in there too
-    events = [(time, of_run(event)) for _, time, event in pilot.numbered()]
-    store.restore(events, [(events[-1][0], call) for call in pilot.calls()], ())
+    store.restore((time, of_run(entry)) for _, time, entry in pilot.entries(*ENTRIES.values()))
 
 
 def chooses(config: SearchConfig, task: Task) -> bool:

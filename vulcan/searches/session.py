@@ -27,7 +27,6 @@ from vulcan.searches.evidence import (
     open_run,
     tells_findings,
 )
-from vulcan.searches.held_out import measure_held_out
 from vulcan.searches.model_pool import ModelPool, open_model_pool, replay_model_pool
 from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
@@ -181,13 +180,11 @@ def run_search(
     control: Callable[[], Store],
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
-    after: Callable[[Study], None] = lambda _: None,
     directory: Path | None = None,
 ) -> None:
     """Open or resume the run, search, choose the winner, and compare it with a control if requested.
 
-    A recording answers instead of the models that the configuration names. `control` opens the store of the control;
-    `after` is called once the winner is chosen.
+    A recording answers instead of the models that the configuration names. `control` opens the store of the control.
     Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
@@ -197,16 +194,11 @@ def run_search(
             study.steering.repeat(recording.steered)
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)
-        after(study)
+        study.measure_held_out()
         wanted = config.control if recording is None else control_recording is not None
         if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
         study.close("finished")
-
-
-def measure_for_verdict(run: Path, study: Study) -> None:
-    """Measure what the verdict on a run needs, once its winner is chosen, and store it in the run's directory."""
-    measure_held_out(run, study.task, study.record, study.scorer, study.executor, study.config.limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Steering of a search by a person: hints, pinned and banned candidates, policies of one's own.
 
-A search holds the lock of its run, so that others leave instructions as files in the run's directory. The search takes
-them when it drafts a proposal, and numbers them: an instruction applies from that proposal on. Its event is stored with
-the proposal; until then, and for `vulcan repair`, the numbered file is the record of it. A resumed or replayed search
-therefore drafts each proposal under the same instructions.
+A search holds the lock of its run, so that others leave instructions as files in the run's directory, its inbox. The
+search takes them when it drafts a proposal, from which on they apply, and records that in the run's log at once; the
+event follows with that of the proposal. A resumed, repaired or replayed search therefore drafts each proposal under the
+same instructions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -27,9 +27,9 @@ from vulcan.searches.population import Population, ScoredCandidate
 from vulcan.searches.proposal import ADDED
 from vulcan.searches.reply import parse_source
 from vulcan.searches.strategies import Draft, Strategy
-from vulcan.store import RunRecord
-from vulcan.store.events import SearchSteered, SteeringAct
-from vulcan.store.runs import REPEATS, RunNotStarted
+from vulcan.store import RunRecord, Store
+from vulcan.store.events import InstructionTaken, SearchSteered, SteeringAct
+from vulcan.store.runs import RunNotStarted
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Instruction:
 
 
 class Inbox:
-    """The instructions in a run's directory: `new-ID.json` until the search numbers them, `PROPOSAL-ID.json` after."""
+    """The instructions that wait in a run's directory, a file each."""
 
     def __init__(self, run: Path) -> None:
         self._directory = run / DIRECTORY
@@ -78,46 +78,44 @@ class Inbox:
                 raise UserError(f"{MAX_WAITING} instructions wait for the search already: let it take them first")
             hidden = self._directory / f".{made.id}"
             hidden.write_text(json.dumps(plain), encoding="utf-8")
-            hidden.rename(self._directory / f"new-{made.id}.json")
+            hidden.rename(self._path(made))
         except OSError as error:
             raise UserError(f"cannot write to {self._directory}: {error.strerror}") from error
         return made
 
     def waiting(self) -> list[SearchSteered]:
-        """Return the instructions without a number, the oldest first."""
-        return self._read("new-*.json")
-
-    def numbered(self) -> list[SearchSteered]:
-        """Return the instructions with a number."""
-        return self._read("[0-9]*-*.json")
-
-    def number(self, taken: SearchSteered) -> None:
-        """Record the proposal of an instruction that was waiting."""
-        (self._directory / f"new-{taken.id}.json").rename(self._directory / f"{taken.proposal}-{taken.id}.json")
-
-    def _read(self, pattern: str) -> list[SearchSteered]:
-        found = []
-        for path in self._directory.glob(pattern):
-            number, _, identity = path.stem.partition("-")
+        """Return the instructions that wait, the oldest first."""
+        instructions = []
+        for path in self._directory.glob("*.json"):
             try:
-                found.append(_instruction(json.loads(path.read_bytes()), number, identity))
-            except FileNotFoundError:  # numbered by the search in the meantime
+                instructions.append(_instruction(json.loads(path.read_bytes()), path.stem))
+            except FileNotFoundError:  # taken by the search in the meantime
                 continue
             except (OSError, ValueError, RecursionError) as error:
                 log.warning("%s is no instruction, and left out: %s", path, error)
                 with suppress(OSError):
-                    path.rename(path.with_name(f".{path.name}"))  # so that it is reported once
-        return sorted(found, key=_age)
+                    path.rename(path.with_suffix(".unread"))  # so that it is reported once
+        return sorted(instructions, key=_age)
+
+    def remove(self, taken: SearchSteered) -> None:
+        """Remove an instruction that is in the log. Raises UserError."""
+        try:
+            self._path(taken).unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot write to {self._directory}: {error.strerror}") from error
+
+    def _path(self, instruction: SearchSteered) -> Path:
+        return self._directory / f"{instruction.id}.json"
 
 
-def _instruction(plain: object, number: str, identity: str) -> SearchSteered:
+def _instruction(plain: object, identity: str) -> SearchSteered:
     """Read an instruction from a file. Raises ValueError for one that Vulcan did not write."""
     if not isinstance(plain, dict) or plain.get("act") not in get_args(SteeringAct):
         raise ValueError("it has no act")
     candidate, text = plain.get("candidate"), plain.get("text", "")
     if not isinstance(text, str) or not (candidate is None or type(candidate) is int):
         raise ValueError("its candidate or text is none")
-    return SearchSteered(0 if number == "new" else int(number), identity, plain["act"], candidate, text)
+    return SearchSteered(0, identity, plain["act"], candidate, text)
 
 
 def _age(given: SearchSteered) -> str:
@@ -127,17 +125,16 @@ def _age(given: SearchSteered) -> str:
 class Steering:
     """The instructions of one search: those of its record, and those it takes from its inbox."""
 
-    def __init__(self, record: RunRecord, run: Path | None, answered: int) -> None:
-        """Read the instructions of a run; without its directory none are taken.
+    def __init__(self, record: RunRecord, store: Store, run: Path | None, answered: int) -> None:
+        """Read the instructions of a run; without its directory no others are taken.
 
         New ones apply after the proposal `answered`, the last that was asked before an interruption.
         """
         self._inbox = None if run is None else Inbox(run)
+        self._store = store
         self._after = answered
-        known = {event.id: event for event in record.steered}
-        if self._inbox is not None:
-            known = {event.id: event for event in self._inbox.numbered()} | known
-        self._given = sorted(known.values(), key=_age)
+        taken = {one.id: SearchSteered(**asdict(one)) for one in store.instructions()}
+        self._given = sorted((taken | {event.id: event for event in record.steered}).values(), key=_age)
 
     def repeat(self, given: Iterable[SearchSteered]) -> None:
         """Repeat the instructions of another search, and take no others."""
@@ -146,16 +143,19 @@ class Steering:
 
     def take(self, number: int) -> None:
         """Take the waiting instructions, to apply from this proposal on; each added program has one of its own."""
-        for waiting in self._inbox.waiting() if self._inbox is not None else ():
-            assert self._inbox is not None
-            at = max(number, self._after + 1)
-            if waiting.act == "add":
-                occupied = {event.proposal for event in self._given if event.act == "add"}
+        if self._inbox is None:
+            return
+        known = {event.id for event in self._given}
+        for waiting in self._inbox.waiting():
+            if waiting.id not in known:  # else a killed search left its file
+                at = max(number, self._after + 1)
+                occupied = {event.proposal for event in self._given if event.act == waiting.act == "add"}
                 while at in occupied:
                     at += 1
-            taken = replace(waiting, proposal=at)
-            self._inbox.number(taken)
-            self._given = sorted((*self._given, taken), key=_age)
+                taken = replace(waiting, proposal=at)
+                self._store.record(InstructionTaken(**asdict(taken)))
+                self._given = sorted((*self._given, taken), key=_age)
+            self._inbox.remove(waiting)
 
     def events(self, number: int) -> tuple[SearchSteered, ...]:
         """Return the instructions that apply from this proposal on."""
@@ -234,7 +234,7 @@ def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[
     """
     if not record.config:
         raise RunNotStarted(run)
-    if problem := steering_refusal(run, record):
+    if problem := steering_refusal(record):
         raise UserError(f"{run.name} {problem}")
     config = SearchConfig.from_json(record.config)
     checked = [_checked(event, record, config) for event in given]
@@ -242,11 +242,11 @@ def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[
     return [inbox.leave(event) for event in checked]
 
 
-def steering_refusal(run: Path, record: RunRecord) -> str:
+def steering_refusal(record: RunRecord) -> str:
     """Say why the search of a run takes no instructions; empty if it does."""
     if record.confirmed or record.chosen is not None:
         return "has measured its finalists: its search takes no more instructions; start a new one"
-    if (run / REPEATS).is_file():
+    if record.repeats:
         return "replays another run: it takes no instructions"
     return ""
 
@@ -256,14 +256,13 @@ def hint_refusal(config: SearchConfig) -> str:
     return "the offline generator reads no prompt: a hint has no effect" if config.offline else ""
 
 
-def instructions(run: Path, record: RunRecord) -> list[Instruction]:
-    """Return all instructions given to the search of a run, the oldest first."""
+def instructions(run: Path, record: RunRecord, taken: Iterable[InstructionTaken]) -> list[Instruction]:
+    """Return all instructions given to the search of a run, the oldest first, and those that it has `taken`."""
     over = record.stopped is not None and record.stopped.reason == "finished"
-    inbox = Inbox(run)
-    found = {event.id: Instruction(event, "not used" if over else "waiting") for event in inbox.waiting()}
-    found |= {event.id: Instruction(event, "not used" if over else "applied") for event in inbox.numbered()}
-    found |= {event.id: Instruction(event, "applied") for event in record.steered}
-    return [found[identity] for identity in sorted(found)]
+    by_id = {event.id: Instruction(event, "not used" if over else "waiting") for event in Inbox(run).waiting()}
+    by_id |= {event.id: Instruction(event, "not used" if over else "applied") for event in taken}
+    by_id |= {event.id: Instruction(event, "applied") for event in record.steered}
+    return [by_id[identity] for identity in sorted(by_id)]
 
 
 def steered_as(given: Iterable[Instruction], candidate: int) -> Literal["pin", "ban"] | None:
@@ -272,7 +271,7 @@ def steered_as(given: Iterable[Instruction], candidate: int) -> Literal["pin", "
     return "pin" if candidate in pinned else "ban" if candidate in banned else None
 
 
-def instruction_documents(run: Path, record: RunRecord) -> list[InstructionDocument]:
+def instruction_documents(run: Path, record: RunRecord, taken: Iterable[InstructionTaken]) -> list[InstructionDocument]:
     """Return all instructions given to the search of a run as JSON, the oldest first."""
     return [
         {
@@ -282,7 +281,7 @@ def instruction_documents(run: Path, record: RunRecord) -> list[InstructionDocum
             "state": one.state,
             "proposal": one.event.proposal or None,
         }
-        for one in instructions(run, record)
+        for one in instructions(run, record, taken)
     ]
 
 

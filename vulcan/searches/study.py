@@ -24,6 +24,7 @@ from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
 from vulcan.searches.feedback import Feedback
 from vulcan.searches.finalize import Finalizer, Refiner
+from vulcan.searches.held_out import measure_held_out
 from vulcan.searches.missing_replies import MissingReplies
 from vulcan.searches.model_pool import ModelPool, check_replies, choose, reply_of
 from vulcan.searches.population import VisibleHistory
@@ -95,7 +96,7 @@ class Study:
         self.costs = Costs.of(c for c in calls if c.proposal in self.record.proposals)
         self._last_answered = max((c.proposal for c in calls), default=0)
         asked = max((number for number, _ in store.questions()), default=0)
-        self.steering = Steering(self.record, directory, max(asked, self._last_answered))
+        self.steering = Steering(self.record, store, directory, max(asked, self._last_answered))
         self._listeners = tuple(listeners)
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
@@ -207,7 +208,7 @@ class Study:
         """
         self._pending_proposal(proposal)
         call = call_record(proposal, storable(reply))
-        self.store.record_call(call)
+        self.store.record(call)
         return self._accept(proposal, call)
 
     def _accept(self, proposal: Proposal, call: CallRecord) -> ParsedReply | None:
@@ -350,6 +351,11 @@ class Study:
             self.store.append(*self._buffered)
             self._buffered.clear()
         Finalizer(self.config, self.record, self.scorer, self.executor, self._refiner, self._emit).run()
+
+    def measure_held_out(self) -> None:
+        """Measure what the verdict needs besides the finalists, once the winner is chosen."""
+        if self.record.chosen is not None and self.record.held_out is None:
+            self._emit(*measure_held_out(self.task, self.record, self.scorer, self.executor, self.config.limit))
 
     def compare_with(self, control: ControlFinished) -> None:
         self._emit(control)

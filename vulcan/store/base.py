@@ -1,151 +1,140 @@
-"""The interface of a run's store, and an in-memory store for tests and for searches that need no persistence."""
+"""The log of a run, and an in-memory one for tests and for searches that need no persistence.
+
+It is the only truth about the run: all else is computed from its entries. Events are appended in order. Replies of
+models, questions and instructions are recorded between them as they arrive.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, TypeVar, get_args
 
-from vulcan.store.events import CallRecord, Event
+from vulcan.store.events import Arrival, CallRecord, Entry, Event, InstructionTaken, QuestionAsked
+
+Turn = tuple[int, int]
+"""A proposal, and the turn of its chat."""
+
+E = TypeVar("E", bound=Entry)
+
+Numbered = tuple[int, str, E]
+"""An entry with its row number, from 1, and the time of appending, in ISO 8601."""
 
 
-@runtime_checkable
-class Store(Protocol):
-    """The store of one run. After `append` or `record_call` returns, its data survives the death of the process."""
+class Store(ABC):
+    """The store of one run. After `append` or `record` returns, its data survives the death of the process."""
 
+    @abstractmethod
     def append(self, *events: Event) -> None:
         """Append events atomically."""
 
-    def events(self) -> Iterator[Event]:
-        """Return every event, in the order of appending."""
+    @abstractmethod
+    def record(self, arrival: Arrival) -> None:
+        """Record what has arrived; the first reply to a proposal and turn wins, as does the first of a question."""
 
-    def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
-        """Return every event after a row, with its row number, from 1, and the time of appending, in ISO 8601."""
+    @abstractmethod
+    def entries(self, *kinds: type[E], after: int = 0) -> Iterator[Numbered[E]]:
+        """Return every entry of these kinds after a row, in the order of appending. Raises UserError for damage."""
 
-    def started_at(self) -> str:
-        """Return the time of the first event, in ISO 8601; an empty string if there is none."""
-
-    def record_call(self, call: CallRecord) -> None:
-        """Record a model's reply; the first one for a proposal and turn wins."""
-
+    @abstractmethod
     def call(self, proposal: int, turn: int) -> CallRecord | None:
         """Return the reply to that turn of that proposal, if any."""
 
-    def calls(self) -> Iterator[CallRecord]:
-        """Return every reply, ordered by proposal and turn."""
-
-    def call_totals(self) -> tuple[int, int, int, float, int]:
-        """Return totals over all calls: count, tokens in, tokens out, dollars, and calls of unknown price."""
-
-    def answered_by(self, first: int) -> dict[tuple[int, int], str]:
-        """Return the server's name of the model for each answered proposal and turn, from a proposal on."""
-
-    def spent_by(self, first: int) -> dict[tuple[int, int], tuple[int, float]]:
-        """Return tokens and dollars of each call by (proposal, turn), from a proposal on; unknown ones count as 0."""
-
-    def record_question(self, proposal: int, turn: int) -> None:
-        """Record that this turn of the proposal was handed out through `ask`."""
-
-    def questions(self) -> Iterator[tuple[int, int]]:
-        """Return every proposal and turn that was handed out, in order."""
-
-    def restore(
-        self,
-        events: Iterable[tuple[str, Event]],
-        calls: Iterable[tuple[str, CallRecord]],
-        questions: Iterable[tuple[str, int, int]],
-    ) -> None:
-        """Import the content of another store atomically, each entry with its original time."""
+    @abstractmethod
+    def restore(self, entries: Iterable[tuple[str, Entry]]) -> None:
+        """Import the entries of another store atomically, each with its original time."""
 
     def recover(self) -> str | None:
-        """Import replies that a killed process recorded durably but did not use; call it before a search.
+        """Reconcile the log with its second record, after a kill; call it before a search.
 
-        Returns the fault of the durable record that it repaired; None if there was none.
+        Returns the fault of that record that was repaired; None if there was none.
         """
+        return None
 
+    @abstractmethod
     def check(self) -> None:
         """Read everything. Raises UserError where that fails, or data is not as it was written."""
 
+    @abstractmethod
     def close(self) -> None:
         """Release all resources; nothing may be read or written afterwards."""
 
-
-class MemoryStore:
-    """A store in memory; see `vulcan.store.base.Store`."""
-
-    def __init__(self) -> None:
-        self._events: list[tuple[str, Event]] = []
-        self._calls: dict[tuple[int, int], CallRecord] = {}
-        self._questions: set[tuple[int, int]] = set()
-
-    def append(self, *events: Event) -> None:
-        time = now()
-        self._events.extend((time, event) for event in events)
+    def numbered(self, after: int = 0) -> Iterator[Numbered[Event]]:
+        """Return every event after a row, in the order of appending."""
+        return self.entries(*get_args(Event), after=after)
 
     def events(self) -> Iterator[Event]:
+        """Return every event, in the order of appending."""
         return (event for _, _, event in self.numbered())
 
-    def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
-        rows = enumerate(self._events[after:], after + 1)
-        return iter([(row, time, event) for row, (time, event) in rows])
-
     def started_at(self) -> str:
-        return min((time for time, _ in self._events), default="")
+        """Return the time of the first event, in ISO 8601; an empty string if there is none."""
+        return next((time for _, time, _ in self.numbered()), "")
 
-    def record_call(self, call: CallRecord) -> None:
-        self._calls.setdefault((call.proposal, call.turn), call)
+    def calls(self) -> Iterator[CallRecord]:
+        """Return every reply, ordered by proposal and turn."""
+        return iter(sorted((call for _, _, call in self.entries(CallRecord)), key=turn_of))
+
+    def questions(self) -> Iterator[Turn]:
+        """Return every proposal and turn that was handed out, in order."""
+        return iter(sorted(turn_of(question) for _, _, question in self.entries(QuestionAsked)))
+
+    def instructions(self) -> Iterator[InstructionTaken]:
+        """Return every instruction that the search has taken."""
+        return (taken for _, _, taken in self.entries(InstructionTaken))
+
+
+class MemoryStore(Store):
+    """A store in memory."""
+
+    def __init__(self) -> None:
+        self._log: list[tuple[str, Entry]] = []
+        self._calls: dict[Turn, CallRecord] = {}
+        self._keys: set[object] = set()
+
+    def append(self, *events: Event) -> None:
+        self.restore([(now(), event) for event in events])
+
+    def record(self, arrival: Arrival) -> None:
+        self.restore([(now(), arrival)])
+
+    def entries(self, *kinds: type[E], after: int = 0) -> Iterator[Numbered[E]]:
+        rows = enumerate(self._log[after:], after + 1)
+        return iter([(row, time, entry) for row, (time, entry) in rows if type(entry) in kinds])  # type: ignore[misc]
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
         return self._calls.get((proposal, turn))
 
-    def calls(self) -> Iterator[CallRecord]:
-        return iter([self._calls[key] for key in sorted(self._calls)])
-
-    def call_totals(self) -> tuple[int, int, int, float, int]:
-        calls = self._calls.values()
-        return (
-            len(calls),
-            sum(call.tokens_in or 0 for call in calls),
-            sum(call.tokens_out or 0 for call in calls),
-            sum((call.dollars or 0.0 for call in calls), 0.0),
-            sum(call.dollars is None for call in calls),
-        )
-
-    def answered_by(self, first: int) -> dict[tuple[int, int], str]:
-        return {key: call.model for key, call in sorted(self._calls.items()) if key[0] >= first}
-
-    def spent_by(self, first: int) -> dict[tuple[int, int], tuple[int, float]]:
-        return {
-            key: ((call.tokens_in or 0) + (call.tokens_out or 0), call.dollars or 0.0)
-            for key, call in sorted(self._calls.items())
-            if key[0] >= first
-        }
-
-    def record_question(self, proposal: int, turn: int) -> None:
-        self._questions.add((proposal, turn))
-
-    def questions(self) -> Iterator[tuple[int, int]]:
-        return iter(sorted(self._questions))
-
-    def restore(
-        self,
-        events: Iterable[tuple[str, Event]],
-        calls: Iterable[tuple[str, CallRecord]],
-        questions: Iterable[tuple[str, int, int]],
-    ) -> None:
-        self._events.extend(events)
-        for _, call in calls:
-            self.record_call(call)
-        self._questions.update((proposal, turn) for _, proposal, turn in questions)
-
-    def recover(self) -> str | None:
-        return None
+    def restore(self, entries: Iterable[tuple[str, Entry]]) -> None:
+        for time, entry in entries:
+            if (key := arrival_key(entry)) is not None:
+                if key in self._keys:
+                    continue
+                self._keys.add(key)
+            if isinstance(entry, CallRecord):
+                self._calls[turn_of(entry)] = entry
+            self._log.append((time, entry))
 
     def check(self) -> None:
         """Do nothing: memory does not change by itself."""
 
     def close(self) -> None:
         pass
+
+
+def turn_of(entry: CallRecord | QuestionAsked) -> Turn:
+    return entry.proposal, entry.turn
+
+
+def arrival_key(entry: Entry) -> tuple[Any, ...] | None:
+    """Return what is recorded once of a reply, a question or an instruction; None for an event."""
+    match entry:
+        case CallRecord() | QuestionAsked():
+            return type(entry), *turn_of(entry)
+        case InstructionTaken():
+            return type(entry), entry.id
+    return None
 
 
 def now() -> str:

@@ -3,59 +3,71 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from vulcan.evaluator import SplitName
-from vulcan.store.events import EVENTS, CallRecord, Event, InstancesPrepared
+from vulcan.store.events import ENTRIES, Entry, InstancesPrepared
 from vulcan.task import Json
 
-STORED_BY_HASH: Mapping[str, tuple[str, ...]] = {
-    "Judged": ("source",),
-    "Controlled": ("source",),
-    "Advised": ("text",),
-    "Steered": ("text",),
+STORED_BY_HASH: Mapping[str, str] = {
+    "CandidateJudged": "source",
+    "ControlFinished": "source",
+    "AdviceReceived": "text",
+    "SearchSteered": "text",
 }
-"""Event fields that are long texts: the row has the hash under which the text is stored."""
+"""The field of an event that is a long text: the row has the hash under which the text is stored."""
 
 
 class MalformedRow(Exception):
-    """A row of a run's file that Vulcan did not write; the message says what is wrong with it."""
+    """A row of a run's log that this Vulcan did not write; the message says what is wrong with it."""
 
 
-def decode_event(kind: str, data: str, text_of: Callable[[str], str]) -> Event:
-    """Decode an event row. Raises MalformedRow, and whatever `text_of` raises for an unknown hash."""
-    declared = EVENTS.get(kind)
+def parse_fields(text: str | bytes) -> dict[str, Any]:
+    """Parse the JSON of an entry. Raises MalformedRow."""
+    try:
+        fields = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise MalformedRow("an entry that is not JSON") from error
+    if not isinstance(fields, dict):
+        raise MalformedRow("an entry that is not an object")
+    return fields
+
+
+def _finite(text: str) -> float:
+    """Return a number of JSON. Raises ValueError where it is infinite, or none: it could not be written again."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is no finite number")
+    return number
+
+
+def decode_entry(kind: str, fields: Mapping[str, Any]) -> Entry:
+    """Decode an entry from its kind and its JSON fields. Raises MalformedRow."""
+    declared = ENTRIES.get(kind)
     if declared is None:
         raise MalformedRow(f"no event is called {str(kind)[:40]!r}")
-    try:
-        fields = json.loads(data)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise MalformedRow(f"an event {kind} that is not JSON") from error
-    if not isinstance(fields, dict):
-        raise MalformedRow(f"an event {kind} that is not an object")
     declared_fields = _fields(kind)
     read = {}
     for name, value in fields.items():
         if name not in declared_fields:
             raise MalformedRow(f"an event {kind} with a field {name[:40]!r}")
-        if name in STORED_BY_HASH.get(kind, ()) and isinstance(value, str):
-            value = text_of(value)  # noqa: PLW2901
         where, decode = declared_fields[name]
         read[name] = decode(value, where)
     try:
-        event = declared(**read)
+        entry = declared(**read)
     except TypeError as error:
         raise MalformedRow(f"an event {kind} without all of its fields") from error
     except ValueError as error:
         raise MalformedRow(f"an event {kind} with {error}") from error
-    if isinstance(event, InstancesPrepared):
-        _check_instances(event.instances)
-        for rung in event.rungs:
+    if isinstance(entry, InstancesPrepared):
+        _check_instances(entry.instances)
+        for rung in entry.rungs:
             _check_rung(rung)
-    return event
+    return entry
 
 
 _INSTANCE = {"name": str, "split": SplitName, "parameters": dict[str, Json]}
@@ -79,36 +91,9 @@ def _check_rung(rung: Mapping[str, Any]) -> None:
 
 
 @cache
-def _hints_of_calls() -> dict[str, Any]:
-    return get_type_hints(CallRecord)
-
-
-def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord:
-    """Decode a call row, whose messages and reply are hashes. Raises MalformedRow, and whatever `text_of` raises."""
-    hints = _hints_of_calls()
-    _require(row, len(row) == len(hints), "a call")
-    read = dict(zip(hints, row, strict=True))
-    for name in ("messages", "reply"):
-        _require(read[name], isinstance(read[name], str), f"the {name} of a call")
-    try:
-        read["messages"] = json.loads(text_of(read["messages"]))
-    except (ValueError, RecursionError) as error:
-        raise MalformedRow("messages that are not JSON") from error
-    read["reply"] = text_of(read["reply"])
-    return decode_recorded_call(read)
-
-
-def decode_recorded_call(fields: Mapping[str, Any]) -> CallRecord:
-    """Decode a call from its JSON fields. Raises MalformedRow."""
-    hints = _hints_of_calls()
-    _require(fields, fields.keys() == hints.keys(), "a call")
-    return CallRecord(**{name: as_declared(fields[name], hints[name], f"a call's {name}") for name in hints})
-
-
-@cache
 def _fields(kind: str) -> dict[str, tuple[str, _Decoder]]:
-    """Return the description and the decoder of each field of an event."""
-    hints = get_type_hints(EVENTS[kind])
+    """Return the description and the decoder of each field of an entry."""
+    hints = get_type_hints(ENTRIES[kind])
     return {name: (f"{kind}.{name}", _decoder(hint)) for name, hint in hints.items()}
 
 

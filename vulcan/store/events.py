@@ -42,12 +42,14 @@ InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 class RunStarted:
     """A run was opened, or resumed with other settings. `config` is all that a replay needs.
 
-    It applies from the proposal `since` on; what was asked before is drafted by the one before.
+    It applies from the proposal `since` on; what was asked before is drafted by the one before. A replay names the run
+    that it `repeats`, whose replies answer it.
     """
 
     config: dict[str, Json]
     version: str
     since: int = 0
+    repeats: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,19 @@ class WinnerChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOutMeasured:
+    """What the verdict needs besides the finalists, measured on held-out data; nothing is chosen by it.
+
+    `metrics` has the results of the policies that the search began with, `windows` the blocks of time of each instance,
+    and `on_windows` the results of candidates and baselines there.
+    """
+
+    metrics: tuple[tuple[int, SplitName, InstanceMetrics], ...]
+    windows: tuple[tuple[SplitName, str, tuple[str, ...]], ...]
+    on_windows: tuple[tuple[int | str, SplitName, InstanceMetrics], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ControlFinished:
     """The result of sampling without feedback on the same budget: its winner and the winner's score on each split."""
 
@@ -279,36 +294,13 @@ Event = (
     | CandidateRefined
     | FinalistScored
     | WinnerChosen
+    | HeldOutMeasured
     | ControlFinished
     | RunStopped
 )
 
-EVENTS: Mapping[str, type[Event]] = {
-    "Started": RunStarted,
-    "Prepared": InstancesPrepared,
-    "BaselineMeasured": BaselineMeasured,
-    "ReferenceMeasured": ReferenceMeasured,
-    "Described": WorkloadDescribed,
-    "Explained": PolicyExplained,
-    "Proposed": CandidateProposed,
-    "Steered": SearchSteered,
-    "CallsChanged": CallsChanged,
-    "Advised": AdviceReceived,
-    "Judged": CandidateJudged,
-    "Refined": CandidateRefined,
-    "Confirmed": FinalistScored,
-    "Chosen": WinnerChosen,
-    "Controlled": ControlFinished,
-    "Stopped": RunStopped,
-}
-"""Event class of each `kind`, as stored and printed."""
-
-_KINDS = {event: kind for kind, event in EVENTS.items()}
-
-
-def kind_of(event: Event) -> str:
-    """Return the `kind` under which an event is stored and printed."""
-    return _KINDS[type(event)]
+EVENTS: Mapping[str, type[Event]] = {event.__name__: event for event in get_args(Event)}
+"""Event class of each `kind`, as stored and printed: its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,3 +321,28 @@ class CallRecord:
     dollars: float | None
     seconds: float
     by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """A turn of a proposal was handed out through `ask`."""
+
+    proposal: int
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTaken(SearchSteered):
+    """The search took an instruction, to apply from a proposal on; `SearchSteered` is stored with that proposal."""
+
+
+Arrival = CallRecord | QuestionAsked | InstructionTaken
+"""What is recorded as soon as it happens, in whatever order: the events that follow from it come in order."""
+
+Entry = Event | Arrival
+
+ENTRIES: Mapping[str, type[Entry]] = {**EVENTS, **{arrival.__name__: arrival for arrival in get_args(Arrival)}}
+"""Class of each kind of entry in the log of a run."""
+
+JOURNALED: tuple[type[Entry], ...] = (RunStarted, CallRecord, QuestionAsked, InstructionTaken, RunStopped)
+"""What cannot be computed again, and when a run stopped: the journal has these too."""

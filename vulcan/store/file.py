@@ -19,26 +19,24 @@ from typing import Any, Literal
 from vulcan.errors import UserError
 from vulcan.store.decode import MalformedRow
 
-FORMAT = 2
+FORMAT = 3
 
 SCHEMA = """
 CREATE TABLE texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE events (id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL);
-CREATE TABLE calls (
-    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL,
-    messages TEXT NOT NULL REFERENCES texts, reply TEXT NOT NULL REFERENCES texts,
-    model TEXT NOT NULL, finish TEXT NOT NULL,
-    tokens_in INTEGER, tokens_out INTEGER, dollars REAL, seconds REAL NOT NULL, answered_by TEXT NOT NULL,
-    PRIMARY KEY (proposal, turn)
-) WITHOUT ROWID;
-CREATE TABLE asked (
-    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL, PRIMARY KEY (proposal, turn)
-) WITHOUT ROWID;
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, digest BLOB NOT NULL
+);
+CREATE VIEW calls AS SELECT
+    data ->> 'proposal' AS proposal, data ->> 'turn' AS turn, data ->> 'reply' AS reply, data ->> 'model' AS model,
+    data ->> 'finish' AS finish, data ->> 'tokens_in' AS tokens_in, data ->> 'tokens_out' AS tokens_out,
+    data ->> 'dollars' AS dollars, data ->> 'seconds' AS seconds, data ->> 'by' AS answered_by, time
+    FROM events WHERE kind = 'CallRecord';
 CREATE VIEW proposals AS SELECT
     data ->> 'proposal' AS id, data ->> 'round' AS round, data ->> 'operator' AS operator,
     data -> 'parents' AS parents, data ->> 'seed' AS seed, data ->> 'model' AS model, data ->> 'island' AS island,
     data ->> 'form' AS form, time
-    FROM events WHERE kind = 'Proposed';
+    FROM events WHERE kind = 'CandidateProposed';
 CREATE VIEW candidates AS SELECT
     data ->> 'candidate' AS id, data ->> 'proposal' AS proposal, data ->> 'turn' AS turn,
     data ->> 'verdict' AS verdict, data ->> 'score' AS score, data ->> 'of' AS duplicate_of,
@@ -46,13 +44,13 @@ CREATE VIEW candidates AS SELECT
     data ->> 'signature' AS signature, data -> 'warnings' AS warnings,
     data ->> 'operations' AS operations, data ->> 'fingerprint' AS fingerprint, data -> 'rules' AS rules,
     data ->> 'feedback' AS feedback, text AS source, time
-    FROM events JOIN texts ON hash = data ->> 'source' WHERE kind = 'Judged';
+    FROM events JOIN texts ON hash = data ->> 'source' WHERE kind = 'CandidateJudged';
 CREATE VIEW verdicts AS SELECT verdict, count(*) AS candidates FROM candidates GROUP BY verdict;
 CREATE VIEW scores AS
     SELECT data ->> 'candidate' AS candidate, coalesce(data ->> 'split', 'train') AS split,
         pair.value ->> 0 AS instance, metric.key AS metric, metric.value AS value
     FROM events, json_each(data, '$.metrics') AS pair, json_each(pair.value -> 1) AS metric
-    WHERE kind IN ('Judged', 'Confirmed');
+    WHERE kind IN ('CandidateJudged', 'FinalistScored');
 CREATE VIEW baselines AS
     SELECT data ->> 'policy' AS policy, data ->> 'kind' AS kind, data ->> 'split' AS split,
         data ->> 'score' AS score, pair.value ->> 0 AS instance, metric.key AS metric, metric.value AS value

@@ -1,8 +1,9 @@
-"""The journal of replies: an append-only file next to a run's store, from which a damaged store is rebuilt.
+"""The journal: a second record of what cannot be computed again, from which a damaged store is rebuilt.
 
-It has one JSON object per line: first the search, then model replies and proposals handed out through `ask`, as they
-happen. Each line ends with its own checksum, is written by a single `write`, and is on disk before its content is used.
-A truncated or modified line is therefore detected, and does not affect the others.
+It is an append-only file next to a run's store, with the rows of the log that hold searches, replies, questions,
+instructions and stops, one JSON object per line. Each line ends with its own checksum and is written by a single
+`write`, right after the store has the row: so a journal that knows a row which the store does not have, or has
+otherwise, shows that the store is damaged, or of another search.
 """
 
 from __future__ import annotations
@@ -10,23 +11,24 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import math
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.store.decode import MalformedRow, decode_event, decode_recorded_call
-from vulcan.store.events import CallRecord, Event, RunStarted
-
-Turn = tuple[int, int]
-"""A proposal, and the turn of its chat."""
+from vulcan.store.base import arrival_key
+from vulcan.store.decode import MalformedRow, parse_fields
+from vulcan.store.events import JOURNALED, CallRecord, Entry, RunStarted
+from vulcan.store.rows import PromptReader, Row, check_depth, without_prompt
 
 _CHECKSUM = b', "checksum": "'
 _CHECKSUM_DIGITS = 16
+_TAIL = 1 << 20  # bytes at the end of a journal in which its last line is looked for
+_KINDS = {kind.__name__ for kind in JOURNALED}
 
 
 def journal_of(path: Path) -> Path:
@@ -34,55 +36,68 @@ def journal_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.replies.jsonl")
 
 
+def is_journaled(row: Row) -> bool:
+    return row.kind in _KINDS
+
+
 @dataclass
-class JournalEntries:
-    """All data of a run that cannot be recomputed, each entry with its time; the first one of a key wins.
+class SavedEntries:
+    """What can be saved of a run's records: each entry with the row that it had, and its time, once."""
+
+    _found: dict[object, tuple[int, str, Entry, bool]] = field(default_factory=dict)
+
+    def add(self, row: Row, reader: PromptReader) -> bool:
+        """Add the entry of a row, and return whether all of it is there. Raises MalformedRow."""
+        whole = True
+        try:
+            entry = reader.decode(row.kind, row.data)
+        except MalformedRow:
+            if row.kind != CallRecord.__name__:
+                raise
+            entry, whole = without_prompt(row.data), False  # the reply may have been paid for
+        if isinstance(entry, JOURNALED):
+            self._add(row.id, row.time, entry, whole)
+        return whole
+
+    def _add(self, row: int, time: str, entry: Entry, whole: bool) -> None:
+        key = arrival_key(entry) or json.dumps([type(entry).__name__, repr(entry)])
+        if key not in self._found or (whole and not self._found[key][3]):
+            self._found[key] = (row, time, entry, whole)
+
+    def add_missing(self, others: SavedEntries) -> None:
+        """Add what only the others have, or have whole."""
+        for row, time, entry, whole in others._found.values():
+            self._add(row, time, entry, whole)
+
+    def of(self, *kinds: type[Entry]) -> list[tuple[str, Entry]]:
+        """Return the entries of these kinds in order, with their times."""
+        found = sorted((each for each in self._found.values() if isinstance(each[2], kinds)), key=lambda each: each[0])
+        return [(time, entry) for _, time, entry, _ in found]
+
+    @property
+    def search(self) -> Entry | None:
+        """The first search; None where it is lost."""
+        return next((entry for _, entry in self.of(RunStarted)), None)
+
+
+@dataclass
+class JournalContent(SavedEntries):
+    """The content of a journal: `digests` has that of each row.
 
     `damaged` counts the lines that are not as they were written. `length` is the offset after the last whole line, and
     `torn` is true if an incomplete line follows it.
     """
 
-    searches: list[tuple[str, RunStarted]] = field(default_factory=list)
-    calls: dict[Turn, tuple[str, CallRecord]] = field(default_factory=dict)
-    questions: dict[Turn, str] = field(default_factory=dict)
+    digests: dict[int, bytes] = field(default_factory=dict)
     damaged: int = 0
     length: int = 0
     torn: bool = False
 
-    def add_search(self, time: str, search: RunStarted) -> None:
-        """Add a search. A repetition of the last one was left by a process killed before using it, and is ignored."""
-        if not self.searches or self.searches[-1][1] != search:
-            self.searches.append((time, search))
 
-    def add_call(self, time: str, call: CallRecord) -> None:
-        self.calls.setdefault((call.proposal, call.turn), (time, call))
-
-    def add_missing(self, others: JournalEntries) -> None:
-        """Add the entries that only the others have."""
-        self.searches = self.searches or others.searches
-        self.calls = {**others.calls, **self.calls}
-        self.questions = {**others.questions, **self.questions}
-
-    def lines(self) -> Iterator[bytes]:
-        """Serialize the entries to the lines of a journal."""
-        for time, search in self.searches:
-            yield line_of(time, search)
-        for time, key in sorted((time, key) for key, time in self.questions.items()):
-            yield line_of(time, key)
-        for time, call in self.calls.values():
-            yield line_of(time, call)
-
-
-def line_of(time: str, entry: RunStarted | CallRecord | Turn) -> bytes:
-    """Serialize one entry to a journal line."""
-    match entry:
-        case RunStarted():
-            plain: dict[str, Any] = {"kind": "search", "time": time, **asdict(entry)}
-        case CallRecord():
-            plain = {"kind": "reply", "time": time, **asdict(entry)}
-        case (proposal, turn):
-            plain = {"kind": "asked", "time": time, "proposal": proposal, "turn": turn}
-    return signed(json.dumps(plain, allow_nan=False).encode())
+def line_of(row: Row) -> bytes:
+    """Serialize a row to a journal line."""
+    head = json.dumps({"row": row.id, "time": row.time, "kind": row.kind, "digest": row.digest.hex()})
+    return signed(f'{head.removesuffix("}")}, "data": {row.data}}}'.encode())
 
 
 def signed(line: bytes) -> bytes:
@@ -95,75 +110,53 @@ def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest()[:_CHECKSUM_DIGITS].encode()
 
 
-def read_journal(path: Path) -> JournalEntries:
+def read_journal(path: Path) -> JournalContent:
     """Read a journal; empty if there is none. Raises UserError where it cannot be read."""
-    entries = JournalEntries()
+    content, data = JournalContent(), dict[int, str]()
+    reader = PromptReader(data.get)
     try:
         with path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
-                    entries.torn = True
+                    content.torn = True
                     break
-                entries.length += len(line)
+                content.length += len(line)
                 try:
-                    _add_line(entries, line)
+                    row = _parse(line)
+                    data[row.id] = row.data
+                    content.damaged += not content.add(row, reader)
+                    content.digests[row.id] = row.digest
                 except MalformedRow:
-                    entries.damaged += 1
+                    content.damaged += 1
     except FileNotFoundError:
         pass
     except OSError as error:
         raise UserError(f"cannot read the journal of replies {path}: {error.strerror}") from error
-    return entries
+    return content
 
 
-_MAX_DEPTH = 64
-"""Nested objects and arrays in a line; what a run records has a few."""
+def last_mark(path: Path) -> tuple[int, bytes] | None:
+    """Return the row and the digest that the last whole line of a journal names; None if there is none."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        for line in reversed(file.read().split(b"\n")[:-1]):
+            with suppress(MalformedRow):
+                row = _parse(line + b"\n")
+                return row.id, row.digest
+    return None
 
 
-def _finite(text: str) -> float:
-    """Return a number of JSON. Raises ValueError where it is infinite, or none: it could not be written again."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:20]} is no finite number")
-    return number
-
-
-def _is_deep(value: object) -> bool:
-    """Return whether objects and arrays are nested more deeply than any that is written."""
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            part
-            for one in level
-            if isinstance(one, dict | list)
-            for part in (one.values() if isinstance(one, dict) else one)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _add_line(entries: JournalEntries, line: bytes) -> None:
+def _parse(line: bytes) -> Row:
     text, _, checksum = line.rpartition(_CHECKSUM)
     if checksum != _checksum(text) + b'"}\n':
         raise MalformedRow("a line that is not as it was written")
-    try:
-        plain: dict[str, Any] = json.loads(text + b"}", parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError) as error:
-        raise MalformedRow("a line that is not JSON") from error
-    if _is_deep(plain):
-        raise MalformedRow("a line that is nested too deeply")
+    plain: dict[str, Any] = parse_fields(text + b"}")
+    check_depth(plain)
     match plain:
-        case {"kind": "search", "time": str(time), **fields}:
-            event: Event = decode_event("Started", json.dumps(fields), str)
-            assert isinstance(event, RunStarted)
-            entries.add_search(time, event)
-        case {"kind": "reply", "time": str(time), **fields}:
-            entries.add_call(time, decode_recorded_call(fields))
-        case {"kind": "asked", "time": str(time), "proposal": int(proposal), "turn": int(turn)}:
-            entries.questions.setdefault((proposal, turn), time)
-        case _:
-            raise MalformedRow("a line of no known kind")
+        case {"row": int(row), "time": str(time), "kind": str(kind), "digest": str(digest), "data": dict(data)}:
+            with suppress(ValueError):
+                return Row(row, time, kind, json.dumps(data), bytes.fromhex(digest))
+    raise MalformedRow("a line of no known form")
 
 
 class Journal:
@@ -183,9 +176,14 @@ class Journal:
                 self._file = os.open(self.path, flags, 0o666)
                 if is_new:
                     _sync_directory(self.path.parent)
-            end = os.fstat(self._file).st_size
+            status = os.fstat(self._file)
+            if identity(self.path) != (status.st_dev, status.st_ino):
+                raise UserError(
+                    f"the journal of replies {self.path} was removed or replaced while it was in use; "
+                    f"{_continue(self.path)}, which writes it again"
+                )
             if os.write(self._file, data) != len(data):  # a short write: the disk is full
-                os.ftruncate(self._file, end)
+                os.ftruncate(self._file, status.st_size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file)
         except OSError as error:
@@ -210,15 +208,15 @@ class Journal:
             new.replace(self.path)
             _sync_directory(self.path.parent)
         except OSError as error:
-            new.unlink(missing_ok=True)
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
             raise self._unwritable(error) from error
 
-    def set_aside(self) -> None:
-        """Rename a journal that is damaged, or of another search, so that it is not read again."""
+    def set_aside(self) -> Path | None:
+        """Rename a journal that is damaged, or of another search, so that it is not read again; return its new path."""
         self.close()
         try:
-            if self.path.exists():
-                self.path.rename(free_name(self.path))
+            return self.path.rename(free_name(self.path)) if self.path.exists() else None
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -230,8 +228,12 @@ class Journal:
     def _unwritable(self, error: OSError) -> UserError:
         return UserError(
             f"cannot write the journal of replies {self.path}: {error.strerror}; see that the disk works and has room, "
-            f"then continue with `vulcan resume {quote(str(self.path.parent))}`"
+            f"then {_continue(self.path)}"
         )
+
+
+def _continue(path: Path) -> str:
+    return f"continue with `vulcan resume {quote(str(path.parent))}`"
 
 
 def _sync_directory(directory: Path) -> None:
@@ -241,6 +243,15 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one at its path; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def free_name(path: Path) -> Path:

@@ -18,6 +18,7 @@ from vulcan.store.events import (
     ControlFinished,
     Event,
     FinalistScored,
+    HeldOutMeasured,
     InstancesPrepared,
     PolicyExplained,
     ReferenceMeasured,
@@ -36,6 +37,7 @@ class RunRecord:
     """The state of a run, accumulated from its events by `add`; `config` is that of the last of `searches`."""
 
     config: dict[str, Any] = field(default_factory=dict)
+    repeats: str = ""
     searches: list[RunStarted] = field(default_factory=list)
     version: str = ""
     instances: tuple[Instance, ...] = ()
@@ -53,6 +55,7 @@ class RunRecord:
     refined: list[CandidateRefined] = field(default_factory=list)
     confirmed: dict[tuple[int, SplitName], FinalistScored] = field(default_factory=dict)
     chosen: WinnerChosen | None = None
+    held_out: HeldOutMeasured | None = None
     control: ControlFinished | None = None
     stopped: RunStopped | None = None
     _fingerprints: dict[str, int] = field(default_factory=dict)
@@ -67,9 +70,9 @@ class RunRecord:
     def add(self, event: Event) -> None:
         self.stopped = None
         match event:
-            case RunStarted(config, version):
+            case RunStarted():
                 self.searches.append(event)
-                self.config, self.version = config, version
+                self.config, self.version, self.repeats = event.config, event.version, event.repeats
             case InstancesPrepared(instances, rungs, notes):
                 self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
                 self.rungs = tuple(map(_rung, rungs))
@@ -96,6 +99,8 @@ class RunRecord:
                 self.calls_changed.append(event)
             case CandidateRefined():
                 self.refined.append(event)
+            case HeldOutMeasured():
+                self.held_out = event
             case ControlFinished():
                 self.control = event
             case FinalistScored(candidate, split):

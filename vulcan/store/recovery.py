@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.store.decode import MalformedRow, decode_call, decode_event
-from vulcan.store.events import RunStarted
+from vulcan.store.base import Store, Turn, turn_of
+from vulcan.store.decode import MalformedRow
+from vulcan.store.events import CallRecord, Entry, InstructionTaken, QuestionAsked, RunStarted
 from vulcan.store.file import check_schema, connect, read
-from vulcan.store.journal import Journal, JournalEntries, Turn, free_name, journal_of, read_journal
-from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash
+from vulcan.store.journal import (
+    Journal,
+    JournalContent,
+    SavedEntries,
+    free_name,
+    is_journaled,
+    journal_of,
+    read_journal,
+)
+from vulcan.store.rows import FIRST, PromptReader, Row
+from vulcan.store.sqlite import DamagedRun, SQLiteStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,48 +51,60 @@ class RepairReport:
     replies_left_out: int = 0
 
 
-def repair(file: Path) -> RepairReport | None:
+def repair(file: Path, check: Callable[[Store], None] = lambda _: None) -> RepairReport | None:
     """Rebuild a run's file from its journal, or the journal from the file, whichever is damaged.
 
-    None if neither is. Raises UserError where the search itself is lost, or the disk cannot be written; then the run's
-    file is unchanged.
+    `check` raises DamagedRun for a store that is as it was written, and contradicts itself. None if nothing is damaged.
+    Raises UserError where the search itself is lost, or the disk cannot be written; then the run's file is unchanged.
     """
-    damage, left = _examine(file)
-    entries = read_journal(journal_of(file))
-    lost = entries.damaged + entries.torn
+    journal = journal_of(file)
+    content = read_journal(journal)
+    damage, rows = _examine(file, check)
+    saved = _saved(rows)
     if damage is None:
-        with closing(SQLiteStore(file)) as store:
-            problem, replies = store.recover(), store.call_totals()[0]
-        return None if problem is None else RepairReport(journal_of(file), problem, None, replies, lost)
-    is_whole = bool(entries.searches) and not lost
-    entries.add_missing(left)
-    if not entries.searches:
+        digests = {row.id: row.digest for row in rows}
+        agree = all(digests.get(row) == digest for row, digest in content.digests.items())
+        if agree or content.search is None or saved.search not in (None, content.search):
+            aside, fault = None, ""
+            if not agree:
+                aside, fault = Journal(journal).set_aside(), f"the journal of replies {journal} is of another search; "
+            with closing(SQLiteStore(file)) as store:
+                fault += store.recover() or ""
+            lost = content.damaged + content.torn
+            return RepairReport(journal, fault, aside, len(saved.of(CallRecord)), lost) if fault else None
+        damage = "its journal goes on behind its end"
+    return _rebuild(file, damage, content, saved)
+
+
+def _rebuild(file: Path, damage: str, content: JournalContent, saved: SavedEntries) -> RepairReport:
+    """Replace a run's file and its journal by new ones with what is left in the two."""
+    lost = content.damaged + content.torn
+    is_whole = content.search is not None and not lost
+    if content.search is None or saved.search in (None, content.search):
+        content.add_missing(saved)
+    if content.search is None:
         raise UserError(f"nothing can be saved of {file}: what says which search it was is lost; start it again")
-    found = len(entries.calls)
-    if entries.questions and not is_whole:
-        _drop_after_gap(entries)
+    entries = content.of(RunStarted, CallRecord, QuestionAsked, InstructionTaken)
+    calls = len(content.of(CallRecord))
+    if content.of(QuestionAsked) and not is_whole:
+        entries = _before_gap(entries)
     try:
-        kept_as = _replace(file, entries)
-        if not is_whole:
-            journal = Journal(journal_of(file))
-            journal.set_aside()
-            journal.rewrite(entries.lines())
+        backup = _replace(file, entries, is_whole)
     except OSError as error:
         raise UserError(f"cannot write the run's file {file}: {error.strerror}") from error
-    return RepairReport(file, damage, kept_as, len(entries.calls), lost, found - len(entries.calls))
+    left = sum(isinstance(entry, CallRecord) for _, entry in entries)
+    return RepairReport(file, damage, backup, left, lost, calls - left)
 
 
-def _replace(file: Path, entries: JournalEntries) -> Path | None:
+def _replace(file: Path, entries: list[tuple[str, Entry]], is_whole: bool) -> Path | None:
     """Replace a damaged store by one with these entries, and return the new path of the damaged one."""
     new = file.with_name(f"{file.name}.new")
-    new.unlink(missing_ok=True)
+    leftovers = [new, journal_of(new), *(_with_suffix(new, ending) for ending in ("-wal", "-shm"))]
     try:
+        for path in leftovers:
+            path.unlink(missing_ok=True)
         with closing(SQLiteStore(new, create=True)) as store:
-            store.restore(
-                entries.searches,
-                entries.calls.values(),
-                ((time, *key) for key, time in entries.questions.items()),
-            )
+            store.restore(entries)
         backup = None
         if file.exists():
             backup = free_name(file)
@@ -91,39 +114,44 @@ def _replace(file: Path, entries: JournalEntries) -> Path | None:
             _with_suffix(file, "-shm").unlink(missing_ok=True)
             file.rename(backup)
         new.rename(file)
+        if not is_whole:
+            Journal(journal_of(file)).set_aside()
+        journal_of(new).replace(journal_of(file))
     finally:
-        for ending in ("", "-wal", "-shm"):
-            _with_suffix(new, ending).unlink(missing_ok=True)
+        for path in leftovers:
+            path.unlink(missing_ok=True)
     return backup
 
 
-def _drop_after_gap(entries: JournalEntries) -> None:
-    """Remove what was asked after the first missing reply, so that no reply answers a different question."""
-    asked: dict[Turn, str] = {}
-    times = {**{key: time for key, (time, _) in entries.calls.items()}, **entries.questions}
+def _before_gap(entries: list[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
+    """Leave out what was asked after the first missing reply, so that no reply answers a different question."""
+    answered = {turn_of(entry) for _, entry in entries if isinstance(entry, CallRecord)}
+    asked: set[Turn] = set()
     previous: int | None = None
-    for key in sorted(times):
-        proposal, turn = key
-        follows = turn == 0 and previous in (None, proposal - 1)
-        if not (follows or (proposal, turn - 1) in asked):
+    for turn in sorted({turn_of(entry) for _, entry in entries if isinstance(entry, CallRecord | QuestionAsked)}):
+        follows = turn[1] == 0 and previous in (None, turn[0] - 1)
+        if not (follows or (turn[0], turn[1] - 1) in asked):
             break
-        asked[key] = times[key]
-        previous = proposal
-        if key not in entries.calls:
+        asked.add(turn)
+        previous = turn[0]
+        if turn not in answered:
             break
-    entries.questions = asked
-    entries.calls = {key: entry for key, entry in entries.calls.items() if key in asked}
+    return [
+        (time, entry)
+        for time, entry in entries
+        if not isinstance(entry, CallRecord | QuestionAsked) or turn_of(entry) in asked
+    ]
 
 
-def _examine(file: Path) -> tuple[str | None, JournalEntries]:
-    """Return the damage of a run's file, None if there is none, and the readable entries of a damaged one.
+def _examine(file: Path, check: Callable[[Store], None]) -> tuple[str | None, list[Row]]:
+    """Return the damage of a run's file, None if there is none, and its readable rows.
 
     Works on a copy: SQLite would apply the write-ahead log to the file itself.
     """
     if not file.exists():
-        return "it is missing", JournalEntries()
+        return "it is missing", []
     if file.stat().st_size == 0:
-        return "it is empty", JournalEntries()
+        return "it is empty", []
     with TemporaryDirectory(prefix="vulcan-repair-") as directory:
         copy = Path(directory) / file.name
         try:
@@ -132,50 +160,38 @@ def _examine(file: Path) -> tuple[str | None, JournalEntries]:
                     shutil.copy2(_with_suffix(file, ending), _with_suffix(copy, ending))
         except OSError as error:
             raise UserError(f"cannot copy the run's file {file} to {directory}: {error.strerror}") from error
+        damage = None
         try:
             with closing(SQLiteStore(copy)) as store:
                 store.check()
+                check(store)
         except DamagedRun as error:
-            return error.what, _readable(copy)
+            damage = error.what
         except UserError as error:
             raise UserError(str(error).replace(str(copy), str(file))) from error
-    return None, JournalEntries()
+        return damage, _readable(copy)
 
 
 def _with_suffix(file: Path, ending: str) -> Path:
     return file.with_name(file.name + ending)
 
 
-def _readable(file: Path) -> JournalEntries:
-    """Return what SQLite can still read of a damaged file: the rows of each table before its first fault."""
-    entries = JournalEntries()
+def _readable(file: Path) -> list[Row]:
+    """Return the rows that SQLite can still read of a file, and that are as they were written."""
+    rows: list[Row] = []
     with suppress(sqlite3.Error, MalformedRow), closing(connect(file)[0]) as db:
         check_schema(db, file)
-
-        def text_of(key: str) -> str:
-            for (text,) in _rows(db, file, "SELECT text FROM texts WHERE hash = ?", key):
-                if isinstance(text, str) and hash(text) == key:
-                    return text
-            raise MalformedRow("a text is gone")
-
-        for time, data in _rows(db, file, "SELECT time, data FROM events WHERE kind = 'Started' ORDER BY id"):
-            with suppress(MalformedRow):
-                event = decode_event("Started", data, text_of)
-                assert isinstance(event, RunStarted)
-                entries.add_search(str(time), event)
-        for time, *row in _rows(db, file, f"SELECT time, {COLUMNS_OF_CALL} FROM calls"):
-            with suppress(MalformedRow):
-                entries.add_call(str(time), decode_call(row, text_of))
-        for time, proposal, turn in _rows(db, file, "SELECT time, proposal, turn FROM asked"):
-            if isinstance(proposal, int) and isinstance(turn, int):
-                entries.questions[proposal, turn] = str(time)
-    return entries
+        with suppress(sqlite3.Error, UnicodeDecodeError, MalformedRow):
+            for row in read(db, file, "SELECT id, time, kind, data, digest FROM events ORDER BY id"):
+                rows.append(Row(*row))
+    digests: dict[Any, Any] = {0: FIRST, **{row.id: row.digest for row in rows}}
+    return [row for row in rows if isinstance(digests.get(row.id - 1), bytes) and row.follows(digests[row.id - 1])]
 
 
-def _rows(db: sqlite3.Connection, file: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query before its first fault."""
-    rows = []
-    with suppress(sqlite3.Error, UnicodeDecodeError, MalformedRow):
-        for row in read(db, file, query, values):
-            rows.append(row)
-    return rows
+def _saved(rows: list[Row]) -> SavedEntries:
+    """Return what cannot be computed again of the rows of a file."""
+    saved, reader = SavedEntries(), PromptReader({row.id: row.data for row in rows}.get)
+    for row in filter(is_journaled, rows):
+        with suppress(MalformedRow):
+            saved.add(row, reader)
+    return saved

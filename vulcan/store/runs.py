@@ -23,9 +23,6 @@ CONTROL = "control.db"
 """The store of the control search that a run is compared with."""
 LOCK = "run.lock"
 
-REPEATS = "repeats"
-"""A file in a replay's directory with the path of the replayed run, so that it is resumed as a replay."""
-
 LATEST = "latest"
 """What stands for the newest run, in the place of its name."""
 

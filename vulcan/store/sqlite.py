@@ -1,11 +1,12 @@
 """The store of a run on disk: one SQLite file.
 
-Events are rows of one table, in order; replies of models are rows of another, because they may arrive in any order;
-long texts are stored once, by their hash. Data that cannot be recomputed is written to a journal first.
+The log is one table. Each row has a digest of itself and of all rows before it, which every reader checks; long texts
+are stored once, by their hash. A journal beside the file has what cannot be computed again.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -17,47 +18,64 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, cast, get_args
 
+from vulcan import __version__
 from vulcan.errors import UserError
-from vulcan.store.base import now
-from vulcan.store.decode import STORED_BY_HASH, MalformedRow, decode_call, decode_event
-from vulcan.store.events import CallRecord, Event, RunStarted, kind_of
+from vulcan.store.base import E, Numbered, Store, arrival_key, now
+from vulcan.store.decode import STORED_BY_HASH, MalformedRow, decode_entry, parse_fields
+from vulcan.store.events import ENTRIES, JOURNALED, Arrival, CallRecord, Entry, Event, RunStarted
 from vulcan.store.file import FORMAT, check_schema, connect, make_file, read, use_rollback_journal
-from vulcan.store.journal import Journal, JournalEntries, journal_of, line_of, read_journal
+from vulcan.store.journal import Journal, identity, is_journaled, journal_of, last_mark, line_of, read_journal
+from vulcan.store.rows import FIRST, PromptPacker, PromptReader, Row, chained
 
 log = logging.getLogger(__name__)
 
 _LONGEST_PATH = 500
 
-# SQLITE_ERROR means a missing table, because the queries are valid. Without a code: a text is not UTF-8
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_ENVIRONMENT = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""Errors of SQLite that are not of the file. All others are, because the queries are valid."""
 
-
-COLUMNS_OF_CALL = "proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds, answered_by"
-"""Columns in the order of the fields of a `CallRecord`."""
+_COLUMNS = "id, time, kind, data, digest"
+_ARRIVALS = {arrival.__name__ for arrival in get_args(Arrival)}
+_SETS_ASIDE = "sets that aside, and writes one of this search"
 
 
 class DamagedRun(UserError):
     """A run's file is damaged; `vulcan repair` rebuilds it from the journal of replies."""
 
-    def __init__(self, path: Path, what: object) -> None:
+    def __init__(self, path: Path, what: object, repair: str = "rebuilds it from its replies") -> None:
         self.what = str(what)
-        directory = quote(str(path.parent))
-        super().__init__(
-            f"the run's file {path} is damaged: {what}; `vulcan repair {directory}` rebuilds it from its replies"
-        )
+        command = f"`vulcan repair {quote(str(path.parent))}`"
+        super().__init__(f"the run's file {path} is damaged: {what}; {command} {repair}")
 
 
-class SQLiteStore:
-    """A store in an SQLite file; see `vulcan.store.base.Store`. Thread-safe."""
+class SQLiteStore(Store):
+    """A store in an SQLite file. Thread-safe."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         """Open a run's file, or create it. Raises UserError where that fails, or it is not a run's file."""
         self.path = path
-        self._lock = threading.Lock()
-        self._recovering = threading.Lock()
+        self._lock = threading.Lock()  # of the connection
+        self._recording = threading.RLock()  # of file and journal together, and of what is known of them
         self._journal: Journal | None = None  # set once it agrees with the file
+        self._last: tuple[int, bytes] | None = None  # row and digest, of what this process has written
+        self._arrived: dict[object, int] = {}  # the row of each arrival, by its key, up to the row `_indexed`
+        self._indexed = 0
+        self._packer = PromptPacker()
+        self._reader = PromptReader(lambda number: self._row(number).data)
         if not path.exists() and journal_of(path).exists():
             raise DamagedRun(path, "it is missing")
         if not create and not path.is_file():
@@ -71,16 +89,21 @@ class SQLiteStore:
             self._db, self._unlocked = connect(path)
             on_failure.callback(self._db.close)
             self._check_format()
-            self._file = _identity(path)
+            self._file = identity(path)
             on_failure.pop_all()
 
     def _check_format(self) -> None:
-        found = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if found == 0 and self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+        number = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if number == 0 and self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
             raise DamagedRun(self.path, "it is empty")
-        if found != FORMAT:
-            raise UserError(f"{self.path} is of format {found}, and this Vulcan reads format {FORMAT}")
-        check_schema(self._db, self.path)
+        try:
+            check_schema(self._db, self.path)
+        except MalformedRow:
+            if number == FORMAT:
+                raise
+            raise UserError(f"{self.path} is of format {number}, and this Vulcan reads format {FORMAT}") from None
+        if number != FORMAT:
+            raise DamagedRun(self.path, f"it is of format {FORMAT}, and says {number}")
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -89,8 +112,8 @@ class SQLiteStore:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits are the extended code
-            if code in _DAMAGE or (not code and isinstance(error, sqlite3.OperationalError)):
-                raise DamagedRun(self.path, error) from error
+            if code not in _ENVIRONMENT:
+                raise DamagedRun(self.path, " ".join(str(error).split())) from error
             remedy = _remedy(code, self.path, self._begun)
             raise UserError(f"cannot use the run's file {self.path}: {error}{remedy}") from error
         except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote damaged data
@@ -109,7 +132,7 @@ class SQLiteStore:
                     self._lock_file()
                 self._db.execute("PRAGMA query_only = OFF")
                 self._db.execute("BEGIN IMMEDIATE")
-                if _identity(self.path) != self._file:
+                if identity(self.path) != self._file:
                     raise DamagedRun(self.path, "it was removed or replaced while it was in use")
                 changes()
                 self._db.execute("COMMIT")
@@ -133,105 +156,185 @@ class SQLiteStore:
         with self._lock, self._faults():
             return list(read(self._db, self.path, query, values))
 
+    # Writing
+
     def append(self, *events: Event) -> None:
         time = now()
-        if searches := [line_of(time, event) for event in events if isinstance(event, RunStarted)]:
-            self._record(*searches)
-        self._write(lambda: self._append(events, time))
+        self.restore([(time, event) for event in events])
 
-    def _append(self, events: Iterable[Event], time: str) -> None:
-        for event in events:
-            self._insert(event, time)
+    def record(self, arrival: Arrival) -> None:
+        self.restore([(now(), arrival)])
 
-    def _record(self, *lines: bytes) -> None:
-        """Append to the journal, which must be on disk before the file is."""
-        if problem := self.recover():
-            log.warning("%s", problem)
-        with self._recovering:
-            assert self._journal is not None
-            self._journal.append(*lines)
+    def restore(self, entries: Iterable[tuple[str, Entry]]) -> None:
+        with self._recording:
+            new = self._new(entries)
+            if any(isinstance(entry, JOURNALED) for _, entry in new) and (problem := self.recover()):
+                log.warning("%s", problem)
+            rows: list[Row] = []
+            try:
+                self._write(lambda: rows.extend(self._insert(new)))
+                self._last = (rows[-1].id, rows[-1].digest) if rows else self._last
+                if lines := [line_of(row) for row in rows if is_journaled(row)]:
+                    assert self._journal is not None
+                    self._journal.append(*lines)
+            except BaseException:  # what was written before an interruption is looked up
+                self._last, self._packer = None, PromptPacker()
+                self._close_journal()
+                raise
+
+    def _new(self, entries: Iterable[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
+        """Return the entries without arrivals that are in the log."""
+        new: dict[object, tuple[str, Entry]] = {}
+        for time, entry in entries:
+            key = arrival_key(entry)
+            if key is None:
+                new[len(new)] = time, entry
+            elif key not in self._arrivals():
+                new.setdefault(key, (time, entry))
+        return list(new.values())
+
+    def _insert(self, entries: Iterable[tuple[str, Entry]]) -> Iterator[Row]:
+        last = self._db.execute("SELECT id, digest FROM events ORDER BY id DESC LIMIT 1").fetchone() or (0, FIRST)
+        if self._last not in (None, last):
+            raise UserError(f"another process writes to {self.path}: end it, then `vulcan resume` continues the run")
+        for time, entry in entries:
+            data = self._data(entry, last[0] + 1)
+            row = Row(last[0] + 1, time, type(entry).__name__, data, chained(last[1], time, type(entry).__name__, data))
+            self._db.execute(f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
+            last = row.id, row.digest
+            yield row
+
+    def _data(self, entry: Entry, row: int) -> str:
+        fields = self._packer.fields_of(entry, row) if isinstance(entry, CallRecord) else asdict(entry)
+        if name := STORED_BY_HASH.get(type(entry).__name__):
+            fields[name] = self._stored(fields[name])
+        return json.dumps(fields, allow_nan=False)
+
+    def _stored(self, text: str) -> str:
+        key = hash(text)
+        self._db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
+        return key
 
     def recover(self) -> str | None:
-        """Reconcile the file with its journal: a killed process may have left replies in the journal alone.
+        """Give the journal what a killed process did not write to it.
 
-        A missing or damaged journal is rewritten, and a damaged one is set aside.
+        A missing or damaged journal is written again, and a damaged one is set aside.
         """
-        with self._recovering:
+        with self._recording:
             if self._journal is not None:
                 return None
-            journal = Journal(journal_of(self.path))
-            found, searches = read_journal(journal.path), self._searches()
+            journal, rows = Journal(journal_of(self.path)), [row for row in self._log() if is_journaled(row)]
+            there, content = journal.path.exists(), read_journal(journal.path)
+            whole = [content.digests.get(row.id) == row.digest for row in rows]
+            left = whole.index(False) if False in whole else len(rows)
             problem = None
-            if searches and found.searches and searches[0][1] != found.searches[0][1]:
-                problem = "is of another search"
+            if rows and not there:
+                problem = "is missing"
+            elif rows and content.damaged:
                 journal.set_aside()
-            elif searches:
-                self._import_journal(found)
-                problem = self._fault_of(found, journal)
+                problem = f"has {content.damaged} damaged line{'s' * (content.damaged > 1)}"
+            elif any(whole[left:]):
+                problem = "lacks what the run holds"
             if problem is not None:
-                journal.rewrite(self._entries().lines())
+                journal.rewrite(map(line_of, rows))
                 problem = f"the journal of replies {journal.path} {problem}; it is written again from {self.path.name}"
-            elif found.torn:
-                journal.cut_off(found.length)
+            else:
+                if content.torn:
+                    journal.cut_off(content.length)
+                if left < len(rows):
+                    journal.append(*map(line_of, rows[left:]))
             self._journal = journal
         return problem
 
-    def _import_journal(self, journal: JournalEntries) -> None:
-        """Import the entries that only the journal has."""
-        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.questions())
-        new_calls = [entry for key, entry in journal.calls.items() if key not in calls]
-        new_asked = [(time, *key) for key, time in journal.questions.items() if key not in asked]
-        if new_calls or new_asked:
-            self._restore((), new_calls, new_asked)
+    # Reading
 
-    def _fault_of(self, found: JournalEntries, journal: Journal) -> str | None:
-        """Describe the fault of the journal, if any; a damaged one is set aside."""
-        if found.damaged:
-            journal.set_aside()
-            return f"has {found.damaged} damaged line{'s' * (found.damaged > 1)}"
-        if not journal.path.exists():
-            return "is missing"
-        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.questions())
-        if not (found.searches and calls <= found.calls.keys() and asked <= found.questions.keys()):
-            return "lacks what the run holds"
-        return None
+    def _log(self, after: int = 0) -> list[Row]:
+        """Return the rows of the log after a row. Raises DamagedRun where they are not as they were written."""
+        mark = None if after else last_mark(journal_of(self.path))  # before the file, which is written first
+        count = self._rows("SELECT seq FROM sqlite_sequence")
+        rows = [Row(*row) for row in self._rows(f"SELECT {_COLUMNS} FROM events WHERE id >= ? ORDER BY id", (after,))]
+        digest = FIRST
+        if after:
+            if not rows or rows[0].id != after:
+                raise DamagedRun(self.path, f"event {after} is gone")
+            digest = rows.pop(0).digest
+        for expected, row in enumerate(rows, after + 1):
+            if row.id != expected:
+                raise DamagedRun(self.path, f"event {expected} is gone")
+            if not row.follows(digest):
+                raise DamagedRun(self.path, f"event {expected} is not as it was written")
+            digest = row.digest
+        last = after + len(rows)
+        if len(count) > 1 or (count and not isinstance(count[0][0], int)) or last < (count[0][0] if count else 0):
+            raise DamagedRun(self.path, f"what follows event {last} is gone")
+        if mark is not None:
+            if mark[0] > last:
+                raise DamagedRun(self.path, f"what follows event {last} is gone, and its journal goes on")
+            if mark[0] < 1 or rows[mark[0] - 1].digest != mark[1]:
+                raise DamagedRun(self.path, "the journal of replies beside it is of another search", _SETS_ASIDE)
+        return rows
 
-    def _entries(self) -> JournalEntries:
-        """Return all entries that belong in the journal."""
-        entries = JournalEntries(self._searches())
-        times = {
-            (proposal, turn): time for proposal, turn, time in self._rows("SELECT proposal, turn, time FROM calls")
-        }
-        for call in self.calls():
-            entries.add_call(times[call.proposal, call.turn], call)
-        entries.questions = {(p, turn): time for p, turn, time in self._rows("SELECT proposal, turn, time FROM asked")}
-        return entries
+    def entries(self, *kinds: type[E], after: int = 0) -> Iterator[Numbered[E]]:
+        names = {kind.__name__ for kind in kinds}
+        rows = [row for row in self._log(after) if row.kind in names or row.kind not in ENTRIES]
+        return ((row.id, row.time, cast("E", self._decode(row))) for row in rows)
 
-    def _searches(self) -> list[tuple[str, RunStarted]]:
-        rows = self._rows("SELECT time, kind, data FROM events WHERE kind = 'Started' ORDER BY id")
-        found = [(time, self._event(kind, data)) for time, kind, data in rows]
-        return [(time, event) for time, event in found if isinstance(event, RunStarted)]
+    def _decode(self, row: Row) -> Entry:
+        try:
+            with self._faults():
+                if (name := STORED_BY_HASH.get(row.kind)) is None:
+                    return self._reader.decode(row.kind, row.data)
+                fields = parse_fields(row.data)
+                if isinstance(fields.get(name), str):
+                    fields[name] = self._text(fields[name])
+                return decode_entry(row.kind, fields)
+        except DamagedRun as error:
+            if isinstance(error.__cause__, MalformedRow) and (version := self._version()) not in (None, __version__):
+                raise UserError(
+                    f"{self.path} was written by Vulcan {version}, and this is {__version__}, which knows "
+                    f"{error.what}: read it with that version"
+                ) from error
+            raise
 
-    def _insert(self, event: Event, time: str) -> None:
-        kind = kind_of(event)
-        data = asdict(event)
-        for name in STORED_BY_HASH.get(kind, ()):
-            data[name] = self._text(data[name])
-        self._db.execute(
-            "INSERT INTO events (time, kind, data) VALUES (?, ?, ?)",
-            (time, kind, json.dumps(data, allow_nan=False)),
-        )
+    def _version(self) -> str | None:
+        """Return the version that began the run, or continued it last."""
+        found = self._rows("SELECT data FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", (RunStarted.__name__,))
+        version = parse_fields(found[0][0]).get("version") if found else None
+        return " ".join(version.split())[:40] if isinstance(version, str) else None
 
-    def events(self) -> Iterator[Event]:
-        return (event for _, _, event in self.numbered())
+    def _text(self, key: str) -> str:
+        found = self._rows("SELECT text FROM texts WHERE hash = ?", (key,))
+        if not found:
+            raise DamagedRun(self.path, "a text is gone")
+        text = found[0][0]
+        if not isinstance(text, str) or hash(text) != key:
+            raise DamagedRun(self.path, "a text is not as it was written")
+        return text
 
-    def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
-        rows = self._rows("SELECT id, time, kind, data FROM events WHERE id > ? ORDER BY id", (after,))
-        return ((row, time, self._event(kind, data)) for row, time, kind, data in rows)
+    def _row(self, number: int) -> Row:
+        """Return a row of the log. Raises DamagedRun where it is not as it was written."""
+        query = f"SELECT {_COLUMNS} FROM events WHERE id IN (?, ?) ORDER BY id"
+        rows = [Row(*row) for row in self._rows(query, (number - 1, number))]
+        before = rows[0].digest if len(rows) > 1 else FIRST
+        if not rows or rows[-1].id != number or not rows[-1].follows(before):
+            raise DamagedRun(self.path, f"event {number} is not as it was written")
+        return rows[-1]
 
-    def _event(self, kind: str, data: str) -> Event:
-        with self._faults():
-            return decode_event(kind, data, self._read_text)
+    def call(self, proposal: int, turn: int) -> CallRecord | None:
+        row = self._arrivals().get((CallRecord, proposal, turn))
+        return None if row is None else cast("CallRecord", self._decode(self._row(row)))
+
+    def _arrivals(self) -> dict[object, int]:
+        """Return the row of every reply, question and instruction by its key."""
+        with self._recording, self._faults():
+            for row in self._log(self._indexed):
+                match ENTRIES.get(row.kind), parse_fields(row.data) if row.kind in _ARRIVALS else {}:
+                    case kind, {"proposal": proposal, "turn": turn}:
+                        self._arrived[kind, proposal, turn] = row.id
+                    case kind, {"id": identity}:
+                        self._arrived[kind, identity] = row.id
+                self._indexed = row.id
+            return self._arrived
 
     def check(self) -> None:
         """Read everything. Raises DamagedRun where that fails, or SQLite reports damage."""
@@ -239,141 +342,26 @@ class SQLiteStore:
         if found != "ok":
             raise DamagedRun(self.path, " ".join(str(found).split()))
         for key, text in self._rows("SELECT hash, text FROM texts"):
-            if key != hash(text):
+            if not isinstance(text, str) or key != hash(text):
                 raise DamagedRun(self.path, "a text is not as it was written")
-        for expected, (row, _, _) in enumerate(self.numbered(), 1):
-            if row != expected:
-                raise DamagedRun(self.path, f"event {expected} is gone")
-        for _ in self.calls():
+        for _ in self.entries(*ENTRIES.values()):
             pass
 
-    def started_at(self) -> str:
-        ((first,),) = self._rows("SELECT min(time) FROM events")
-        return str(first or "")
-
-    def record_call(self, call: CallRecord) -> None:
-        time = now()
-        self._record(line_of(time, call))
-        self._write(lambda: self._insert_call(call, time))
-
-    def _insert_call(self, call: CallRecord, time: str) -> None:
-        self._db.execute(
-            "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                call.proposal,
-                call.turn,
-                time,
-                self._text(json.dumps(call.messages)),
-                self._text(call.reply),
-                call.model,
-                call.finish,
-                call.tokens_in,
-                call.tokens_out,
-                call.dollars,
-                call.seconds,
-                call.by,
-            ),
-        )
-
-    def call(self, proposal: int, turn: int) -> CallRecord | None:
-        return next(self._calls("WHERE proposal = ? AND turn = ?", (proposal, turn)), None)
-
-    def calls(self) -> Iterator[CallRecord]:
-        return self._calls("ORDER BY proposal, turn", ())
-
-    def call_totals(self) -> tuple[int, int, int, float, int]:
-        sums = "count(*), total(tokens_in), total(tokens_out), total(dollars), total(dollars IS NULL)"
-        ((calls, tokens_in, tokens_out, dollars, unpriced),) = self._rows(f"SELECT {sums} FROM calls")
-        return calls, int(tokens_in), int(tokens_out), dollars, int(unpriced)
-
-    def answered_by(self, first: int) -> dict[tuple[int, int], str]:
-        rows = self._rows("SELECT proposal, turn, model FROM calls WHERE proposal >= ?", (first,))
-        return {(proposal, turn): model for proposal, turn, model in rows}
-
-    def spent_by(self, first: int) -> dict[tuple[int, int], tuple[int, float]]:
-        sums = "ifnull(tokens_in, 0) + ifnull(tokens_out, 0), ifnull(dollars, 0.0)"
-        rows = self._rows(f"SELECT proposal, turn, {sums} FROM calls WHERE proposal >= ?", (first,))
-        return {(proposal, turn): (tokens, dollars) for proposal, turn, tokens, dollars in rows}
-
-    def _calls(self, condition: str, values: tuple[int, ...]) -> Iterator[CallRecord]:
-        rows = self._rows(f"SELECT {COLUMNS_OF_CALL} FROM calls {condition}", values)
-        for row in rows:
-            with self._faults():
-                call = decode_call(row, self._read_text)
-            yield call
-
-    def record_question(self, proposal: int, turn: int) -> None:
-        time = now()
-        self._record(line_of(time, (proposal, turn)))
-        self._write(lambda: self._insert_question(proposal, turn, time))
-
-    def _insert_question(self, proposal: int, turn: int, time: str) -> None:
-        self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (proposal, turn, time))
-
-    def questions(self) -> Iterator[tuple[int, int]]:
-        yield from self._rows("SELECT proposal, turn FROM asked ORDER BY proposal, turn")
-
-    def restore(
-        self,
-        events: Iterable[tuple[str, Event]],
-        calls: Iterable[tuple[str, CallRecord]],
-        questions: Iterable[tuple[str, int, int]],
-    ) -> None:
-        self._restore(events, calls, questions)
-        with self._recovering:
-            if self._journal is not None:
-                self._journal.rewrite(self._entries().lines())
-
-    def _restore(
-        self,
-        events: Iterable[tuple[str, Event]],
-        calls: Iterable[tuple[str, CallRecord]],
-        questions: Iterable[tuple[str, int, int]],
-    ) -> None:
-        def changes() -> None:
-            for time, event in events:
-                self._insert(event, time)
-            for time, call in calls:
-                self._insert_call(call, time)
-            for time, proposal, turn in questions:
-                self._insert_question(proposal, turn, time)
-
-        self._write(changes)
-
-    def _text(self, text: str) -> str:
-        key = hash(text)
-        self._db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
-        return key
-
-    def _read_text(self, key: str) -> str:
-        found = self._rows("SELECT text FROM texts WHERE hash = ?", (key,))
-        if not found:
-            raise DamagedRun(self.path, "a text is gone")
-        text = str(found[0][0])
-        if hash(text) != key:
-            raise DamagedRun(self.path, "a text is not as it was written")
-        return text
-
     def close(self) -> None:
-        with self._recovering:
-            if self._journal is not None:
-                self._journal.close()
+        self._close_journal()
         with self._lock:
             self._db.close()
+
+    def _close_journal(self) -> None:
+        with self._recording:
+            if self._journal is not None:
+                self._journal.close()
+            self._journal = None
 
 
 def hash(text: str) -> str:
     """Return the key of a text in the table `texts`."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one at its path; None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _remedy(code: int, path: Path, begun: bool) -> str:
@@ -388,6 +376,16 @@ def _remedy(code: int, path: Path, begun: bool) -> str:
             return f"; see that it can be written, then {again}"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return f"; another program holds it: end that, then {again}"
+        case sqlite3.SQLITE_CANTOPEN if _is_out_of_files(path):
+            return f"; too many files are open: raise the limit (`ulimit -n`), then {again}"
         case sqlite3.SQLITE_CANTOPEN if len(os.fsencode(path.absolute())) > _LONGEST_PATH:
             return f"; its path is longer than SQLite takes ({_LONGEST_PATH} bytes): choose a shorter --runs-dir"
     return ""
+
+
+def _is_out_of_files(path: Path) -> bool:
+    try:
+        os.close(os.open(path.parent, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False

@@ -48,7 +48,6 @@ from vulcan.store.events import (
     InstancesPrepared,
     RunStarted,
     WinnerChosen,
-    kind_of,
 )
 from vulcan.store.runs import CONTROL, FILE, open_store
 
@@ -62,7 +61,7 @@ class ReportRow:
     event: Event
 
     def document(self) -> dict[str, Any]:
-        return {"row": self.number, "time": self.time, "kind": kind_of(self.event), "data": asdict(self.event)}
+        return {"row": self.number, "time": self.time, "kind": type(self.event).__name__, "data": asdict(self.event)}
 
 
 @dataclass(frozen=True, slots=True)

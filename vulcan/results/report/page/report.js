@@ -29,7 +29,7 @@ function open(number) {
   const body = document.getElementById("panel-body");
   body.replaceChildren(element("p", `Appended ${row.time}.`, "note"));
   const { source, feedback, ...rest } = row.data;
-  if (row.kind === "Judged") {
+  if (row.kind === "CandidateJudged") {
     const parent = differences[row.data.candidate];
     if (feedback) body.append(element("h3", "Feedback"), element("pre", feedback));
     body.append(element("h3", "Program"), element("pre", source || "(no program)"));
