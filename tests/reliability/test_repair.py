@@ -225,9 +225,8 @@ def test_a_run_that_is_searched_in_is_not_repaired(runs: Runs, vulcan: Console) 
 def test_a_text_that_was_changed_is_noticed(runs: Runs, tmp_path: Path) -> None:
     run = runs.copied(tmp_path / "run")
     with closing(sqlite3.connect(run / FILE)) as db:
-        db.execute(
-            "UPDATE texts SET text = 'x' WHERE hash = (SELECT data ->> 'source' FROM events WHERE kind = 'CandidateJudged' LIMIT 1)"
-        )
+        ((key,),) = db.execute("SELECT data ->> 'source' FROM events WHERE kind = 'CandidateJudged' LIMIT 1")
+        db.execute("UPDATE texts SET text = 'x' WHERE hash = ?", (key,))
         db.commit()
     with pytest.raises(UserError, match="is damaged: a text is not as it was written"):
         held(run)
