@@ -55,7 +55,7 @@ FOR_EVALUATORS = {
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
-CONTRIBUTED_COMMANDS = {"vulcan_link.kernel.command"}
+CONTRIBUTED_COMMANDS = {"vulcan_link.linux.command"}
 FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths"}
 
 DOMAIN = re.compile(

@@ -41,6 +41,6 @@ def simulator_digest() -> str:
     """Return a hash of the simulator's source, part of the key of cached results."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(path for path in here.rglob("*.py") if path.parent.name != "kernel"):
+    for path in sorted(path for path in here.rglob("*.py") if path.parent.name != "linux"):
         digest.update(path.relative_to(here).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.namespace import die_with_parent
+from vulcan_link.linux.namespace import die_with_parent
 
 
 def become_real_time(priority: int) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.processes import PipeChannel, children
+from vulcan_link.linux.processes import PipeChannel, children
 
 
 def exists(process: int) -> bool:
@@ -82,7 +82,7 @@ def test_children_end_when_their_parent_is_killed() -> None:
     program = (
         "import sys, time; sys.path[:0] = [sys.argv[1]]\n"
         "from test_processes import tell_number\n"
-        "from vulcan_link.kernel.processes import children\n"
+        "from vulcan_link.linux.processes import children\n"
         "with children() as start:\n"
         "    print(start('child', tell_number).take()[0], flush=True); time.sleep(60)\n"
     )

@@ -15,9 +15,9 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.kernel.bottleneck import LinkLog
-    from vulcan_link.kernel.cell import Cell, Measurement
-    from vulcan_link.kernel.documents import KernelRunDocument, LinkFigures, MeasuredLink, TransfersDocument
+    from vulcan_link.linux.bottleneck import LinkLog
+    from vulcan_link.linux.cell import Cell, Measurement
+    from vulcan_link.linux.documents import KernelRunDocument, LinkFigures, MeasuredLink, TransfersDocument
     from vulcan_link.result import LinkResult
 
 app = typer.Typer(
@@ -108,9 +108,9 @@ def run(
       vulcan kernel run best.py --link constant:rate=20 --competing cubic --exact-clock --jitter-ms 0.5
     """
     from vulcan.cli.output import print_json, tell
-    from vulcan_link.kernel.cell import Cell, predict
-    from vulcan_link.kernel.host import require_algorithm, require_namespaces, require_policies
-    from vulcan_link.kernel.run import run_cell
+    from vulcan_link.linux.cell import Cell, predict
+    from vulcan_link.linux.host import require_algorithm, require_namespaces, require_policies
+    from vulcan_link.linux.run import run_cell
     from vulcan_link.workloads import parse_policer, parse_reordering, parse_transfers, parse_writes, transfer_starts
     from vulcan_traces.links import load_link
 
@@ -207,7 +207,7 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
         return
     from vulcan.export.formats import find_exporter
     from vulcan.export.provenance import Provenance
-    from vulcan_link.kernel.struct_ops import in_the_kernel
+    from vulcan_link.linux.struct_ops import in_the_kernel
 
     origin = Provenance(policy.task.name, run="", candidate="", proposer="", date="", settings=settings)
     with in_the_kernel(find_exporter("bpf").export(policy, origin)) as name:
@@ -216,7 +216,7 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
 
 def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     from vulcan.api.files import write_text
-    from vulcan_link.kernel.bottleneck import mahimahi_log, opportunity_times
+    from vulcan_link.linux.bottleneck import mahimahi_log, opportunity_times
 
     times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
@@ -254,7 +254,7 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResu
 
 def _of_simulator(cell: Cell, result: LinkResult) -> LinkFigures:
     """Return the simulator's figures under the kernel's names."""
-    from vulcan_link.kernel.cell import predicted_completion
+    from vulcan_link.linux.cell import predicted_completion
 
     transfers = asdict(predicted_completion(cell, result)) if cell.transfers[0] else None
     return {

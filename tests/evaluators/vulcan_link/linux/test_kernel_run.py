@@ -22,9 +22,9 @@ from kernel_host import agreeing, as_predicted, in_namespaces, late_ms
 from locations import TESTS
 from test_processes import wait_for_end
 
-from vulcan_link.kernel.bottleneck import LinkLog
-from vulcan_link.kernel.cell import Cell, Measurement
-from vulcan_link.kernel.run import run_cell
+from vulcan_link.linux.bottleneck import LinkLog
+from vulcan_link.linux.cell import Cell, Measurement
+from vulcan_link.linux.run import run_cell
 from vulcan_traces.links import LinkTrace, make_link
 
 pytestmark = in_namespaces

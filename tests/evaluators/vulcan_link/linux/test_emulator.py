@@ -7,8 +7,8 @@ import socket
 import threading
 import time
 
-from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine
-from vulcan_link.kernel.emulator import OVERSLEPT, Stage, emulate
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine
+from vulcan_link.linux.emulator import OVERSLEPT, Stage, emulate
 
 MS = 1_000_000
 IPV4, IPV6 = b"\x45", b"\x60"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_link import plain_bottleneck
 
-from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine
 
 MS = 1_000_000
 opportunity_lists = st.lists(st.integers(1, 40), min_size=1, max_size=40).map(lambda ms: sorted(m * MS for m in ms))

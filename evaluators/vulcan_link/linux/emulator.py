@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine, sender_port
-from vulcan_link.kernel.transfer import REVERSE_PORT
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, sender_port
+from vulcan_link.linux.transfer import REVERSE_PORT
 
 CLOCK = 1_000_000
 """Of Mahimahi: times are read, and waits last, in whole milliseconds (ns)."""

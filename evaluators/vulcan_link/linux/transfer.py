@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from vulcan_link.kernel.namespace import RECEIVER_ADDRESS, SENDER_ADDRESS
+from vulcan_link.linux.namespace import RECEIVER_ADDRESS, SENDER_ADDRESS
 
 PORT = 5001
 FIRST_PORT = 6001

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog, mahimahi_log
-from vulcan_link.kernel.cell import Cell, Completion, measure
-from vulcan_link.kernel.emulator import WakeupLateness
-from vulcan_link.kernel.run import sources_of
-from vulcan_link.kernel.transfer import Received, SentFlow, Source, tcp_info
+from vulcan_link.linux.bottleneck import Bottleneck, LinkLog, mahimahi_log
+from vulcan_link.linux.cell import Cell, Completion, measure
+from vulcan_link.linux.emulator import WakeupLateness
+from vulcan_link.linux.run import sources_of
+from vulcan_link.linux.transfer import Received, SentFlow, Source, tcp_info
 from vulcan_traces.links import make_link
 
 MS = 1_000_000

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import OPPORTUNITY_BYTES, LinkLog
-from vulcan_link.kernel.emulator import WakeupLateness
-from vulcan_link.kernel.transfer import Received, SentFlow
+from vulcan_link.linux.bottleneck import OPPORTUNITY_BYTES, LinkLog
+from vulcan_link.linux.emulator import WakeupLateness
+from vulcan_link.linux.transfer import Received, SentFlow
 from vulcan_link.result import completion_figures, completion_of
 from vulcan_link.scenario import HEADERS
 from vulcan_link.workloads import MAX_FLOWS, transfer_starts

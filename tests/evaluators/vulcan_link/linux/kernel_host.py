@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from vulcan_link.kernel.host import available_algorithms, missing_for_namespaces, missing_for_policies
+from vulcan_link.linux.host import available_algorithms, missing_for_namespaces, missing_for_policies
 
 in_namespaces = pytest.mark.skipif(
     bool(missing_for_namespaces()), reason=f"this host lacks {', '.join(missing_for_namespaces())}"

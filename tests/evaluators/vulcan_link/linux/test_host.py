@@ -12,7 +12,7 @@ import pytest
 from console import COMMAND
 
 from vulcan.errors import UserError
-from vulcan_link.kernel import host
+from vulcan_link.linux import host
 
 RUN = (COMMAND, "kernel", "run", "cubic", "--link", "constant:rate=12", "--seconds", "1")
 _PR_CAPBSET_DROP, _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 24, 12, 21

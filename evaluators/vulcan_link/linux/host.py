@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan_link.kernel.namespace import TUN
+from vulcan_link.linux.namespace import TUN
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}

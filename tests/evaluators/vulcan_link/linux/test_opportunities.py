@@ -8,7 +8,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vulcan_link.kernel.bottleneck import opportunity_times
+from vulcan_link.linux.bottleneck import opportunity_times
 from vulcan_traces.links import load_link, make_link
 
 MS = 1_000_000

@@ -10,10 +10,10 @@ from kernel_host import agreeing, left_in_the_kernel, with_policies
 from test_kernel_run import constant
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.cell import Cell, Measurement
-from vulcan_link.kernel.host import available_algorithms
-from vulcan_link.kernel.run import run_cell
-from vulcan_link.kernel.struct_ops import compile_program, in_the_kernel, unregister, unregister_abandoned
+from vulcan_link.linux.cell import Cell, Measurement
+from vulcan_link.linux.host import available_algorithms
+from vulcan_link.linux.run import run_cell
+from vulcan_link.linux.struct_ops import compile_program, in_the_kernel, unregister, unregister_abandoned
 
 pytestmark = with_policies
 

@@ -13,7 +13,7 @@ from effort import ALL, few
 from kernel_host import agreeing, as_predicted, late_ms, left_in_the_kernel, with_policies
 from locations import ROOT
 
-from vulcan_link.kernel.host import available_algorithms
+from vulcan_link.linux.host import available_algorithms
 
 POLICIES = ROOT / "tasks" / "congestion_control" / "policies"
 LINK = ("--link", "constant:rate=12", "--delay-ms", "21")

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.host import BTF, available_algorithms, require_policies
+from vulcan_link.linux.host import BTF, available_algorithms, require_policies
 
 _PREFIX = "vulcan_"
 # `.name = "..."` of the exported `struct tcp_congestion_ops`, of at most 15 characters (TCP_CA_NAME_MAX)

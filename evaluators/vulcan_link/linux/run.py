@@ -10,19 +10,19 @@ from random import Random
 from threading import Thread
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
-from vulcan_link.kernel.cell import PAYLOAD, Cell, Measurement, measure
-from vulcan_link.kernel.emulator import emulate
-from vulcan_link.kernel.host import require_algorithm, require_namespaces
-from vulcan_link.kernel.namespace import (
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
+from vulcan_link.linux.cell import PAYLOAD, Cell, Measurement, measure
+from vulcan_link.linux.emulator import emulate
+from vulcan_link.linux.host import require_algorithm, require_namespaces
+from vulcan_link.linux.namespace import (
     RECEIVER_ADDRESS,
     SENDER_ADDRESS,
     dropped_by_device,
     enter_new_namespace,
     open_link_end,
 )
-from vulcan_link.kernel.processes import PipeChannel, become_real_time, children
-from vulcan_link.kernel.transfer import FIRST_PORT, Source, listen, receive, send, send_the_other_way
+from vulcan_link.linux.processes import PipeChannel, become_real_time, children
+from vulcan_link.linux.transfer import FIRST_PORT, Source, listen, receive, send, send_the_other_way
 
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
