@@ -48,14 +48,6 @@ def stored_rows(run: Path, low: int, high: int) -> list[int]:
 def take_pictures(one: Tab) -> None:
     """Of the search for the docs, in light and dark, and of its best candidate."""
     page, here = one.page, one.page.url
-    for row, button in ((0, "Pin"), (3, "Ban")):
-        page.goto(f"{here.partition('#')[0]}#sort=score&order=down")
-        page.reload()
-        page.locator("#candidates tbody tr a").nth(row).click()
-        page.get_by_role("button", name=button).click()
-        expect(page.locator("#steered")).to_be_visible()
-    page.goto(here)
-    expect(page.locator("#instructions")).to_contain_text("from proposal")
     until(lambda: shown_candidates(one) > 250, "there is something to see")
     one.picture("live-search", 1350)
     page.emulate_media(color_scheme="dark")
@@ -83,7 +75,7 @@ def test_a_search_is_seen_live(search: Path, browser: Browser, serve: Callable[.
         until(lambda: shown_candidates(one) > first, "more come in without a reload")
         expect(page.locator("#chart")).to_have_attribute("data-series", re.compile("best so far"))
         if SCREENSHOTS:
-            until(lambda: shown_candidates(one) > 60, "there is something to pin")
+            until(lambda: shown_candidates(one) > 60, "there is something to see")
             take_pictures(one)
 
         before = feed_rows(one)

@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -29,13 +29,9 @@ from vulcan.documents.dashboard import (
     PlaygroundScore,
     RunPageDocument,
     StatusDocument,
-    SteeringDocument,
 )
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
-from vulcan.searches.config import SearchConfig
-from vulcan.searches.steering import hint_refusal, instruction_documents, steer, steering_refusal
-from vulcan.store.events import SearchSteered, SteeringAct
 
 _POLL_SECONDS = 0.4
 """Polling interval in seconds. A poll costs two calls of stat where nothing was written, and sends a heartbeat then: a
@@ -187,13 +183,11 @@ def _summary(request: Request) -> Response:
     with run.lock:
         latest = [one.document() for one in run.log[-LATEST:]]
         summary = run.summary()
-        steering = steering_document(run)
     document: RunPageDocument = {
         **summary,
         "log": latest,
         "error": state.resumed.error(run.path),
         "notes": read_notes(run.path).document(),
-        "steering": steering,
     }
     return JSONResponse(document)
 
@@ -256,32 +250,6 @@ def _raise_budget(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[s
     name = _text(body, "budget")
     value = raise_budget(run.path, run.record, name, body.get("value"))
     return {"budget": name, "unit": BUDGETS[name], "value": value}
-
-
-def steering_document(run: LiveRun) -> SteeringDocument:
-    """Return the instructions given to the search of a run, and why it takes no more."""
-    record = run.record
-    try:
-        refuses_hints = hint_refusal(SearchConfig.from_json(record.config))
-    except UserError:  # no configuration yet, or one written by a newer Vulcan
-        refuses_hints = ""
-    return {
-        "refusal": steering_refusal(run.path, record),
-        "refuses_hints": refuses_hints,
-        "instructions": instruction_documents(run.path, record),
-    }
-
-
-def _steer(state: AppState, run: LiveRun, body: dict[str, Any]) -> Mapping[str, Any]:
-    name, candidate = _text(body, "act"), body.get("candidate")
-    acts: Mapping[str, SteeringAct] = {act: act for act in get_args(SteeringAct)}
-    if name not in acts:
-        raise UserError(f"no act {name[:20]!r}{did_you_mean(name, acts)}")
-    if not (candidate is None or type(candidate) is int):
-        raise UserError(f"candidate is {candidate!r}: its number is needed")
-    with run.lock:
-        steer(run.path, run.record, [SearchSteered(0, "", acts[name], candidate, str(body.get("text", "")))])
-        return steering_document(run)
 
 
 def _notes(state: AppState, run: LiveRun, body: dict[str, Any]) -> Mapping[str, Any]:
@@ -362,7 +330,6 @@ ROUTES = [
             ("stop", _stop),
             ("resume", _resume),
             ("budget", _raise_budget),
-            ("steer", _steer),
             ("notes", _notes),
         )
     ),

@@ -59,8 +59,9 @@ def log_line(event: Event) -> str:
             return f"{kind} {policy} scores {aligned(score)} on {split}"
         case CandidateJudged(candidate):
             return _judged(event, candidate)
-        case SearchSteered():
-            return _steered(event)
+        case SearchSteered(proposal, _, act, text):
+            what = f"hint: {text}" if act == "hint" else "a policy was added"
+            return f"{what}, from proposal {proposal} on"
         case CandidateRefined(candidate, by, evaluations, result):
             became = "nothing better was found" if result is None else f"it became candidate {result}"
             return f"candidate {candidate} {by} in {evaluations} evaluations: {became}"
@@ -74,22 +75,6 @@ def log_line(event: Event) -> str:
             return f"stopped: {reason}{': ' if message else ''}{message}"
         case _:
             return ""
-
-
-def _steered(given: SearchSteered) -> str:
-    """Describe an instruction by a person in one line."""
-    match given.act:
-        case "hint":
-            said = f"hint: {given.text}"
-        case "drop-hints":
-            said = "no more hints"
-        case "add":
-            said = "a policy was added"
-        case act:
-            said = (
-                f"candidate {given.candidate} {'pinned' if act == 'pin' else 'banned' if act == 'ban' else 'released'}"
-            )
-    return f"{said}, from proposal {given.proposal} on"
 
 
 def _judged(judged: CandidateJudged, candidate: int) -> str:

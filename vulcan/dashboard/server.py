@@ -48,7 +48,6 @@ from vulcan.results.findings_html import STYLE
 from vulcan.results.report.data import difference
 from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
 from vulcan.results.run import compare_instances, scorer_of
-from vulcan.searches.steering import instructions, steered_as, steering_refusal
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Host names that the server answers to. Any port: it may be reached through a tunnel."""
@@ -204,8 +203,6 @@ def _candidate(request: Request) -> Response:
             ancestors=_ancestors(run, number),
             children=run.children_of(number),
             last=len(record.candidates),
-            steering=steering_refusal(run.path, record),
-            steered=steered_as(instructions(run.path, record), number),
             explained=judged.verdict == "scored" and can_explain(record),
         )
 
@@ -264,7 +261,6 @@ def _playground(request: Request) -> Response:
             instances=instances_for(run.record),
             task=run.record.config["task"],
             objective=run.record.config["objective"],
-            steering=steering_refusal(run.path, run.record),
         )
 
 

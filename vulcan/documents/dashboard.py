@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from vulcan.documents.conversation import InstructionDocument
 from vulcan.documents.policy import FindingDocument
 from vulcan.documents.run import PolicyScore
 
@@ -98,14 +97,6 @@ class NotesDocument(TypedDict):
     note: str
 
 
-class SteeringDocument(TypedDict):
-    """The instructions given to a search; `refusal` says why it takes no more, and `refuses_hints` why no hints."""
-
-    refusal: str
-    refuses_hints: str
-    instructions: list[InstructionDocument]
-
-
 class ExportChoice(TypedDict):
     """An export format, and why the policy cannot be exported so."""
 
@@ -120,7 +111,6 @@ class RunPageDocument(LiveRunDocument):
     log: list[LogLineDocument]
     error: str
     notes: NotesDocument
-    steering: SteeringDocument
 
 
 class RunLine(TypedDict):

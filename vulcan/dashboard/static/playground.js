@@ -1,5 +1,5 @@
 // A policy that is edited: checked as one writes, scored at a button or in a pause.
-import { $, act, attempt, cells, element, figure, post, scoreText, settled } from "./dom.js";
+import { $, attempt, cells, element, figure, post, scoreText, settled } from "./dom.js";
 import { key } from "./keys.js";
 
 const { api, candidate } = $("playground").dataset;
@@ -104,11 +104,6 @@ editor.addEventListener("keydown", (event) => {
 $("idle").addEventListener("change", scoreSoon);
 $("instance").addEventListener("change", scoreSoon);
 $("score").addEventListener("click", score);
-$("send")?.addEventListener("click", () => act(async () => {
-  $("sent").textContent = "";
-  await post(`${api}/steer`, { act: "add", text: editor.value, candidate: Number(candidate) || null });
-  $("sent").textContent = "Sent: it is a candidate with one of the next proposals of the search, or once it is resumed.";
-}));
 key("Ctrl-Enter", "score the policy", score, { whileWriting: true });
 key("e", "into the editor", () => editor.focus());
 gutter();

@@ -4,7 +4,6 @@ import { allow, controls } from "./controls.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
 import { key } from "./keys.js";
 import { BehaviourMap, behaviourOf } from "./map.js";
-import { drawSteering, steering } from "./steering.js";
 import { Candidates } from "./table.js";
 import { drawTree, treeOf } from "./tree.js";
 
@@ -165,7 +164,6 @@ async function refresh() {
   finished = run.status.state === "finished";
   if (source?.readyState === EventSource.OPEN) live(true);
   allow(run);
-  drawSteering(run, address, send);
   if (!feed.newest) happened(run.log); // later rows come as events, without a gap
   if (run.row !== drawnRow) {
     drawnRow = run.row;
@@ -177,7 +175,6 @@ async function refresh() {
 }
 
 const soon = settled(refresh, 250, 1000);
-const send = steering(api, soon);
 
 const SILENCE = 1600; // milliseconds: the server sends something every 0.4 s
 let heard = 0;
