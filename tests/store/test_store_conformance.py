@@ -152,7 +152,7 @@ def test_events_are_numbered_from_one_and_have_their_times(store: Store) -> None
 
 
 def test_entries_of_some_kinds_are_read_with_their_rows(store: Store) -> None:
-    taken = InstructionTaken(3, "a1", "hint", None, TEXT)
+    taken = InstructionTaken(3, "a1", "hint", TEXT)
     store.append(*numbered(1, 1))
     store.record(taken)
     store.record(CALLS[0])
