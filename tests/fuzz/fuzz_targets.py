@@ -292,7 +292,7 @@ JOURNAL = b"\n".join(
         b'{"row": 2, "time": "2026-01-01", "kind": "QuestionAsked", "digest": "00", '
         b'"data": {"proposal": 1, "turn": 0}}',
         b'{"row": 3, "time": "2026-01-01", "kind": "CallRecord", "digest": "00", "data": {"proposal": 1, "turn": 0, '
-        b'"messages": {"base": 0, "packed": "D77#BAP;!}09#ukb#rBMA}k;xcp_b0"}, "reply": "y", "model": "m", '
+        b'"messages": {"base": 0, "packed": "KLUv/SAPeQAAW1sidXNlciIsICJ4Il1d"}, "reply": "y", "model": "m", '
         b'"finish": "stop", "tokens_in": 1, "tokens_out": null, "dollars": 0.5, "seconds": 1, "by": ""}}',
     )
 )

@@ -26,7 +26,8 @@ from vulcan.store.sqlite import DamagedRun
 
 ALL = os.environ.get("VULCAN_FAULTS") == "all"
 PLACES = 2_000 if ALL else 150
-BY_COMMANDS = 25 if ALL else 2
+BY_COMMANDS = 25 if ALL else 1
+REPAIRED = 1 if ALL else 5  # every so many
 SQLITE_HEADER = 100
 
 
@@ -66,13 +67,14 @@ def test_a_run_with_a_damaged_byte_is_read_right_or_told_to_be_damaged(runs: Run
         run = runs.copied(tmp_path / str(number))
         kind = damage(run, rng)
         before = outcome(run, whole)
-        repaired = repair(run / FILE)
-        events, calls, _ = read(run)
         assert before != "wrong", kind
-        assert repaired is not None or before == "right", kind
-        assert calls == whole[1], kind
-        assert events == whole[0] or (repaired is not None and repaired.file.name == FILE), kind
         counts[kind, before] += 1
+        if number % REPAIRED == 0:
+            repaired = repair(run / FILE)
+            events, calls, _ = read(run)
+            assert repaired is not None or before == "right", kind
+            assert calls == whole[1], kind
+            assert events == whole[0] or (repaired is not None and repaired.file.name == FILE), kind
         shutil.rmtree(run)
     for (kind, what), count in sorted(counts.items()):
         print(f"{kind:28} {what:8} {count:5}")

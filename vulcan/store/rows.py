@@ -25,7 +25,6 @@ FIRST = bytes(16)
 _PROMPTS_A_BASE = 32
 """Prompts that are compressed with the same one: damage to that one is damage to them."""
 
-_LEVEL = 9
 _MAX_PROMPT = 64 << 20  # bytes
 _MAX_DEPTH = 64  # nested objects and arrays in what is written again; a run has a few
 
@@ -66,8 +65,8 @@ class PromptPacker:
         self._left -= 1
         import zstandard  # here and below, as a search without a model needs none
 
-        packed = zstandard.ZstdCompressor(_LEVEL, _dictionary(base)).compress(text)
-        return {**asdict(call), "messages": {"base": base_row, "packed": base64.b85encode(packed).decode()}}
+        packed = zstandard.ZstdCompressor(dict_data=_dictionary(base)).compress(text)
+        return {**asdict(call), "messages": {"base": base_row, "packed": base64.b64encode(packed).decode()}}
 
 
 class PromptReader:
@@ -104,7 +103,7 @@ def _decompressed(packed: str, base: bytes) -> bytes:
     import zstandard
 
     try:
-        data = base64.b85decode(packed)
+        data = base64.b64decode(packed, validate=True)
         if zstandard.get_frame_parameters(data).content_size > _MAX_PROMPT:
             raise MalformedRow("a prompt that is too long")
         return zstandard.ZstdDecompressor(_dictionary(base)).decompress(data)

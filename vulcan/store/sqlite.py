@@ -184,13 +184,12 @@ class SQLiteStore(Store):
 
     def _new(self, entries: Iterable[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
         """Return the entries without arrivals that are in the log."""
+        keyed = [(arrival_key(entry) or number, (time, entry)) for number, (time, entry) in enumerate(entries)]
+        known = self._arrivals() if any(isinstance(key, tuple) for key, _ in keyed) else {}
         new: dict[object, tuple[str, Entry]] = {}
-        for time, entry in entries:
-            key = arrival_key(entry)
-            if key is None:
-                new[len(new)] = time, entry
-            elif key not in self._arrivals():
-                new.setdefault(key, (time, entry))
+        for key, entry in keyed:
+            if key not in known:
+                new.setdefault(key, entry)
         return list(new.values())
 
     def _insert(self, entries: Iterable[tuple[str, Entry]]) -> Iterator[Row]:
