@@ -207,11 +207,11 @@ def test_files_of_one_name_are_told_apart_by_the_shortest_part_of_their_paths(tm
         place.parent.mkdir(parents=True, exist_ok=True)
         data = [int((tick // 40 + number) % 3 > 0) for tick in range(3000)]
         place.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": data}))
-    config = SearchConfig(task="spot_single", settings=few(trace=[str(place) for place in places]))
+    config = SearchConfig(task="spot_single", objective="cost", settings=few(trace=[str(place) for place in places]))
     found = find_instances(TASK, config, evaluator)
     names = [instance.name.partition("@")[0] for instance in found if instance.split == "train"]
     assert names == ["a/1/zone", "b/1/zone", "b/2/zone", "other"]
-    twice = SearchConfig(task="spot_single", settings=few(trace=[str(places[0])] * 2))
+    twice = SearchConfig(task="spot_single", objective="cost", settings=few(trace=[str(places[0])] * 2))
     with pytest.raises(UserError, match="two instances"):
         find_instances(TASK, twice, evaluator)
 
