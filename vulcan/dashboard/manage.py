@@ -14,6 +14,7 @@ from pathlib import Path
 from vulcan.documents.dashboard import ExportChoice, NotesDocument
 from vulcan.errors import UserError
 from vulcan.export.formats import every_format, export_policy, files_of
+from vulcan.files import write_file
 from vulcan.results.evidence_card import CardExporter, find_recommended
 from vulcan.store.runs import lock_run
 
@@ -58,12 +59,7 @@ def write_notes(run: Path, title: str, note: str) -> RunNotes:
     for what, text, limit in (("title", notes.title, MAX_TITLE), ("note", notes.note, MAX_NOTE)):
         if len(text) > limit:
             raise UserError(f"a {what} has at most {limit:,} characters, and this one {len(text):,}")
-    new = run / f".{NOTES}"
-    try:
-        new.write_text(json.dumps(asdict(notes)), encoding="utf-8")
-        new.replace(run / NOTES)
-    except OSError as error:
-        raise UserError(f"cannot write to {run}: {error.strerror}") from error
+    write_file(run / NOTES, json.dumps(asdict(notes)), "make room")
     return notes
 
 
