@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from vulcan.progress.plain import JsonLinesDisplay, NullDisplay, PlainDisplay
 from vulcan.progress.run_opened import RunInfo
@@ -43,16 +43,16 @@ def check_form(form: str) -> str:
 def open_display(form: str) -> Display:
     """Open the display of a form: `auto`, `rich`, `plain`, `json` or `none`.
 
-    All but `json` write to standard error; what cannot be written is left out, and the search goes on. `auto` draws on
-    a terminal or in a notebook, and writes plain lines elsewhere (to a file or a pipe, or where TERM is `dumb`). `rich`
-    does the same, but reports the fallback. Raises UserError.
+    All but `json` write to standard error; what cannot be written is left out, except for the summary of `json`. `auto`
+    draws on a terminal or in a notebook, and writes plain lines elsewhere (to a file or a pipe, or where TERM is
+    `dumb`). `rich` does the same, but reports the fallback. Raises UserError.
     """
-    aside = _Writer(lambda line: _write(sys.stderr, printable(line)))
+    aside = _Writer(_aside)
     match check_form(form):
         case "none":
             return NullDisplay()
         case "json":
-            return JsonLinesDisplay(_Writer(lambda line: _write(sys.stdout, line)))
+            return JsonLinesDisplay(_Writer(_out), _out)
         case "plain":
             return PlainDisplay(aside)
     from rich.console import Console
@@ -67,16 +67,18 @@ def open_display(form: str) -> Display:
     return PlainDisplay(aside)
 
 
-def _write(stream: TextIO, line: str) -> None:
-    stream.write(line + "\n")
-    stream.flush()
+def _aside(line: str) -> None:
+    sys.stderr.write(printable(line) + "\n")
+    sys.stderr.flush()
+
+
+def _out(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 class _Writer:
-    """A writer of lines of progress. One that cannot be written is left out, with a warning for the first of them.
-
-    What is in the stream's buffer then is an error where the command ends.
-    """
+    """A writer of lines of progress. One that cannot be written is left out, with a warning for the first of them."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
