@@ -28,7 +28,7 @@ from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.mechanism import chooses, go_on_from, with_mechanism
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
-from vulcan.searches.resumption import change_settings
+from vulcan.searches.resumption import change_settings, warn_of_version
 from vulcan.searches.session import (
     ExecutionConfig,
     RecordedReplies,
@@ -63,6 +63,7 @@ class ReplaySource:
             record, recording = RunRecord.of(store.events()), RecordedReplies.of(store)
         if not record.config:
             raise UserError(f"{run} stopped before its search was written down; there is nothing to repeat")
+        warn_of_version(run, record)
         control = None
         if record.control is not None:
             with closing(open_store(run, CONTROL)) as store:

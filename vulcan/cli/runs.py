@@ -277,6 +277,7 @@ def repair(
     """
     import shlex
 
+    from vulcan.results.run import check_scores
     from vulcan.store.journal import journal_of
     from vulcan.store.recovery import repair as repair_file
     from vulcan.store.runs import CONTROL, FILE, find_run, lock_run
@@ -287,7 +288,9 @@ def repair(
         control = path / CONTROL
         if control.is_file() or journal_of(control).is_file():
             files.append(control)
-        done: list[RepairReport] = [repaired for file in files if (repaired := repair_file(file)) is not None]
+        done: list[RepairReport] = [
+            repaired for file in files if (repaired := repair_file(file, check_scores)) is not None
+        ]
     if as_json:
         document: RepairDocument = {"run": str(path), "repaired": [_repaired(one) for one in done]}
         print_json(document)

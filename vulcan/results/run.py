@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from vulcan.documents.run import (
     Winner,
 )
 from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation
+from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import recorded_task
 from vulcan.searches.costs import Costs
@@ -27,11 +29,15 @@ from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.held_out import HeldOut, start_names
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
-from vulcan.store import RunRecord
+from vulcan.store import RunRecord, Store
 from vulcan.store.events import VERDICTS, InstanceMetrics
+from vulcan.store.sqlite import DamagedRun
 
 if TYPE_CHECKING:
     from vulcan.searches.bootstrap import ConfidenceInterval
+
+
+log = logging.getLogger(__name__)
 
 
 def state_of(record: RunRecord) -> Literal["finished", "interrupted", "error", "open"]:
@@ -233,8 +239,21 @@ def model_cost(costs: Costs) -> ModelCost:
     }
 
 
+def check_scores(store: Store) -> None:
+    """Raise DamagedRun where a run's scores are not those of its metrics; not for one whose task is not found."""
+    try:
+        scorer_of(RunRecord.of(store.events()))
+    except DamagedRun:
+        raise
+    except UserError as error:
+        log.debug("scores are not checked: %s", error)
+
+
 def scorer_of(record: RunRecord) -> Scorer | None:
-    """Return the scorer of a run; None before it has instances. Raises UserError where its task is not found."""
+    """Return the scorer of a run; None before it has instances.
+
+    Raises UserError where its task is not found, or its scores are not those of its metrics.
+    """
     if not record.instances:
         return None
     return make_scorer(find_objective(recorded_task(record.config["task"]), record.config["objective"]), record)

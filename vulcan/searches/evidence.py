@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,11 +29,13 @@ from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
     Event,
+    InstanceMetrics,
     InstancesPrepared,
     ReferenceMeasured,
     RunStarted,
     WorkloadDescribed,
 )
+from vulcan.store.sqlite import DamagedRun
 from vulcan.task import Json, Objective, Task
 
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
@@ -279,10 +282,34 @@ def _plain(instance: Instance) -> dict[str, Json]:
 
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
-    """Return the scorer of an open run."""
+    """Return the scorer of an open run. Raises DamagedRun where scores are not those of the metrics beside them."""
     scorer = Scorer(objective, record.instances)
     for event in record.baselines.values():
         scorer.add_baseline(event)
     for reference in record.references.values():
         scorer.add_reference(reference.policy, "train", reference.metrics)
+    _check_scores(record, scorer)
     return scorer
+
+
+def _check_scores(record: RunRecord, scorer: Scorer) -> None:
+    scores: list[tuple[str, SplitName, InstanceMetrics, float | None]] = [
+        *((f"candidate {c.candidate}", "train", c.metrics, c.score) for c in record.ranked()),
+        *((f"candidate {f.candidate}", f.split, f.metrics, f.score) for f in record.confirmed.values()),
+        *((f"baseline {b.policy}", b.split, b.metrics, b.score) for b in record.baselines.values()),
+    ]
+    for policy, split, metrics, score in scores:
+        if score is not None:
+            mean = _mean(scorer, policy, split, metrics)
+            if not math.isclose(mean, score, rel_tol=1e-9, abs_tol=1e-12):
+                what = f"{policy} has the score {score:.6g} on {split}, and by its metrics {mean:.6g}"
+                raise DamagedRun(None, f"{what} (or the objective of its task has changed since)")
+    for candidate, split, metrics in record.held_out.metrics if record.held_out is not None else ():
+        _mean(scorer, f"candidate {candidate}", split, metrics)
+
+
+def _mean(scorer: Scorer, policy: str, split: SplitName, metrics: InstanceMetrics) -> float:
+    try:
+        return scorer.mean(split, metrics)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        raise DamagedRun(None, f"{policy} was not measured on the instances of {split}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from vulcan.searches.options import ASK, RESUME_OPTIONS
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
 from vulcan.trust import trust
+
+log = logging.getLogger(__name__)
 
 
 def with_settings(config: SearchConfig, given: Mapping[str, Any], where: str) -> SearchConfig:
@@ -28,6 +31,15 @@ def with_settings(config: SearchConfig, given: Mapping[str, Any], where: str) ->
     if (proposals := changes.get("budget_candidates")) is not None:  # the plan limits proposals too
         changes["rounds"] = max(config.rounds, -(-proposals // config.samples))
     return replace(config, **changes)
+
+
+def warn_of_version(run: Path, record: RunRecord) -> None:
+    """Say where a run that is to be continued or repeated was made by another version."""
+    if record.version != __version__:
+        log.warning(
+            "%s was made by Vulcan %s, and this is %s: what is searched or scored now may come out otherwise",
+            run, record.version[:40], __version__,
+        )  # fmt: skip
 
 
 def change_settings(run: Path, store: Store, config: SearchConfig) -> RunStarted | None:

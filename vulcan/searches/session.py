@@ -31,7 +31,7 @@ from vulcan.searches.model_pool import ModelPool, open_model_pool, replay_model_
 from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
-from vulcan.searches.resumption import with_settings
+from vulcan.searches.resumption import warn_of_version, with_settings
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.study import Study
 from vulcan.searches.target import check_target
@@ -153,6 +153,7 @@ def load_run_spec(
     record = RunRecord.of(store.events())
     if not record.config:
         raise RunNotStarted(path)
+    warn_of_version(path, record)
     config = SearchConfig.from_json(record.config)
     if anew:
         config = with_settings(config, anew, "resume")

@@ -192,7 +192,11 @@ class Journal:
     def cut_off(self, length: int) -> None:
         """Truncate the journal after its last whole line."""
         try:
-            os.truncate(self.path, length)
+            file = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                os.ftruncate(file, length)
+            finally:
+                os.close(file)
         except OSError as error:
             raise self._unwritable(error) from error
 

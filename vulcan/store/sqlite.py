@@ -56,10 +56,10 @@ _SETS_ASIDE = "sets that aside, and writes one of this search"
 class DamagedRun(UserError):
     """A run's file is damaged; `vulcan repair` rebuilds it from the journal of replies."""
 
-    def __init__(self, path: Path, what: object, repair: str = "rebuilds it from its replies") -> None:
+    def __init__(self, path: Path | None, what: object, repair: str = "rebuilds it from its replies") -> None:
         self.what = str(what)
-        command = f"`vulcan repair {quote(str(path.parent))}`"
-        super().__init__(f"the run's file {path} is damaged: {what}; {command} {repair}")
+        file, run = ("run", "RUN") if path is None else (f"run's file {path}", quote(str(path.parent)))
+        super().__init__(f"the {file} is damaged: {what}; `vulcan repair {run}` {repair}")
 
 
 class SQLiteStore(Store):
