@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self
 
 from vulcan.progress.plain import JsonLinesDisplay, NullDisplay, PlainDisplay
 from vulcan.progress.run_opened import RunInfo
@@ -14,7 +14,6 @@ from vulcan.searches.session import RunDisplay
 from vulcan.terminal_text import printable
 
 
-@runtime_checkable
 class Display(RunDisplay, Protocol):
     """A display that is opened and closed, and is notified of the start and end of a run."""
 
