@@ -14,7 +14,8 @@ from pathlib import Path
 from vulcan.documents.dashboard import ExportChoice, NotesDocument
 from vulcan.errors import UserError
 from vulcan.export.formats import every_format, export_policy, files_of
-from vulcan.results.evidence_card import CardExporter, find_recommended
+from vulcan.results.evidence_card import CardExporter
+from vulcan.results.recommended import find_recommended
 from vulcan.store.runs import lock_run
 
 NOTES = "notes.json"
@@ -102,7 +103,7 @@ def export_download(run: Path, format: str, candidate: int | None) -> tuple[str,
         files = files_of(every_format(found.policy, found.provenance, others), found.provenance)
     else:
         files = export_policy(found.policy, format, found.provenance, others)
-    stem = f"{found.policy.task.name}-candidate-{found.number}"
+    stem = f"{found.policy.task.name}-" + ("known" if found.number is None else f"candidate-{found.number}")
     if len(files) == 1:
         ((name, text),) = files.items()
         return f"{stem}{Path(name).suffix}", text.encode()
