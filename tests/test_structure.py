@@ -130,7 +130,7 @@ def test_the_framework_imports_neither_evaluators_nor_traces() -> None:
             and theirs != "vulcan"] == []  # fmt: skip
 
 
-READS_ITS_TASK = {("vulcan_link.aqm.evaluator", "vulcan.registry")}
+READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry")}
 """An evaluator one of whose baselines is a policy shipped with its task."""
 
 
