@@ -30,7 +30,11 @@ class ExportCandidate:
 
     @property
     def name(self) -> str:
-        return f"a policy of the task, by {self.provenance.run}" if self.number is None else f"candidate {self.number} of {self.provenance.run}"
+        return (
+            f"a policy of the task, by {self.provenance.run}"
+            if self.number is None
+            else f"candidate {self.number} of {self.provenance.run}"
+        )
 
 
 def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
