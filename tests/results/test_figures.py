@@ -119,4 +119,6 @@ def test_marks_stay_within_the_plot_and_keep_their_order(points: list[tuple[floa
 def test_ticks_are_few_and_hold_the_range(low: float, width: float) -> None:
     found = ticks(low, low + width)
     assert len(found) <= 12
-    assert low + width <= found[0] or (found[0] <= low + 1e-6 * abs(low) and found[-1] >= low + width - 1e-6 * abs(low))
+    slack = 1e-6 * (abs(low) + width)
+    assert found[0] <= low + slack
+    assert found[-1] >= low + width - slack

@@ -87,7 +87,9 @@ def best_score(
     def dots(candidates: Sequence[int]) -> list[tuple[float, float, str, str]]:
         return [(place(n), scored[n], f"candidate {n}: {scored[n]:.4f}", link(n)) for n in candidates]
 
-    chart.dots("a candidate", dots(sampled([n for n in scored if low <= place(n) <= high])), PLAIN, 2.5)
+    chart.dots(
+        "a candidate", dots(sampled([n for n in scored if low <= place(n) <= high and n not in line])), PLAIN, 2.5
+    )
     _add_curves(chart, [own], [BEST], low, high)
     colours: dict[str, str] = {}
     for curve in others:
