@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 from vulcan.errors import UserError
+from vulcan.files import write_output
 
 STYLE = """
 .chart { --ink: #1d2329; --faint: #56616b; --line: #d8dee4; --paper: #fff; --plain: #8496a8;
@@ -87,10 +88,7 @@ class Figure:
         file = Path(path)
         if file.suffix.lower() != ".svg":
             raise UserError(f"{file}: a figure is saved as SVG; name a file that ends in .svg")
-        try:
-            file.write_text(self.svg(STYLE), encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write {file}: {error.strerror or error}") from error
+        write_output(file, self.svg(STYLE))
         return file
 
 

@@ -10,6 +10,7 @@ from statistics import fmean
 
 from vulcan import svg
 from vulcan.errors import UserError
+from vulcan.files import write_output
 from vulcan.svg import BASE, BEST, Axis, Chart, Figure, number
 from vulcan.task import Metrics, Picture
 
@@ -42,12 +43,7 @@ def write_pictures(
         parts += [
             f"<details><summary>{escape(one.title)}</summary><figure>{one.svg()}</figure></details>" for one in others
         ]
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        unfinished.write_text(svg.page(title, "\n".join(parts)), encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_output(path, svg.page(title, "\n".join(parts)))
 
 
 def figures_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> list[Figure]:
