@@ -71,7 +71,7 @@ def _compared(report: Report) -> ComparedRun:
     document = run_document(report.path, record, Costs.of(report.data.calls))
     best = document["best"]
     splits: dict[SplitName, Any] = {split: document[split] for split in SPLITS}
-    gains = [gain for gain in document["gains"] if gain["split"] == "validation" and gain["kind"] == "baseline"]
+    gains = [gain for gain in document["gains"] if gain["split"] == "validation"]
     return {
         "run": str(report.path),
         "state": document["state"],
@@ -83,7 +83,7 @@ def _compared(report: Report) -> ComparedRun:
         "source": best["source"] if best else None,
         "scores": {split: None if splits[split] is None else splits[split]["score"] for split in SPLITS},
         "best_baseline": document["train"]["best_baseline"] if document["train"] else None,
-        "gain": gains[0]["gain"] if gains else None,
+        "gain": gains[0]["shrunk"] if gains else None,
         "interval": gains[0]["interval"] if gains else None,
         "candidates": sum(document["candidates"].values()),
         "dollars": document["cost"]["dollars"],
