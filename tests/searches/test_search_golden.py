@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "25361e12495e2e6cb68d5f3dfbe76b008f369bededdf7114ce7d1ed80c55d72c",
-    "scripted": "ec74900d54af169653a80e50a2a3134a6cfeca477105db91763488f626e8c8f4",
+    "offline": "090fc276c0d65ed8557402539dac1de4f67141d17ab2cbbadd07a29dde932899",
+    "scripted": "e1b09995feca947e6a3dda5714c732be30ccb23e54ace16e62f12eea61e7c35b",
 }
 
 
