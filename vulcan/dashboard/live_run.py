@@ -6,7 +6,7 @@ import math
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,12 +20,12 @@ from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyL
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
-from vulcan.results.run import comparison_of, proposals, scorer_of
+from vulcan.results.run import comparison_of, headline, proposals, scorer_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.strategies import make_strategy
-from vulcan.searches.verdict import Comparison, verdict_of
+from vulcan.searches.verdict import Comparison, Gain, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import (
     VERDICTS,
@@ -241,6 +241,11 @@ class LiveRun:
             "row": self.row,
             "status": status.document(),
             "verdict": None if verdict is None else verdict.sentence,
+            "conclusion": None if verdict is None else verdict.conclusion,
+            "gain": None if verdict is None else _last_gain(verdict.gains),
+            "headline": None if verdict is None else headline(self.path, record),
+            "instances": list(dict.fromkeys(i.name for i in record.instances if i.split == "train")),
+            "source": "" if best is None else best.source,
             "best": None
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
@@ -343,6 +348,11 @@ class LiveRun:
     def line_of(self, candidate: int) -> Mapping[str, Any]:
         """Return the table row of a candidate."""
         return self.lines[candidate - 1]
+
+
+def _last_gain(gains: Sequence[Gain]) -> float | None:
+    """Return the gain over the best baseline on the last split that was measured."""
+    return next((gain.gain for gain in reversed(gains) if gain.kind == "baseline"), None)
 
 
 def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int], str]) -> None:

@@ -118,6 +118,7 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
     known = {split: record.named_baseline(split) for split in SPLITS}
+    summary = run.summary() if run is not None else None
     return {
         "run": name,
         "title": "",
@@ -126,6 +127,9 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
         "task": record.config.get("task"),
         "model": list(record.config.get("model") or ()),
         "candidates": len(record.candidates),
+        "instances": summary["instances"] if summary else [],
+        "conclusion": summary["conclusion"] if summary else None,
+        "gain": summary["gain"] if summary else None,
         "best": None if best is None else best.candidate,
         "train": None if best is None else best.score,
         "test": None if best is None else record.score_of(best.candidate, "test"),
