@@ -100,7 +100,7 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     assert (known["recorded"]["best"], known["recorded"]["train"]) == (winner, recorded.candidates[winner].score)
     assert known["recorded"]["test"] == recorded.confirmed[winner, "test"].score
     for split in SPLITS:
-        baseline = recorded.best_baseline(split)
+        baseline = recorded.named_baseline(split)
         assert baseline is not None
         assert known["recorded"]["baselines"][split] == {"policy": baseline.policy, "score": baseline.score}
     assert known["damaged"]["status"]["state"] == "damaged"

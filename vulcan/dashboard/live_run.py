@@ -6,7 +6,7 @@ import math
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.strategies import make_strategy
-from vulcan.searches.verdict import Comparison, Gain, verdict_of
+from vulcan.searches.verdict import Comparison, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import (
     VERDICTS,
@@ -242,7 +242,6 @@ class LiveRun:
             "status": status.document(),
             "verdict": None if verdict is None else verdict.sentence,
             "conclusion": None if verdict is None else verdict.conclusion,
-            "gain": None if verdict is None else _last_gain(verdict.gains),
             "headline": None if verdict is None else headline(self.path, record),
             "instances": list(dict.fromkeys(i.name for i in record.instances if i.split == "train")),
             "source": "" if best is None else best.source,
@@ -348,11 +347,6 @@ class LiveRun:
     def line_of(self, candidate: int) -> Mapping[str, Any]:
         """Return the table row of a candidate."""
         return self.lines[candidate - 1]
-
-
-def _last_gain(gains: Sequence[Gain]) -> float | None:
-    """Return the gain over the best baseline on the last split that was measured."""
-    return next((gain.gain for gain in reversed(gains) if gain.kind == "baseline"), None)
 
 
 def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int], str]) -> None:

@@ -74,7 +74,6 @@ class LiveRunDocument(SearchLimits):
     status: StatusDocument
     verdict: str | None
     conclusion: str | None
-    gain: float | None
     headline: str | None
     instances: list[str]
     source: str
