@@ -131,7 +131,7 @@ def engines(on: Workload) -> Engines:
 def shipped(task: str, policy: str) -> Policy:
     """Return a policy that a task comes with."""
     found = find_task(task)
-    return check(found.seed_policies(state=True)[policy], found)
+    return check(found.seed_policies()[policy], found)
 
 
 def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:

@@ -79,7 +79,7 @@ def test_policies_that_keep_state_are_offered_to_searches_with_state_only(tmp_pa
         (folder / f"{name}.py").write_text(source)
     task = replace(find_task("cache_eviction"), directory=tmp_path)
     assert task.seed_policies() == {"b": sources["b"]}
-    assert task.seed_policies(state=True) == sources
+    assert task.seed_policies() == sources
 
 
 def test_bounds_may_be_whole_numbers() -> None:

@@ -170,9 +170,9 @@ def _default(setting: Setting) -> str:
 def _seeds(task: Task) -> str:
     """Their names, with the first paragraph of what each says of itself."""
     rows = []
-    for name, source in task.seed_policies(state=True).items():
+    for name, source in task.seed_policies().items():
         said = ast.get_docstring(ast.parse(source)) or ""
         rows.append((code(name), " ".join(said.split("\n\n")[0].split())))
-    stateful = [code(name) for name in task.seed_policies(state=True) if name not in task.seed_policies()]
+    stateful = [code(name) for name in task.seed_policies() if name not in task.seed_policies()]
     only = f"; one without `--state` leaves out {', '.join(stateful)}" if stateful else ""
     return f"A search begins with them{only}.\n\n" + table(("policy", "what it is"), rows)

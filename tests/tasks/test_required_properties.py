@@ -64,7 +64,7 @@ def test_each_task_requires_something(name):
 @pytest.mark.parametrize("name", REQUIRING)
 def test_every_shipped_policy_is_proved_to_keep_what_is_required(name):
     task = find_task(name)
-    sources = task.seed_policies(state=True)
+    sources = task.seed_policies()
     for policy, source in sources.items():
         for verdict in verify(check(source, task), required(name)):
             assert (verdict.outcome, verdict.method) == ("proved", "certificate"), (policy, verdict)

@@ -23,10 +23,9 @@ from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost
-from vulcan.searches.config import MECHANISM, SearchConfig, make_config, read_config, sort_options
+from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
-from vulcan.searches.mechanism import chooses, go_on_from, with_mechanism
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.resumption import change_settings
 from vulcan.searches.session import (
@@ -91,13 +90,12 @@ Sorted = tuple[dict[str, Any], dict[str, Json]]
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search, where it runs, the source of its replies if it is a replay, and the pilot it goes on from, if any."""
+    """A search, where it runs, and the source of its replies if it is a replay."""
 
     task: Task
     search: SearchConfig
     machines: ExecutionConfig
     replay: ReplaySource | None = None
-    pilot: Store | None = None
 
     @classmethod
     def of(
@@ -115,21 +113,13 @@ class SearchRequest:
         own_options, own_settings = given(task)
         settings |= own_settings
         search = make_config(task_name, options | own_options, settings)
-        if MECHANISM not in settings and chooses(search, task):
-            search = replace(search, choose_mechanism=True)
         # A run whose prompts are answered from outside uses Ray only on request
         default = {"executor": "local"} if search.model == (ASK,) else {}
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
-    def resolved(self, runs: Path, report: Callable[[str], None] = lambda _: None) -> SearchRequest:
-        """Return the search with what its options leave open. Raises UserError.
-
-        That is the programs that --start-from names, of runs in this directory, and the task's mechanism; `report` is
-        told what takes long.
-        """
-        search = with_starts(self.search, self.task, runs)
-        opening = with_mechanism(search, self.task, self.machines.count, report)
-        return replace(self, search=opening.config, pilot=opening.pilot or self.pilot)
+    def resolved(self, runs: Path) -> SearchRequest:
+        """Return the search with the programs that --start-from names, of runs in this directory. Raises UserError."""
+        return replace(self, search=with_starts(self.search, self.task, runs))
 
     @classmethod
     def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
@@ -159,8 +149,6 @@ class RunSession:
             evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)
         store = create_store(path)
-        if request.pilot is not None:
-            go_on_from(request.pilot, request.search, store)
         if request.replay is not None:
             store.append(*request.replay.searches)
             request.replay.mark(path)

@@ -189,7 +189,7 @@ def _operations(policy: AnyPolicy, task: Task) -> list[OperationsDocument]:
         return []
     return [
         {"function": declared.function, "operations": policy.function(declared.function).plan.operations}
-        for declared in task.functions
+        for declared in policy.task.functions
     ]
 
 

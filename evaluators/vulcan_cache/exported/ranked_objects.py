@@ -6,7 +6,7 @@ The mechanism sets `place`, `priority` and `touch` of an object.
 import math
 
 
-class _Sample:
+class _Sample:  # with sample
     """Objects drawn at random are scored when space is needed; the first drawn of the lowest leaves."""
 
     def __init__(self, policy, size, seed):
@@ -50,7 +50,7 @@ class _Sample:
         return self._residents[((x >> 32) * len(self._residents)) >> 32]
 
 
-class _Heap:
+class _Heap:  # with heap
     """Objects are scored when touched; the lowest leaves, the longest untouched of equals."""
 
     def __init__(self, policy):
@@ -95,5 +95,5 @@ class _Heap:
         obj.place = place
 
 
-def _before(a, b):
+def _before(a, b):  # with heap
     return a.priority < b.priority or (a.priority == b.priority and a.touch < b.touch)

@@ -245,7 +245,7 @@ class QueueManagementEvaluator(Evaluator):
     def _cobalt(self) -> Policy:
         if self._known is None:
             task = find_task("active_queue_management")
-            self._known = check(task.seed_policies(state=True)["cobalt"], task)
+            self._known = check(task.seed_policies()["cobalt"], task)
         return self._known
 
     def _link(self, spec: str) -> LinkTrace:

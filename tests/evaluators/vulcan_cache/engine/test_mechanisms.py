@@ -45,7 +45,7 @@ POLICIES = {
 NAMED = {
     "cache_eviction": POLICIES,
     "cache_admission": find_task("cache_admission").seed_policies(),
-    "cache_queues": find_task("cache_queues").seed_policies(state=True),
+    "cache_queues": find_task("cache_queues").seed_policies(),
 }
 MECHANISMS = [
     ("cache_eviction", "heap"), ("cache_eviction", "sample"), ("cache_admission", "heap"),

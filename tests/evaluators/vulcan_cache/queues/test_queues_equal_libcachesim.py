@@ -17,7 +17,7 @@ from vulcan_cache.baselines import BASELINES
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_queues")
-POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies(state=True).items()}
+POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
 SEEDS = tuple(TASK.seed_policies())
 NATIVE = {"fifo": "fifo", "clock": "clock", "sieve": "sieve", "two_q": "2q", "slru": "slru", "s3_fifo": "s3-fifo"}
 ADAPTIVE = {"arc": ("arc", 0.0), "lirs": ("lirs", 0.0005), "w_tinylfu": ("w-tinylfu", 0.03)}
@@ -90,7 +90,7 @@ def test_w_tinylfu_without_a_doorkeeper_is_the_native_one(spec, share):
     """Of so few objects, no two have equal counters in all rows of the sketch."""
     trace = load_trace(spec)
     capacity = int(trace.footprint * share)
-    source = TASK.seed_policies(state=True)["w_tinylfu"].replace("DOORKEEPER = 1", "DOORKEEPER = 0")
+    source = TASK.seed_policies()["w_tinylfu"].replace("DOORKEEPER = 1", "DOORKEEPER = 0")
     run = simulate(check(source, TASK), trace.objects, trace.sizes, capacity, mechanism="queues")
     assert (run.misses, run.missed_bytes) == native_counts("w-tinylfu", trace, capacity)[:2]
 

@@ -22,7 +22,7 @@ from vulcan_cache.mechanisms import MECHANISMS
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_queues")
-SEEDS = TASK.seed_policies(state=True)
+SEEDS = TASK.seed_policies()
 SPEC = "scan-mix:requests=60000,objects=6000,alpha=0.9,scan_share=0.2,seed=5,sizes=lognormal"
 
 
