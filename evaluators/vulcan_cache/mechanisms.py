@@ -86,11 +86,13 @@ def _queues() -> Kernel:
 
 def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     from vulcan_cache.kernels.heap import new_nodes
+    from vulcan_cache.kernels.ranking import UNTIMED
 
     native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
     scores = native.scores
+    recheck = scores.get("recheck", 0)
     return kernel(
-        (scores["priority"], scores.get("admit", 0), *common[0], *_handlers(native, RANKING_EVENTS)),
+        (scores["priority"], scores.get("admit", 0), recheck, *common[0], *_handlers(native, RANKING_EVENTS)),
         *common[1:],
         records.view(np.int64),
         run.sample_size,
@@ -98,6 +100,8 @@ def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         new_nodes(run.object_count),
         np.zeros(run.object_count + 1, np.uint32),
         np.empty(run.sample_size, np.uint64),
+        new_nodes(run.object_count if recheck else 0),
+        np.full(run.object_count if recheck else 0, UNTIMED, np.uint32),
     )
 
 

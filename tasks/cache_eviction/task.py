@@ -42,7 +42,7 @@ CACHE = Global(
 
 VICTIM = Global(
     name="victim",
-    meaning="the object that would be evicted first to make room; all 0 where there is room",
+    meaning="the object that would be evicted next to make room; all 0 where there is room",
     features=(
         Feature("size", "int", "bytes", 0.0, float(2**32), "its size"),
         Feature("count", "int", "requests", 0.0, MAX_REQUESTS, "requests for it since it entered"),
@@ -80,14 +80,22 @@ HEAP = Mechanism(
     "`priority` is called for an object when it enters the cache and whenever it is requested, and kept; when space "
     "is needed, the object with the lowest kept priority is evicted, the longest untouched of equals. So "
     "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request "
-    "for its object.",
+    "for its object, or until `recheck` says so.",
 )
 ADMIT = (
-    "`admit` is called on every miss of an object that fits into the cache, whether or not there is room for it, and "
-    "before anything is evicted. For a number above 0 the object enters; else nothing is evicted, and the object is "
-    "remembered in the ghost list. `obj` is that object: its `count` is 1, its `last_access` and `insertion` are "
-    "`now`, its statistics those of an object never seen. What is known of earlier requests for it is in the ghost "
-    "list. "
+    "`admit` is called on every miss of an object that fits into the cache: once where there is room, else for each "
+    "object that would have to leave, the next one each time, before it leaves, until there is room. `victim` is that "
+    "object. For a number above 0 it leaves and, once there is room, the new object enters; else the new object does "
+    "not enter, and is remembered in the ghost list (what has left for it before is gone). `obj` is the new object: "
+    "its `count` is 1, its `last_access` and `insertion` are `now`, its statistics those of an object never seen. What "
+    "is known of earlier requests for it is in the ghost list."
+)
+RECHECK = (
+    "`recheck` is called after each call of `priority`. If it returns 1 or more, and the object is still in the cache "
+    "and has not been requested after as many requests (rounded down), `priority` is called for it again, with its "
+    "true idle time then, and `recheck` too; so an object that has outstayed its welcome can be given a low priority, "
+    "with which it leaves next. Below 1 it is left alone until it is requested. At one request 4 objects are looked at "
+    "again, the longest due first, and the others at later ones."
 )
 
 SMALLER = Property(
@@ -118,16 +126,19 @@ TASK = Task(
             optional=True,
             mechanisms=(
                 Mechanism(
-                    "sample",
-                    ADMIT + "Where there is no room, the objects are drawn before `admit` is called, and `victim` is "
-                    "the lowest of them, which leaves if the object enters.",
+                    "sample", ADMIT + " The objects are drawn before `admit` is called, and `victim` is the lowest."
                 ),
-                Mechanism(
-                    "heap",
-                    "`admit` is called as under `sample`, but where there is no room, `victim` is the object of the "
-                    "lowest kept priority.",
-                ),
+                Mechanism("heap", "`admit` is called as under `sample`; `victim` is the object that leaves next."),
             ),
+        ),
+        Value(
+            function="recheck",
+            arguments=(NOW, OBJECT, CACHE, GHOST),
+            returns="after how many requests the object is looked at again; without this function, none is",
+            low=0.0,
+            high=MAX_REQUESTS,
+            optional=True,
+            mechanisms=(Mechanism("heap", RECHECK),),
         ),
     ),
     forms=(QUEUED,),

@@ -14,6 +14,7 @@ class _RankedCache(_CacheMapping):
 
     def _tick(self, now):
         self._policy.now = self._policy.ghost.now = now
+        self._mechanism.look_again(now)  # with recheck
 
     def _touch(self, obj):
         self._policy.update(obj)
@@ -23,12 +24,13 @@ class _RankedCache(_CacheMapping):
     def _let_in(self, key, value, size):
         obj = self._policy.new(key, self._identity(key), float(size))
         self._miss(obj)  # with state
-        victim = self._mechanism.lowest() if self._state.used + size > self._capacity else None
-        if not self._policy.admits(obj, victim):  # with admit
+        if self._state.used + size <= self._capacity and not self._policy.admits(obj, None):  # with admit
             return False
         while self._state.used + size > self._capacity:
+            victim = self._mechanism.lowest()
+            if not self._policy.admits(obj, victim):  # with admit
+                return False
             self._evict(victim)
-            victim = None
         self._keep(obj, value)
         self._policy.enter(obj)
         self._state.on_insert(self._policy.now, obj, self._policy.ghost)  # with state

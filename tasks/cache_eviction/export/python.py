@@ -24,6 +24,10 @@ def admit(now: float, obj: "_Object", cache: "_State", victim: "_Victim", ghost:
     return 1.0
 
 
+def recheck(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -> float:
+    return 0.0
+
+
 class _Entity:
     __slots__ = ()
 
@@ -131,6 +135,9 @@ class _Policy:
 
     def priority(self, obj: _Object) -> float:
         return min(max(priority(self.now, obj, self.state, self.ghost), -1e300), 1e300)
+
+    def recheck(self, obj: _Object) -> float:  # with recheck
+        return recheck(self.now, obj, self.state, self.ghost)
 
     def new(self, key: object, identity, size: float) -> _Object:
         return _Object(key, identity, size, self.now)
