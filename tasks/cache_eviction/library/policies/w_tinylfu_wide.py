@@ -6,6 +6,7 @@ cache fewer share their counters. The rest is the same, and explained there.
 
 import math
 
+MECHANISM = "queues"
 WINDOW = 0.01
 PROTECTED = 0.8
 MAX_COUNTED = 15
