@@ -23,9 +23,9 @@ from vulcan.anvil import Policy, check
 from vulcan.export.formats import find_exporter
 from vulcan.export.provenance import Provenance
 from vulcan.registry import find_task
-from vulcan_link.kernel.cell import Cell, predict
-from vulcan_link.kernel.run import run_cell
-from vulcan_link.kernel.struct_ops import in_the_kernel
+from vulcan_link.linux.cell import Cell, predict
+from vulcan_link.linux.run import run_cell
+from vulcan_link.linux.struct_ops import in_the_kernel
 from vulcan_traces.links import load_link
 
 TASK = find_task("congestion_control")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
-from vulcan_link.kernel.cell import LATENESS_US
+from vulcan_link.linux.cell import LATENESS_US
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -55,7 +55,7 @@ FOR_EVALUATORS = {
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
-CONTRIBUTED_COMMANDS = {"vulcan_link.kernel.command"}
+CONTRIBUTED_COMMANDS = {"vulcan_link.linux.command"}
 FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths"}
 
 DOMAIN = re.compile(
@@ -130,7 +130,7 @@ def test_the_framework_imports_neither_evaluators_nor_traces() -> None:
             and theirs != "vulcan"] == []  # fmt: skip
 
 
-READS_ITS_TASK = {("vulcan_link.aqm.evaluator", "vulcan.registry")}
+READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry")}
 """An evaluator one of whose baselines is a policy shipped with its task."""
 
 

@@ -14,7 +14,7 @@ from markdown_parts import paragraphs, written_by
 from vulcan.documents import card, conversation, host, library, policy, report, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
-from vulcan_link.kernel import documents as kernel
+from vulcan_link.linux import documents as linux
 from vulcan_traces import documents as traces
 
 _INTRODUCTION = """\
@@ -72,6 +72,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
     ("`vulcan report RUN RUN ... --format json`", "", (report.ComparisonDocument,)),
     ("`vulcan runs`", "", (run.RunsDocument,)),
+    ("`vulcan note`", "", (run.NotesDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
     ("`vulcan explain`, `vulcan compare`", "", (policy.ExplainDocument,)),
     (
@@ -108,7 +109,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
         _NOT_IN_SCHEMA,
         (traces.StatsDocument, traces.CatalogueDocument, traces.FetchDocument, traces.HeadDocument),
     ),
-    ("`vulcan kernel run`", _NOT_IN_SCHEMA, (kernel.KernelRunDocument,)),
+    ("`vulcan kernel run`", _NOT_IN_SCHEMA, (linux.KernelRunDocument,)),
 )
 
 

@@ -49,7 +49,7 @@ def test_a_page_can_be_followed(read: Page, slow: bool, tmp_path: Path, finished
 REASONS = {
     "it installs what is fetched from the network",
     "it calls a provider and costs money",
-    "it needs root and this host's kernel; tests/evaluators/vulcan_link/kernel runs it where both are there",
+    "it needs root and this host's kernel; tests/evaluators/vulcan_link/linux runs it where both are there",
     "it serves until it is interrupted; tests/dashboard starts it in every test",
     "it would delete what the other tests have in the cache; tests/cli/test_cli_cache.py runs it",
     "it is about a log of the reader's own",

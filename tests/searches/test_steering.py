@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 from rich_parts import answer, rich, search
-from search_parts import SEEDS, TASK, as_reply, contents, judged, of_kind, share
+from search_parts import SEEDS, as_reply, contents, judged, of_kind, share
 
 from vulcan.errors import UserError
-from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.session import RecordedReplies
-from vulcan.searches.steering import DIRECTORY, MAX_WAITING, Inbox, instructions, steer
+from vulcan.searches.steering import DIRECTORY, MAX_HINTS, MAX_WAITING, Inbox, instructions, steer
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CandidateJudged, CandidateProposed, RunStopped, SearchSteered, SteeringAct, WinnerChosen
 from vulcan.store.runs import REPEATS
 
+FIRST_HINT = "Try the square root."
 OWN = "def decide(load, room):\n    return min(load, room) * 0.9 + load * 0.0123\n"
 SERIAL = {"in_flight": 1, "control": False, "racing": False, "tune": 0, "simplify": 0}
 
 
-def act(kind: SteeringAct, candidate: int | None = None, text: str = "") -> SearchSteered:
-    return SearchSteered(0, "", kind, candidate, text)
+def act(kind: SteeringAct, text: str) -> SearchSteered:
+    return SearchSteered(0, "", kind, text)
 
 
 class Meddling:
@@ -50,32 +50,26 @@ def steered(
 
 @pytest.fixture(scope="module")
 def long(racers: Executor, tmp_path_factory: pytest.TempPathFactory) -> tuple[MemoryStore, list[Request]]:
-    """A search of 27 proposals: hint, ban of the best seed, pin, program of one's own, and the end of the hints."""
+    """A search of 27 proposals: a hint, two programs of the user's, and ten more hints."""
     plan = {
-        SEEDS + 3: [act("hint", text="Try the square root."), act("ban", 1)],
-        SEEDS + 6: [act("add", text=OWN), act("add", 2, share(0.77))],
-        SEEDS + 10: [act("pin", 2)],
-        SEEDS + 18: [act("drop-hints"), act("release", 2)],
+        SEEDS + 3: [act("hint", FIRST_HINT)],
+        SEEDS + 6: [act("add", OWN), act("add", share(0.77))],
+        SEEDS + 18: [act("hint", f"Hint {n}.") for n in range(MAX_HINTS)],
     }
     run = tmp_path_factory.mktemp("steered")
     return steered(racers, run, rich(**SERIAL, rounds=3, advice_every=0), plan)
 
 
-def test_each_act_applies_from_a_definite_proposal_on(long: tuple[MemoryStore, list[Request]]) -> None:
+def test_a_hint_is_shown_from_a_definite_proposal_on_until_ten_others_replace_it(
+    long: tuple[MemoryStore, list[Request]],
+) -> None:
     store, requests = long
-    given = {(event.act, event.candidate): event.proposal for event in of_kind(store, SearchSteered)}
-    assert set(given) == {
-        ("hint", None), ("ban", 1), ("add", None), ("add", 2), ("pin", 2), ("drop-hints", None), ("release", 2),
-    }  # fmt: skip
-    shown = {request.proposal for request in requests if "Try the square root." in request.messages[0].content}
+    first, *later = [event.proposal for event in of_kind(store, SearchSteered) if event.act == "hint"]
+    assert len(later) == MAX_HINTS
+    shown = {request.proposal for request in requests if FIRST_HINT in request.messages[0].content}
     asked = {request.proposal for request in requests}
-    assert shown == {n for n in asked if given["hint", None] <= n < given["drop-hints", None]}
-    proposed = {event.proposal: event for event in of_kind(store, CandidateProposed)}
-    after = [event for number, event in proposed.items() if number >= given["ban", 1]]
-    assert after
-    assert all(1 not in event.parents for event in after)
-    pinned = [e for n, e in proposed.items() if given["pin", 2] <= n < given["release", 2]]
-    assert sum(2 in event.parents for event in pinned) >= len(pinned) // 3
+    assert shown == {n for n in asked if first <= n < max(later)}
+    assert len([n for n in asked if n >= max(later)]) > 3
 
 
 def test_an_own_program_is_a_candidate_without_a_call(long: tuple[MemoryStore, list[Request]]) -> None:
@@ -87,7 +81,7 @@ def test_an_own_program_is_a_candidate_without_a_call(long: tuple[MemoryStore, l
     proposed = {event.proposal: event for event in of_kind(store, CandidateProposed)}
     assert [(proposed[v.proposal].operator, proposed[v.proposal].parents) for v in mine] == [
         ("added", ()),
-        ("added", (2,)),
+        ("added", ()),
     ]
     assert len(proposed) == SEEDS + 27
 
@@ -110,7 +104,7 @@ def test_a_replay_repeats_it_event_for_event(racers: Executor, long: tuple[Memor
 def test_an_interrupted_search_goes_on_under_the_same_acts(racers: Executor, tmp_path: Path) -> None:
     """Cut off after the instruction is numbered and before its event is stored; what comes later is as it was."""
     chosen = rich(**SERIAL, rounds=1, advice_every=0)
-    plan = {SEEDS + 2: [act("hint", text="Less is more."), act("add", text=OWN)]}
+    plan = {SEEDS + 2: [act("hint", "Less is more."), act("add", OWN)]}
     (tmp_path / "whole").mkdir()
     whole, _ = steered(racers, tmp_path / "whole", chosen, plan)
     run = tmp_path / "cut"
@@ -138,7 +132,7 @@ def test_an_instruction_never_changes_a_proposal_that_was_asked(racers: Executor
     for call in plain.calls():
         if call.proposal <= SEEDS + 4:
             store.record_call(call)
-    Inbox(tmp_path).leave(act("hint", text="Less is more."))
+    Inbox(tmp_path).leave(act("hint", "Less is more."))
     search(chosen, store, racers, answer, directory=tmp_path)
     (event,) = of_kind(store, SearchSteered)
     assert event.proposal == SEEDS + 5
@@ -146,18 +140,6 @@ def test_an_instruction_never_changes_a_proposal_that_was_asked(racers: Executor
     assert {number for number, chat in first.items() if "Less is more." in chat[0][1]} == {
         number for number in first if number >= SEEDS + 5
     }
-
-
-def test_offline_searches_follow_pins_and_bans(racers: Executor, tmp_path: Path) -> None:
-    chosen = rich(**SERIAL, rounds=2, model=("offline/evolve",))
-    inbox = Inbox(tmp_path)
-    inbox.leave(act("ban", 1))
-    inbox.leave(act("pin", 2))
-    store = MemoryStore()
-    search(chosen, store, racers, by=OfflineEvolve(TASK), directory=tmp_path)
-    parents = [event.parents for event in of_kind(store, CandidateProposed) if event.round > 0]
-    assert sum(2 in some for some in parents) > 2
-    assert not any(1 in some for some in parents)
 
 
 # What is refused
@@ -172,28 +154,23 @@ def record(long: tuple[MemoryStore, list[Request]]) -> RunRecord:
 
 
 def test_a_mistake_is_told_and_nothing_is_written(tmp_path: Path, record: RunRecord) -> None:
-    rejected = next(c.candidate for c in record.candidates.values() if c.verdict == "rejected")
     for given, why in (
-        (act("pin", 999), "they go from 1 to"),
-        (act("ban", rejected), "is rejected"),
-        (act("hint", text=" \n"), "1 to 1,000 characters"),
-        (act("hint", text="x" * 1001), "1,001"),
-        (act("add", text="def decide(load, room):\n    return load + missing\n"), "checker rejects"),
-        (act("add", text="#" * 70_000), "70,000 characters"),
-        (act("add", text=OWN), "already"),
+        (act("hint", " \n"), "1 to 1,000 characters"),
+        (act("hint", "x" * 1001), "1,001"),
+        (act("add", "def decide(load, room):\n    return load + missing\n"), "checker rejects"),
+        (act("add", "#" * 70_000), "70,000 characters"),
+        (act("add", OWN), "already"),
     ):
         with pytest.raises(UserError, match=why):
-            steer(tmp_path, record, [act("hint", text="Fine."), given])
+            steer(tmp_path, record, [act("hint", "Fine."), given])
     assert not (tmp_path / DIRECTORY).exists()
 
 
 def test_a_search_that_takes_none_says_so(tmp_path: Path, record: RunRecord) -> None:
-    hint, pin = act("hint", text="Fine."), act("pin", 2)
+    hint = act("hint", "Fine.")
     offline = replace(record, config={**record.config, "model": ["offline/evolve"]})
     with pytest.raises(UserError, match="reads no prompt"):
         steer(tmp_path, offline, [hint])
-    with pytest.raises(UserError, match="best-of-n"):
-        steer(tmp_path, replace(record, config={**record.config, "strategy": "best-of-n"}), [pin])
     with pytest.raises(UserError, match="start a new one"):
         steer(tmp_path, replace(record, chosen=WinnerChosen(1, "train")), [hint])
     with pytest.raises(UserError, match="stopped before"):
@@ -204,24 +181,24 @@ def test_a_search_that_takes_none_says_so(tmp_path: Path, record: RunRecord) -> 
 
 
 def test_instructions_wait_until_they_are_taken(tmp_path: Path, record: RunRecord) -> None:
-    steer(tmp_path, record, [act("hint", text="Fine."), act("pin", 2)])
+    steer(tmp_path, record, [act("hint", "Fine."), act("add", share(0.123))])
     waiting = [one for one in instructions(tmp_path, record) if one.state == "waiting"]
-    assert [one.event.act for one in waiting] == ["hint", "pin"]
+    assert [one.event.act for one in waiting] == ["hint", "add"]
     inbox = Inbox(tmp_path)
     inbox.number(replace(inbox.waiting()[0], proposal=40))
     (tmp_path / DIRECTORY / "new-broken.json").write_text("{")
     (tmp_path / DIRECTORY / "new-other.json").write_text(json.dumps({"act": "delete everything"}))
     states = {one.event.act: (one.state, one.event.proposal) for one in instructions(tmp_path, record)[-2:]}
-    assert states == {"hint": ("applied", 40), "pin": ("waiting", 0)}
+    assert states == {"hint": ("applied", 40), "add": ("waiting", 0)}
     for _ in range(MAX_WAITING - 1):
-        inbox.leave(act("drop-hints"))
+        inbox.leave(act("hint", "Another."))
     with pytest.raises(UserError, match="wait for the search already"):
-        inbox.leave(act("drop-hints"))
+        inbox.leave(act("hint", "Another."))
 
 
 def test_a_rejected_program_of_the_user_is_recorded(racers: Executor, tmp_path: Path) -> None:
     """As where the task has changed since it was checked."""
-    Inbox(tmp_path).leave(act("add", text="def decide(load, room):\n    return missing\n"))
+    Inbox(tmp_path).leave(act("add", "def decide(load, room):\n    return missing\n"))
     store = MemoryStore()
     search(rich(**SERIAL, rounds=1, samples=2), store, racers, lambda r: as_reply(share(0.5)), directory=tmp_path)
     first: CandidateJudged = judged(store)[0]

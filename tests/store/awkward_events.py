@@ -49,8 +49,8 @@ EVENTS: tuple[Event, ...] = (
     CandidateProposed(2, 1, "mutate", (1, 3), 2**63 - 1, "a model", 3, "diff"),
     CandidateProposed(3, 1, "advice", (), 5, "a model"),
     AdviceReceived(3, TEXT),
-    SearchSteered(3, "a1", "hint", None, TEXT),
-    SearchSteered(4, "b2", "ban", 2),
+    SearchSteered(3, "a1", "hint", TEXT),
+    SearchSteered(4, "b2", "add", "def decide(load, room):\n    return load\n"),
     CandidateJudged(
         1,
         1,

@@ -91,7 +91,8 @@ def priority(now, obj, cache, ghost):
 
 POLICIES = {
     **{name: TASK.seed_policies()[name] for name in ("fifo", "lfu", "lru")},
-    "gdsf": TASK.seed_policies()["gdsf_admitting"], "rich": RICH, "reads_id": READS_ID, "ghost": GHOST, "inflated": INFLATED,
+    "gdsf": TASK.seed_policies()["gdsf_admitting"], "rich": RICH, "reads_id": READS_ID, "ghost": GHOST,
+    "inflated": INFLATED,
     "constant": CONSTANT, "statistics": STATISTICS,
 }  # fmt: skip
 

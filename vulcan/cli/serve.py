@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from vulcan.documents.conversation import AskDocument, SteerDocument, TellDocument
     from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
-    from vulcan.store.events import SearchSteered
 
 
 def ask(
@@ -166,32 +165,21 @@ def _show(path: Path, given: Proposal, name: str) -> None:
 def steer(
     run: RunName,
     hint: Annotated[list[str] | None, typer.Option(help="Sentence to show in the following prompts.")] = None,
-    drop_hints: Annotated[bool, typer.Option("--drop-hints", help="Show none of the earlier hints any more.")] = False,
-    pin: Annotated[
-        list[int] | None, typer.Option(metavar="CANDIDATE", help="Keep building on this candidate, whatever its rank.")
-    ] = None,
-    ban: Annotated[
-        list[int] | None, typer.Option(metavar="CANDIDATE", help="Never build on this candidate or show it to a model.")
-    ] = None,
-    release: Annotated[
-        list[int] | None, typer.Option(metavar="CANDIDATE", help="Take back a pin or a ban of this candidate.")
-    ] = None,
     add: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="Score this policy as a candidate; - for standard input.")
     ] = None,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Steer a search while it runs: a hint to the model, a candidate to build on or not, a policy of your own.
+    """Steer a search while it runs: a hint to the model, a policy of your own.
 
     The search takes an instruction with its next proposal, or once it is resumed, and records it: `vulcan resume` and
-    `vulcan search --replay` repeat it. All options may be repeated; without any, the instructions given are listed. An
-    added policy takes the place of one proposal. A banned candidate can still win.
+    `vulcan search --replay` repeat it. Both options may be repeated; without any, the instructions given are listed.
+    The prompts show the latest ten hints. An added policy takes the place of one proposal.
 
     \b
     Examples:
       vulcan steer latest --hint "Objects are often read exactly twice."
-      vulcan steer latest --pin 12 --ban 40
       vulcan steer latest --add mine.py
       vulcan steer latest
     """
@@ -200,44 +188,27 @@ def steer(
     from vulcan.searches.steering import instruction_documents
     from vulcan.searches.steering import steer as leave
     from vulcan.store import RunRecord
+    from vulcan.store.events import SearchSteered
     from vulcan.store.runs import find_run, open_store
 
     path = find_run(run, runs_dir)
     with closing(open_store(path)) as store:
         record = RunRecord.of(store.events())
-    given = leave(path, record, _instructions(hint, drop_hints, pin, ban, release, add))
+    hints = [SearchSteered(0, "", "hint", text) for text in hint or ()]
+    policies = [SearchSteered(0, "", "add", _read(file, "policy")) for file in add or ()]
+    given = leave(path, record, [*hints, *policies])
     document: SteerDocument = {"run": str(path), "instructions": instruction_documents(path, record)}
     if as_json:
         print_json(document)
         return
     for one in document["instructions"][-len(given) :] if given else document["instructions"]:
-        about = f"candidate {one['candidate']}" if one["act"] in ("pin", "ban", "release") else one["text"].strip()
-        first, *more = about.splitlines() or [""]
+        first, *more = one["text"].strip().splitlines() or [""]
         since = f"from proposal {one['proposal']}" if one["state"] == "applied" else one["state"]
-        say(f"{one['act']:10} {since:18} {first}{' ...' if more else ''}".rstrip())
+        say(f"{one['act']:4}  {since:18} {first}{' ...' if more else ''}".rstrip())
     if not document["instructions"]:
         say("no instructions so far")
     elif given and record.stopped is not None:
         say(f"They apply once the search is resumed: `vulcan resume {shlex.quote(str(path))}`.")
-
-
-def _instructions(
-    hints: list[str] | None,
-    drop_hints: bool,
-    pinned: list[int] | None,
-    banned: list[int] | None,
-    released: list[int] | None,
-    added: list[Path] | None,
-) -> list[SearchSteered]:
-    """Return the instructions that the options ask for; hints are dropped before others are given."""
-    from vulcan.store.events import SearchSteered
-
-    found = [SearchSteered(0, "", "drop-hints")] if drop_hints else []
-    found += [SearchSteered(0, "", "hint", None, text) for text in hints or ()]
-    found += [SearchSteered(0, "", "pin", number) for number in pinned or ()]
-    found += [SearchSteered(0, "", "ban", number) for number in banned or ()]
-    found += [SearchSteered(0, "", "release", number) for number in released or ()]
-    return found + [SearchSteered(0, "", "add", None, _read(file, "policy")) for file in added or ()]
 
 
 def ui(
@@ -248,7 +219,7 @@ def ui(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
-    """Follow searches in a browser, live or afterwards: candidates, diffs, budgets, and a playground.
+    """Follow searches in a browser, live or afterwards: programs, charts, diffs and findings.
 
     The server listens on localhost only, the printed URL contains an access token, and the page loads nothing from
     other hosts.

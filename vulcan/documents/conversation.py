@@ -51,8 +51,7 @@ class TellDocument(AnswerDocument):
 class InstructionDocument(TypedDict):
     """An instruction by a person to a search."""
 
-    act: Annotated[Literal["hint", "drop-hints", "pin", "ban", "release", "add"], "what it asks for"]
-    candidate: Annotated[int | None, "the candidate that is pinned, banned or released, or that a program began as"]
+    act: Annotated[Literal["hint", "add"], "a hint for prompts, or a program to score"]
     text: Annotated[str, "the hint, or the program to add"]
     state: Annotated[
         Literal["waiting", "applied", "not used"], "`waiting` until the next proposal, or until the run is resumed"

@@ -195,10 +195,20 @@ class RankedCandidate(TypedDict):
     size: Annotated[int | None, "nodes of the program"]
 
 
+class NotesDocument(TypedDict):
+    """A user's notes on a run."""
+
+    title: Annotated[str, "the title"]
+    note: Annotated[str, "the note"]
+    tags: Annotated[list[str], "the tags"]
+
+
 class RunRow(TypedDict):
     """A run in a list."""
 
     run: Annotated[str, "the name of its directory"]
+    title: Annotated[str, "the user's title; empty for none"]
+    tags: Annotated[list[str], "the user's tags"]
     task: Annotated[str | None, "the task's name or path"]
     model: Annotated[list[str] | None, "the models"]
     state: Annotated[

@@ -1,4 +1,4 @@
-"""Steering of a search by a person: hints, pinned and banned candidates, policies of one's own.
+"""Steering of a search by a person: hints for its prompts, and policies of one's own.
 
 A search holds the lock of its run, so that others leave instructions as files in the run's directory. The search takes
 them when it drafts a proposal, and numbers them: an instruction applies from that proposal on. Its event is stored with
@@ -23,7 +23,7 @@ from vulcan.documents.conversation import InstructionDocument
 from vulcan.errors import UserError
 from vulcan.registry import recorded_task
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.population import Population, ScoredCandidate
+from vulcan.searches.population import Population
 from vulcan.searches.proposal import ADDED
 from vulcan.searches.reply import parse_source
 from vulcan.searches.strategies import Draft, Strategy
@@ -48,9 +48,6 @@ MAX_SOURCE = 64 << 10
 MAX_WAITING = 100
 """Instructions that may wait for a search at a time."""
 
-PINNED_SHARE = 0.5
-"""Share of the proposals with a single parent that build on a pinned candidate, as long as there is one."""
-
 InstructionState = Literal["waiting", "applied", "not used"]
 
 
@@ -71,7 +68,7 @@ class Inbox:
     def leave(self, given: SearchSteered) -> SearchSteered:
         """Write an instruction for the search to take. Raises UserError."""
         made = replace(given, id=f"{time.time_ns():020d}{secrets.token_hex(3)}", proposal=0)
-        plain = {"act": made.act, "candidate": made.candidate, "text": made.text}
+        plain = {"act": made.act, "text": made.text}
         try:
             self._directory.mkdir(exist_ok=True)
             if len(self.waiting()) >= MAX_WAITING:
@@ -114,10 +111,9 @@ def _instruction(plain: object, number: str, identity: str) -> SearchSteered:
     """Read an instruction from a file. Raises ValueError for one that Vulcan did not write."""
     if not isinstance(plain, dict) or plain.get("act") not in get_args(SteeringAct):
         raise ValueError("it has no act")
-    candidate, text = plain.get("candidate"), plain.get("text", "")
-    if not isinstance(text, str) or not (candidate is None or type(candidate) is int):
-        raise ValueError("its candidate or text is none")
-    return SearchSteered(0 if number == "new" else int(number), identity, plain["act"], candidate, text)
+    if not isinstance(text := plain.get("text"), str):
+        raise ValueError("it has no text")
+    return SearchSteered(0 if number == "new" else int(number), identity, plain["act"], text)
 
 
 def _age(given: SearchSteered) -> str:
@@ -167,64 +163,11 @@ class Steering:
 
     def draft(self, strategy: Strategy, drafted: int, number: int, population: Population, rng: random.Random) -> Draft:
         """Draft a proposal as the strategy does, under the instructions that apply to it."""
-        given = [event for event in self._given if event.proposal <= number]
-        if not given:
-            return strategy.draft(drafted, population, rng)
-        own = next((event for event in given if event.act == "add" and event.proposal == number), None)
-        hints, pinned, banned = _in_force(given)
-        draft = strategy.draft(drafted, _without(population, banned), rng)
-        if own is not None:
-            based = tuple(member for member in population.members if member.candidate == own.candidate)
-            return Draft(draft.round, ADDED, based, island=draft.island)
-        if draft.operator in ("mutate", "crossover"):
-            draft = _with_pinned(draft, [m for m in population.members if m.candidate in pinned], rng)
-            if not draft.parents:
-                draft = replace(draft, operator="fresh")
+        draft = strategy.draft(drafted, population, rng)
+        if self.added(number) is not None:
+            return Draft(draft.round, ADDED, (), island=draft.island)
+        hints = [event.text for event in self._given if event.proposal <= number and event.act == "hint"]
         return replace(draft, hints=tuple(hints[-MAX_HINTS:]))
-
-
-def _in_force(given: Sequence[SearchSteered]) -> tuple[list[str], set[int], set[int]]:
-    """Return the hints, and the pinned and the banned candidates; later instructions replace earlier ones."""
-    hints: list[str] = []
-    pinned: set[int] = set()
-    banned: set[int] = set()
-    for event in given:
-        if event.act == "hint":
-            hints.append(event.text)
-        elif event.act == "drop-hints":
-            hints.clear()
-        elif event.act != "add" and event.candidate is not None:
-            pinned.discard(event.candidate)
-            banned.discard(event.candidate)
-            if event.act != "release":
-                (pinned if event.act == "pin" else banned).add(event.candidate)
-    return hints, pinned, banned
-
-
-def _without(population: Population, banned: set[int]) -> Population:
-    """Return the population without the banned candidates; all of it if nothing would be left."""
-    left = [member for member in population.members if member.candidate not in banned]
-    if not left or len(left) == len(population):
-        return population
-    return Population(left, population.attempts, population.advice)
-
-
-def _with_pinned(draft: Draft, pinned: Sequence[ScoredCandidate], rng: random.Random) -> Draft:
-    """Give a draft pinned parents: all of them where there are several parents, else one of them at times."""
-    chosen = [member for member in pinned if member not in draft.parents]
-    if not chosen:
-        return draft
-    if len(draft.parents) == 1:
-        if rng.random() >= PINNED_SHARE:
-            return draft
-        parents: tuple[ScoredCandidate, ...] = (rng.choice(pinned),)
-    else:
-        room = max(1, len(draft.parents) - len(chosen))
-        parents = (*draft.parents[:room], *chosen[: max(1, len(draft.parents) - room)])
-    shown = {member.candidate for member in parents}
-    return replace(
-        draft, parents=parents, inspirations=tuple(m for m in draft.inspirations if m.candidate not in shown)
-    )
 
 
 def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[SearchSteered]:
@@ -234,26 +177,16 @@ def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[
     """
     if not record.config:
         raise RunNotStarted(run)
-    if problem := steering_refusal(run, record):
-        raise UserError(f"{run.name} {problem}")
+    if record.confirmed or record.chosen is not None:
+        raise UserError(
+            f"{run.name} has measured its finalists: its search takes no more instructions; start a new one"
+        )
+    if (run / REPEATS).is_file():
+        raise UserError(f"{run.name} replays another run: it takes no instructions")
     config = SearchConfig.from_json(record.config)
     checked = [_checked(event, record, config) for event in given]
     inbox = Inbox(run)
     return [inbox.leave(event) for event in checked]
-
-
-def steering_refusal(run: Path, record: RunRecord) -> str:
-    """Say why the search of a run takes no instructions; empty if it does."""
-    if record.confirmed or record.chosen is not None:
-        return "has measured its finalists: its search takes no more instructions; start a new one"
-    if (run / REPEATS).is_file():
-        return "replays another run: it takes no instructions"
-    return ""
-
-
-def hint_refusal(config: SearchConfig) -> str:
-    """Say why hints have no effect in a search; empty if they do."""
-    return "the offline generator reads no prompt: a hint has no effect" if config.offline else ""
 
 
 def instructions(run: Path, record: RunRecord) -> list[Instruction]:
@@ -266,18 +199,11 @@ def instructions(run: Path, record: RunRecord) -> list[Instruction]:
     return [found[identity] for identity in sorted(found)]
 
 
-def steered_as(given: Iterable[Instruction], candidate: int) -> Literal["pin", "ban"] | None:
-    """Return whether a candidate is pinned or banned by the instructions, those that wait included."""
-    _, pinned, banned = _in_force([one.event for one in given if one.state != "not used"])
-    return "pin" if candidate in pinned else "ban" if candidate in banned else None
-
-
 def instruction_documents(run: Path, record: RunRecord) -> list[InstructionDocument]:
     """Return all instructions given to the search of a run as JSON, the oldest first."""
     return [
         {
             "act": one.event.act,
-            "candidate": one.event.candidate,
             "text": one.event.text,
             "state": one.state,
             "proposal": one.event.proposal or None,
@@ -288,28 +214,14 @@ def instruction_documents(run: Path, record: RunRecord) -> list[InstructionDocum
 
 def _checked(given: SearchSteered, record: RunRecord, config: SearchConfig) -> SearchSteered:
     """Check an instruction against the run. Raises UserError."""
-    match given.act:
-        case "hint":
-            if problem := hint_refusal(config):
-                raise UserError(f"{problem}; pin, ban or add instead")
-            text = " ".join(given.text.split())
-            if not 0 < len(text) <= MAX_HINT:
-                raise UserError(f"a hint has 1 to {MAX_HINT:,} characters, and this one {len(text):,}")
-            return replace(given, text=text)
-        case "add":
-            return replace(given, text=_checked_source(given.text, record, config))
-        case "pin" | "ban" | "release":
-            if config.strategy == "best-of-n":
-                raise UserError("best-of-n builds on no candidate: there is nothing to pin or to ban")
-            judged = record.candidates.get(given.candidate or 0)
-            if judged is None:
-                raise UserError(f"no candidate {given.candidate}: they go from 1 to {len(record.candidates)}")
-            if judged.verdict != "scored":
-                raise UserError(
-                    f"candidate {judged.candidate} is {judged.verdict}: no proposal builds on it, and only one that "
-                    "is scored can be pinned or banned"
-                )
-    return given
+    if given.act == "add":
+        return replace(given, text=_checked_source(given.text, record, config))
+    if config.offline:
+        raise UserError("the offline generator reads no prompt: a hint has no effect; add a policy instead")
+    text = " ".join(given.text.split())
+    if not 0 < len(text) <= MAX_HINT:
+        raise UserError(f"a hint has 1 to {MAX_HINT:,} characters, and this one {len(text):,}")
+    return replace(given, text=text)
 
 
 def _checked_source(source: str, record: RunRecord, config: SearchConfig) -> str:
@@ -321,5 +233,5 @@ def _checked_source(source: str, record: RunRecord, config: SearchConfig) -> str
         raise UserError(f"the checker rejects this program: {why}")
     known = record.candidate_with(reading.policy.fingerprint)
     if known is not None:
-        raise UserError(f"this program is candidate {known} of the run already; pin it to have more made of it")
+        raise UserError(f"this program is candidate {known} of the run already")
     return source

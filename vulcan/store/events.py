@@ -30,9 +30,8 @@ StopReason = Literal["finished", "interrupted", "error"]
 Origin = Literal["model", "seed", "tuned", "simplified", "user"]
 """Author of a candidate: the model, the task's author, the search itself, from another candidate, or its user."""
 
-SteeringAct = Literal["hint", "drop-hints", "pin", "ban", "release", "add"]
-"""What a person asks of a search: a hint for prompts, or no more hints; a candidate to build on, not to build on, or to
-treat as any other; a program to score."""
+SteeringAct = Literal["hint", "add"]
+"""What a person gives a search: a hint for its prompts, or a program to score."""
 
 InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 """Metrics per instance, with its name, in the order of the run's instances."""
@@ -153,14 +152,13 @@ class CandidateProposed:
 class SearchSteered:
     """An instruction by a person, which applies from a proposal on; the event precedes that of the proposal.
 
-    `text` is a hint, or the program to add; `candidate` is pinned, banned or released, or was the program's origin.
+    `text` is the hint, or the program to add.
     """
 
     proposal: int
     id: str
     act: SteeringAct
-    candidate: int | None = None
-    text: str = ""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

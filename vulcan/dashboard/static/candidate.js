@@ -1,19 +1,14 @@
 // One candidate: its line of descent, and keys to go on.
 import { Chart, chartOf } from "./chart.js";
 import { colourAll } from "./code.js";
-import { $, act, attempt, post } from "./dom.js";
+import { $, attempt } from "./dom.js";
 import { key } from "./keys.js";
 
 const { api, address, candidate } = $("candidate").dataset;
 key("u", "back to the run", () => { location.href = address; });
-for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["g", "play", "try it in the playground"], ["w", "why", "why it scores so"]])
+for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["w", "why", "why it scores so"]])
   key(letter, meaning, () => { const to = $(id); if (to) location.href = to.href; });
 $("against").addEventListener("change", (event) => { location.search = event.target.value ? `?against=${Number(event.target.value)}` : ""; });
-for (const button of document.querySelectorAll("button.steer"))
-  button.addEventListener("click", () => act(async () => {
-    await post(`${api}/steer`, { act: button.dataset.act, candidate: Number(candidate) });
-    location.reload();
-  }));
 $("why")?.addEventListener("click", (event) => { event.target.textContent = "Computing: some seconds"; });
 colourAll();
 const chart = new Chart($("chart"), address);

@@ -30,7 +30,7 @@ TASK = Task(
         low=2,
         high=65535,
     ),
-    evaluator="vulcan_link.evaluator:LinkEvaluator",
+    evaluator="vulcan_link.simulator:LinkSimulator",
     objectives=(Objective("power", "utilisation", "more is better", lambda metrics, _: metrics["utilisation"]),),
     directory=Path(__file__).parent,
 )

@@ -13,8 +13,8 @@ from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_link.aqm import layout as q
-from vulcan_link.aqm.evaluator import QueueManagementEvaluator, scenario_of
 from vulcan_link.aqm.manager import QueueManager
+from vulcan_link.aqm.simulator import QueueSimulator
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
@@ -161,20 +161,19 @@ def test_fair_queues_keep_a_flow_that_does_not_slow_down_to_its_share() -> None:
     assert shares["fq_codel"] == pytest.approx([0.24] * 4, abs=0.03)
 
 
-def test_a_buffer_is_as_many_ms_as_it_says_and_old_runs_had_at_least_50_packets() -> None:
-    settings = complete_settings(TASK, {"link": ["constant:rate=12"], "buffer_ms": 10.0})
-    link = load_link("constant:rate=12")
-    (new,) = QueueManagementEvaluator().instances(settings, Split(by="none"))
-    assert scenario_of(new.parameters, link, "drop_tail").queue.packets == 10
-    del settings["short_flows"]
-    (old,) = QueueManagementEvaluator().instances(settings, Split(by="none"))
-    assert scenario_of(old.parameters, link, "drop_tail").queue.packets == 50
-    assert len(scenario_of(old.parameters, link, "drop_tail").flows) == 7
+def test_a_buffer_is_as_many_ms_as_it_says() -> None:
+    settings = complete_settings(TASK, {"link": ["constant:rate=12"], "buffer_ms": 10.0, "short_flows": 0.0})
+    simulator = QueueSimulator()
+    (instance,) = simulator.instances(settings, Split(by="none"))
+    spec, link = simulator.at(instance)
+    assert instance.parameters["from"] == 0.0
+    assert spec.scenario(link, "drop_tail").queue.packets == 10
+    assert len(spec.scenario(link, "drop_tail").flows) == spec.long_flows == 7
 
 
 def test_service_is_not_won_by_dropping_what_waits() -> None:
     """The policy that won by `balance`, drop above 9.4 ms: bursts and short flows lose their packets to it."""
-    evaluator = QueueManagementEvaluator()
+    evaluator = QueueSimulator()
     instances = [i for i in evaluator.instances(complete_settings(TASK, {}), TASK.split) if i.split == "train"][:3:2]
     evaluator.prepare(instances)
     threshold = check("def drop_probability(queue):\n    return 1 if queue.delay_ms > 9.4 else 0\n", TASK)

@@ -1,0 +1,329 @@
+"""Run congestion control in this machine's Linux kernel over an emulated link."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from vulcan.errors import UserError
+
+if TYPE_CHECKING:
+    from vulcan.anvil import Policy
+    from vulcan_link.linux.bottleneck import LinkLog
+    from vulcan_link.linux.cell import Cell, Measurement
+    from vulcan_link.linux.documents import KernelRunDocument, LinkFigures, MeasuredLink, TransfersDocument
+    from vulcan_link.result import LinkResult
+
+app = typer.Typer(
+    help="Run congestion control in this machine's Linux kernel over an emulated link.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+_COLUMNS = (
+    "",
+    "utilisation",
+    "goodput Mbit/s",
+    "delay avg ms",
+    "delay p95 ms",
+    "delay max ms",
+    "loss %",
+    "retransmitted",
+    "Jain",
+)
+
+
+@app.callback()
+def group() -> None:
+    """Run congestion control in this machine's Linux kernel over an emulated link."""
+
+
+@app.command("run")
+def run(
+    algorithm: Annotated[
+        str, typer.Argument(help="Name of a congestion control in the kernel, such as cubic, or a policy file.")
+    ],
+    link: Annotated[str, typer.Option(help="Link trace: a Mahimahi or rate file, or constant:rate=12.")],
+    delay_ms: Annotated[float, typer.Option("--delay-ms", help="One-way propagation delay in milliseconds.")] = 20.0,
+    buffer: Annotated[int, typer.Option(help="Bottleneck queue length in packets.")] = 40,
+    seconds: Annotated[float, typer.Option(help="Duration in seconds.")] = 30.0,
+    flows: Annotated[int, typer.Option(help="Number of flows that share the link, without competing ones.")] = 1,
+    competing: Annotated[
+        list[str] | None,
+        typer.Option(help="Competing flows: an algorithm of the kernel and how many, such as cubic or cubic:2."),
+    ] = None,
+    competing_delay_ms: Annotated[
+        float | None, typer.Option("--competing-delay-ms", help="Their one-way delay; default: that of --delay-ms.")
+    ] = None,
+    jitter_ms: Annotated[
+        float, typer.Option("--jitter-ms", help="Acknowledgements come up to this much late, at random, in order.")
+    ] = 0.0,
+    ack_batch_ms: Annotated[
+        float, typer.Option("--ack-batch-ms", help="Acknowledgements arrive together on multiples of this time.")
+    ] = 0.0,
+    loss: Annotated[float, typer.Option(help="Share of packets that are lost at random before the queue.")] = 0.0,
+    application: Annotated[
+        str, typer.Option(help="What the flows' application writes: packets and the ms between writes, such as 20/100.")
+    ] = "endless",
+    transfers: Annotated[
+        str, typer.Option(help="Short flows instead: packets of each and the ms between their starts, such as 100/500.")
+    ] = "none",
+    policer: Annotated[
+        str, typer.Option(help="Drop what comes beyond Mbit/s and a bucket of kilobytes, such as 8/64.")
+    ] = "none",
+    reordering: Annotated[
+        str, typer.Option(help="Share of packets that come late, and by how many ms, such as 0.01/10.")
+    ] = "none",
+    reverse: Annotated[
+        str | None, typer.Option(help="Algorithm of a flow the other way, behind which acknowledgements wait.")
+    ] = None,
+    exact_clock: Annotated[
+        bool, typer.Option("--exact-clock", help="Act at exact times, not on Mahimahi's clock of milliseconds.")
+    ] = False,
+    task: Annotated[str, typer.Option("--task", "-t", help="Task of the policy.")] = "congestion_control",
+    called: Annotated[str, typer.Option(help="When a policy is called: ack or round, as in its search.")] = "ack",
+    slow_start: Annotated[
+        str, typer.Option(help="Who runs slow start for a policy: mechanism or policy, as in its search.")
+    ] = "mechanism",
+    format: Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write the link's event log here, in mm-link's format.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure the real Linux TCP over an emulated link, and compare it with the simulator's prediction.
+
+    Two private network namespaces are joined by a link of the given trace, delay and buffer; they vanish with the
+    command. A policy is exported to BPF, compiled by clang, loaded into the kernel for the run, and
+    unloaded after it. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
+
+    \b
+    Examples:
+      vulcan kernel run cubic --link constant:rate=12 --seconds 10
+      vulcan kernel run best.py --link Verizon-LTE-short.down --buffer 100
+      vulcan kernel run best.py --link constant:rate=20 --competing cubic --exact-clock --jitter-ms 0.5
+    """
+    from vulcan.cli.output import print_json, tell
+    from vulcan_link.linux.cell import Cell, predict
+    from vulcan_link.linux.host import require_algorithm, require_namespaces, require_policies
+    from vulcan_link.linux.run import run_cell
+    from vulcan_link.workloads import parse_policer, parse_reordering, parse_transfers, parse_writes, transfer_starts
+    from vulcan_traces.links import load_link
+
+    policy_file = _policy_file(algorithm)
+    if policy_file is None:
+        require_namespaces()
+        require_algorithm(algorithm)
+    else:
+        require_policies()
+    others = _competitors(competing or [])
+    for name in (*others, *([reverse] if reverse else [])):
+        require_algorithm(name)
+    short = parse_transfers(transfers)
+    own = flows * len(transfer_starts(short[1], seconds)) if short[0] else flows
+    cell = Cell(
+        load_link(link, format=format),
+        ("policy" if policy_file else algorithm,) * own + others,
+        delay_ms,
+        buffer,
+        seconds,
+        own=own,
+        competing_delay_ms=competing_delay_ms,
+        jitter_ms=jitter_ms,
+        ack_batch_ms=ack_batch_ms,
+        loss=loss,
+        exact_clock=exact_clock,
+        application=parse_writes(application),
+        policer=parse_policer(policer),
+        reordering=parse_reordering(reordering),
+        reverse=reverse,
+        transfers=short,
+    )
+    policy = _checked(policy_file, task) if policy_file else None
+    settings = {
+        "called": _choice("--called", called, "ack", "round"),
+        "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
+    }
+    try:
+        with _in_the_kernel(policy, settings) as loaded:
+            tell(f"sending for {seconds:g} s")
+            measured, events = run_cell(replace(cell, algorithms=(loaded or algorithm,) * own + others))
+        predicted = predict(cell, policy, **settings)
+    except KeyboardInterrupt:
+        tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
+        raise
+    if log is not None:
+        _write_log(log, cell, events)
+    label = policy_file.stem if policy_file else algorithm
+    if as_json:
+        print_json(_document(label, cell, measured, predicted))
+    else:
+        _print(label, cell, measured, predicted)
+
+
+def _policy_file(algorithm: str) -> Path | None:
+    """Return the file that is meant; None where it is the name of an algorithm."""
+    path = Path(algorithm)
+    return path if path.suffix == ".py" or len(path.parts) > 1 else None
+
+
+def _competitors(given: list[str]) -> tuple[str, ...]:
+    """Return the algorithm of each competing flow. Raises UserError."""
+    found: list[str] = []
+    for text in given:
+        name, colon, count = text.partition(":")
+        if not name or (colon and not (count.isdecimal() and 1 <= int(count) <= 64)):
+            raise UserError(f"--competing {text!r}: give an algorithm of the kernel and how many, such as cubic:2")
+        found += [name] * int(count or 1)
+    return tuple(found)
+
+
+def _checked(path: Path, task: str) -> Policy:
+    from vulcan.anvil import Rejected, check
+    from vulcan.cli.output import read_policy
+    from vulcan.registry import find_task
+
+    try:
+        return check(read_policy(path), find_task(task))
+    except Rejected as rejected:
+        raise UserError(f"{path}: {rejected.violations[0]} (`vulcan check` says more)") from None
+
+
+def _choice(option: str, given: str, *choices: str) -> Any:
+    if given not in choices:
+        raise UserError(f"{option} {given!r} is not one of {', '.join(choices)}")
+    return given
+
+
+@contextmanager
+def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[str | None]:
+    """Yield the name of the policy in the kernel while it is there; None where there is none."""
+    if policy is None:
+        yield None
+        return
+    from vulcan.export.formats import find_exporter
+    from vulcan.export.provenance import Provenance
+    from vulcan_link.linux.struct_ops import in_the_kernel
+
+    origin = Provenance(policy.task.name, run="", candidate="", proposer="", date="", settings=settings)
+    with in_the_kernel(find_exporter("bpf").export(policy, origin)) as name:
+        yield name
+
+
+def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
+    from vulcan.api.files import write_text
+    from vulcan_link.linux.bottleneck import mahimahi_log, opportunity_times
+
+    times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
+    write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
+
+
+def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:
+    figures = {
+        **asdict(measured),
+        "goodput_mbps": measured.goodput_mbps,
+        "retransmitted": measured.retransmitted,
+    }
+    return {
+        "algorithm": label,
+        "link": cell.link.name,
+        "link_digest": cell.link.digest,
+        "delay_ms": cell.delay_ms,
+        "buffer_packets": cell.buffer,
+        "seconds": cell.seconds,
+        "competing": list(cell.algorithms[cell.own :]),
+        "competing_delay_ms": cell.delays_ms[-1],
+        "jitter_ms": cell.jitter_ms,
+        "ack_batch_ms": cell.ack_batch_ms,
+        "random_loss": cell.loss,
+        "application": list(cell.application) if cell.application[0] else None,
+        "transfers": list(cell.transfers) if cell.transfers[0] else None,
+        "policer": list(cell.policer) if cell.policer[0] else None,
+        "reordering": list(cell.reordering) if cell.reordering[0] else None,
+        "reverse": cell.reverse,
+        "exact_clock": cell.exact_clock,
+        "linux": platform.release(),
+        "kernel": cast("MeasuredLink", figures),
+        "simulator": None if predicted is None else _of_simulator(cell, predicted),
+    }
+
+
+def _of_simulator(cell: Cell, result: LinkResult) -> LinkFigures:
+    """Return the simulator's figures under the kernel's names."""
+    from vulcan_link.linux.cell import predicted_completion
+
+    transfers = asdict(predicted_completion(cell, result)) if cell.transfers[0] else None
+    return {
+        "utilisation": result.utilisation,
+        "throughput_mbps": result.throughput_bps * 1e-6,
+        "queueing_delay_avg_ms": result.queueing_delay_avg_ms,
+        "queueing_delay_p95_ms": result.queueing_delay_p95_ms,
+        "queueing_delay_max_ms": result.queueing_delay_max_ms,
+        "delivered": result.delivered,
+        "dropped": result.dropped,
+        "loss": result.drop_share,
+        "jain": result.jain,
+        "flows": [
+            {
+                "goodput_mbps": flow.goodput_bps * 1e-6,
+                "retransmitted": flow.retransmitted,
+                "min_rtt_ms": flow.rtt_min_ms,
+            }
+            for flow in result.flows
+        ],
+        "goodput_mbps": result.goodput_bps * 1e-6,
+        "retransmitted": result.retransmitted,
+        "transfers": cast("TransfersDocument | None", transfers),
+    }
+
+
+def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> None:
+    from vulcan.cli.output import print_table, say, tell
+
+    document = _document(label, cell, measured, predicted)
+    own = cell.own_flows
+    flows = f", {own} {'transfers' if cell.transfers[0] else 'flows'}" if own > 1 else ""
+    if others := cell.algorithms[own:]:
+        flows += f", competing with {', '.join(others)}"
+    say(
+        f"{label} over {cell.link.name}: {cell.delay_ms:g} ms one way, {cell.buffer} packets of buffer, "
+        f"{cell.seconds:g} s{flows}"
+    )
+    rows = [_row(f"Linux {document['linux'].partition('-')[0]}", document["kernel"])]
+    if document["simulator"] is not None:
+        rows.append(_row("simulator", document["simulator"]))
+    print_table(_COLUMNS, rows)
+    for name, figures in (("Linux", document["kernel"]), ("simulator", document["simulator"])):
+        if figures is not None and (short := figures["transfers"]):
+            say(
+                f"transfers, {name}: {short['completion_ms']:.1f} ms on average, p95 "
+                f"{short['completion_p95_ms']:.1f} ms, {100 * short['completed']:.0f} % complete"
+            )
+    if len(measured.flows) > 1 and not cell.transfers[0]:
+        say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
+    if predicted is None:
+        tell(f"the simulator has no {label}: no prediction")
+    punctuality = measured.punctuality
+    if punctuality.late * 100 > punctuality.wakeups:
+        tell(
+            f"the link was late by over 1 ms at {punctuality.late} of {punctuality.wakeups} events (at worst by "
+            f"{punctuality.worst_ms:.1f} ms): this host is busy, and the figures suffer"
+        )
+
+
+def _row(name: str, figures: LinkFigures) -> tuple[str, ...]:
+    return (
+        name,
+        f"{figures['utilisation']:.4f}",
+        f"{figures['goodput_mbps']:.2f}",
+        f"{figures['queueing_delay_avg_ms']:.2f}",
+        f"{figures['queueing_delay_p95_ms']:.1f}",
+        f"{figures['queueing_delay_max_ms']:.1f}",
+        f"{100 * figures['loss']:.3f}",
+        f"{figures['retransmitted']}",
+        f"{figures['jain']:.4f}",
+    )

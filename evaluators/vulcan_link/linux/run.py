@@ -1,0 +1,149 @@
+"""Execution of a measurement: two namespaces, the link between them, and the flows."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from threading import Thread
+
+from vulcan.errors import UserError
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
+from vulcan_link.linux.cell import PAYLOAD, Cell, Measurement, measure
+from vulcan_link.linux.emulator import emulate
+from vulcan_link.linux.host import require_algorithm, require_namespaces
+from vulcan_link.linux.namespace import (
+    RECEIVER_ADDRESS,
+    SENDER_ADDRESS,
+    dropped_by_device,
+    enter_new_namespace,
+    open_link_end,
+)
+from vulcan_link.linux.processes import PipeChannel, become_real_time, children
+from vulcan_link.linux.transfer import FIRST_PORT, Source, listen, receive, send, send_the_other_way
+
+_SECOND = 1_000_000_000
+# From the word to go until everyone waits for the start
+_LEAD = _SECOND // 5
+# Extra link time for packets still queued at the end; nothing waits for it
+_DRAIN = 120 * _SECOND
+# Milliseconds after which the noise repeats
+_NOISES = 100_003
+
+
+def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
+    """Run a measurement in real time. Returns its result and the log of its bottleneck.
+
+    Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.
+    """
+    require_namespaces()
+    for algorithm in {*cell.algorithms, *([cell.reverse] if cell.reverse else [])}:
+        require_algorithm(algorithm)
+    duration = round(cell.seconds * _SECOND)
+    times = opportunity_times(cell.link, duration + _DRAIN).tolist()
+    policer = (cell.policer[0] * 1e6 / 8, cell.policer[1]) if cell.policer[0] else None
+    bottleneck = Bottleneck(times, cell.buffer, cell.loss, cell.seed, policer=policer)
+    other_way = Bottleneck(times, cell.buffer, data_alone=True) if cell.reverse else None
+    with children() as start:
+        receiver = start("receiver", partial(_receiver, cell, duration))
+        sender = start("sender", partial(_sender, cell, duration))
+        _, (receiving_end,) = receiver.take()
+        _, (sending_end,) = sender.take()
+        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, other_way, cell, duration))
+        begins = time.monotonic_ns() + _LEAD
+        for child in (receiver, link, sender):
+            child.channel.give(begins)
+        (sent, lost_by_device), _ = sender.take()
+        received, _ = receiver.take()
+        (log, punctuality), _ = link.take()
+    if lost_by_device:
+        raise UserError(
+            f"the link could not keep up: {lost_by_device} packets were lost before it; free the processor or take "
+            "a slower link"
+        )
+    changed = [flow.algorithm for flow in sent if flow.algorithm not in cell.algorithms]
+    if changed:
+        raise RuntimeError(f"a flow of {cell.algorithms} ended as {changed[0]}")
+    return measure(log, cell, sent, received, punctuality), log
+
+
+def delay_lines(cell: Cell) -> tuple[DelayLine, DelayLine]:
+    """Return the propagation of packets and that of acknowledgements."""
+    delays = {FIRST_PORT + number: round(delay * 1e6) for number, delay in enumerate(cell.delays_ms)}
+    random = Random(cell.seed)
+    noise = [round(random.random() * cell.jitter_ms * 1e6) for _ in range(_NOISES)] if cell.jitter_ms else (0,)
+    delay = round(cell.delay_ms * 1e6)
+    share, ms = cell.reordering
+    back = DelayLine(delay, delays=delays, noise=noise, batch=round(cell.ack_batch_ms * 1e6))
+    return DelayLine(delay, delays=delays, late=(share, round(ms * 1e6)), seed=cell.seed), back
+
+
+def sources_of(cell: Cell) -> list[Source]:
+    """Return what the application of each flow writes."""
+    packets, ms = cell.application
+    endless = Source()
+    if cell.transfers[0]:
+        own = [Source(round(start * 1e9), cell.transfers[0] * PAYLOAD) for start in cell.transfer_starts_s]
+    else:
+        own = [Source(0, packets * PAYLOAD, round(ms * 1e6)) if packets else endless] * cell.own_flows
+    return own + [endless] * (len(cell.algorithms) - len(own))
+
+
+def _receiver(cell: Cell, duration: int, channel: PipeChannel) -> None:
+    enter_new_namespace()
+    channel.give("ready", open_link_end(RECEIVER_ADDRESS, SENDER_ADDRESS))
+    become_real_time(20)
+    listener = listen()
+    begins, _ = channel.take()
+    if cell.reverse:
+        after = round(cell.reverse_after_ms * 1e6)
+        _beside(send_the_other_way, cell.reverse, begins + after, begins + duration)
+    channel.give(receive(listener, begins, begins + duration))
+    channel.take()  # the namespace ends with this process, and others may still be at work in it
+
+
+def _sender(cell: Cell, duration: int, channel: PipeChannel) -> None:
+    enter_new_namespace()
+    channel.give("ready", open_link_end(SENDER_ADDRESS, RECEIVER_ADDRESS))
+    become_real_time(20)
+    listener = listen(SENDER_ADDRESS) if cell.reverse else None
+    begins, _ = channel.take()
+    if listener is not None:
+        _beside(receive, listener, begins, begins + duration)
+    sent = send(cell.algorithms, begins, begins + duration, sources_of(cell))
+    channel.give((sent, dropped_by_device()))
+    channel.take()
+
+
+def _beside(work: Callable[..., object], *arguments: object) -> None:
+    """Do something at the same time in this process, in its namespace, and until it ends."""
+    Thread(target=work, args=arguments, daemon=True).start()
+
+
+def _link(
+    sending_end: int,
+    receiving_end: int,
+    bottleneck: Bottleneck,
+    other_way: Bottleneck | None,
+    cell: Cell,
+    duration: int,
+    channel: PipeChannel,
+) -> None:
+    become_real_time(50)
+    gc.disable()
+    begins, _ = channel.take()
+    forth, back = delay_lines(cell)
+    punctuality = emulate(
+        sending_end,
+        receiving_end,
+        bottleneck,
+        forth,
+        back,
+        begins,
+        duration,
+        exact=cell.exact_clock,
+        other_way=other_way,
+    )
+    channel.give((bottleneck.log, punctuality))

@@ -1,0 +1,117 @@
+"""The figures of a run, and the log as Mahimahi writes it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vulcan.errors import UserError
+from vulcan_link.linux.bottleneck import Bottleneck, LinkLog, mahimahi_log
+from vulcan_link.linux.cell import Cell, Completion, measure
+from vulcan_link.linux.emulator import WakeupLateness
+from vulcan_link.linux.run import sources_of
+from vulcan_link.linux.transfer import Received, SentFlow, Source, tcp_info
+from vulcan_traces.links import make_link
+
+MS = 1_000_000
+PUNCTUAL = WakeupLateness(10, 0, 0.1, True)
+
+
+def sent(port: int, retransmitted: int = 0) -> SentFlow:
+    return SentFlow(port, "reno", retransmitted, 41.0, 50.0)
+
+
+def cell_of(flows: int, seconds: float, **changed: Any) -> Cell:
+    link = make_link("one", "opportunities", np.array([MS]), MS)
+    return Cell(link, ("reno",) * flows, 20.0, 40, seconds, **changed)
+
+
+def test_figures_are_those_of_the_log() -> None:
+    log = LinkLog(
+        arrived=[(0, 1504)] * 101,
+        dropped=[(0, 1504)],
+        departed=[(10 * number * MS, 1504, 0) for number in range(1, 101)],
+        opportunities=125,
+    )
+    received = {1: Received(15_625), 2: Received(46_875)}
+    got = measure(log, cell_of(2, seconds=1.0), [sent(1, 2), sent(2, 3)], received, PUNCTUAL)
+    assert got.utilisation == 100 / 125
+    assert got.throughput_mbps == pytest.approx(100 * 1504 * 8 / 1e6)
+    assert got.queueing_delay_avg_ms == 505
+    assert got.queueing_delay_p95_ms == 950
+    assert got.queueing_delay_max_ms == 1000
+    assert (got.delivered, got.dropped, got.retransmitted) == (100, 1, 5)
+    assert got.loss == pytest.approx(1 / 101)
+    assert [flow.goodput_mbps for flow in got.flows] == [0.125, 0.375]
+    assert got.jain == pytest.approx(16 / (2 * 10))
+
+
+def test_transfers_are_timed_from_their_start_to_their_last_byte() -> None:
+    cell = cell_of(4, 2.0, own=3, transfers=(10, 800.0))
+    assert cell.transfer_starts_s == (0.0, 0.8, 1.6)
+    assert sources_of(cell) == [*(Source(at * MS, 14_480) for at in (0, 800, 1600)), Source()]
+    log = LinkLog([(0, 1504)], [], [(MS, 1504, 0)], 1)
+    received = {1: Received(14_480, 100 * MS), 2: Received(14_480, 1000 * MS), 3: Received(14_479, 1900 * MS)}
+    got = measure(log, cell, [sent(port) for port in (1, 2, 3, 4)], received, PUNCTUAL)
+    assert got.transfers == Completion(*(pytest.approx(x) for x in (700 / 3, 400, 2 / 3)))
+
+
+def test_an_application_writes_when_it_is_due() -> None:
+    endless, once, often = Source(), Source(5, 70), Source(5, 70, 100)
+    assert [source.due(4) for source in (once, often)] == [0, 0]
+    assert [source.due(5) for source in (once, often)] == [70, 70]
+    assert [source.due(905) for source in (once, often)] == [70, 700]
+    assert endless.due(0) > 1 << 60
+    assert (once.next(4), often.next(5), often.next(104)) == (5, 105, 105)
+    assert min(endless.next(0), once.next(5)) > 1 << 60
+
+
+def test_a_link_that_carried_nothing_is_an_error_of_the_users() -> None:
+    with pytest.raises(UserError, match="no packet crossed the link"):
+        measure(LinkLog(arrived=[(0, 64)]), cell_of(1, 1.0), [sent(1)], {}, PUNCTUAL)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [({"delay_ms": -1.0}, "--delay-ms -1"), ({"buffer": 0}, "--buffer 0"), ({"seconds": 0.1}, "--seconds 0.1"),
+     ({"algorithms": ()}, "--flows 0"), ({"algorithms": ("reno",) * 101}, "--flows 101"),
+     ({"jitter_ms": -1.0}, "--jitter-ms -1"), ({"ack_batch_ms": 2e3}, "--ack-batch-ms 2000"),
+     ({"loss": 1.0}, "--loss 1"), ({"competing_delay_ms": -2.0}, "--competing-delay-ms -2")],
+)  # fmt: skip
+def test_a_cell_that_makes_no_sense_is_named(changed: dict[str, object], named: str) -> None:
+    sensible = {"link": cell_of(1, 1.0).link, "algorithms": ("reno",), "delay_ms": 20.0, "buffer": 40, "seconds": 5.0}
+    with pytest.raises(UserError, match=named):
+        Cell(**{**sensible, **changed})  # type: ignore[arg-type]
+
+
+def test_the_log_is_mahimahis() -> None:
+    times = [1 * MS, 2 * MS, 3 * MS]
+    bottleneck = Bottleneck(times, 1)
+    for _ in range(3):
+        bottleneck.arrive(0, bytes(1500))
+    bottleneck.advance(2 * MS)
+    assert list(mahimahi_log(bottleneck.log, times)) == [
+        "# base timestamp: 0",
+        *["0 + 1504"] * 3,
+        *["0 d 1 1504"] * 2,
+        "1 # 1504",
+        "1 - 1504 1",
+        "2 # 1504",
+    ]
+
+
+def test_the_kernels_own_figures_of_a_connection_are_read() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        accepted, _ = server.accept()
+        with accepted:
+            client.sendall(b"x" * 100_000)
+            while len(accepted.recv(100_000, socket.MSG_PEEK)) < 1:
+                time.sleep(0.001)
+            info = tcp_info(client)
+    assert info.retransmitted == 0
+    assert 0 < info.min_rtt_ms <= info.smoothed_rtt_ms + 1
+    assert info.min_rtt_ms < 1000

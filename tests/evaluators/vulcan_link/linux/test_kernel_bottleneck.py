@@ -1,0 +1,188 @@
+"""The emulated bottleneck gives every packet the fate that the plain one gives it."""
+
+from __future__ import annotations
+
+import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_link import plain_bottleneck
+
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine
+
+MS = 1_000_000
+opportunity_lists = st.lists(st.integers(1, 40), min_size=1, max_size=40).map(lambda ms: sorted(m * MS for m in ms))
+arrival_lists = st.lists(
+    st.tuples(st.integers(0, 40).map(lambda ms: ms * MS), st.sampled_from((40, 52, 576, 748, 1499, 1500))), max_size=60
+).map(lambda packets: sorted(packets, key=lambda packet: packet[0]))
+
+
+def named(number: int, size: int) -> bytes:
+    return number.to_bytes(4, "little") + bytes(size - 4)
+
+
+def number_of(packet: bytes) -> int:
+    return int.from_bytes(packet[:4], "little")
+
+
+@settings(derandomize=True, max_examples=examples(150), deadline=None)
+@given(opportunity_lists, st.integers(1, 12), arrival_lists)
+def test_every_packet_fares_as_in_the_plain_bottleneck(
+    opportunities: list[int], buffer: int, arrivals: list[tuple[int, int]]
+) -> None:
+    until = 50 * MS
+    expected, dropped = plain_bottleneck(opportunities, buffer, arrivals, until)
+    bottleneck = Bottleneck(opportunities, buffer)
+    crossed = []
+    for number, (when, size) in enumerate(arrivals):
+        crossed += bottleneck.advance(when)
+        bottleneck.arrive(when, named(number, size))
+    crossed += bottleneck.advance(until)
+
+    log = bottleneck.log
+    assert [(number_of(packet), when) for packet, (when, _, _) in zip(crossed, log.departed, strict=True)] == expected
+    assert [arrivals[number] for number in dropped] == [(when, size - 4) for when, size in log.dropped]
+    assert log.opportunities == len(opportunities)
+    in_transit = len(log.arrived) - len(log.departed) - len(log.dropped) - bottleneck.waiting
+    assert in_transit in (0, 1)
+    assert all(came <= when for when, _, came in log.departed)
+
+
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
+@given(opportunity_lists, st.lists(st.integers(0, 50).map(lambda ms: ms * MS), min_size=1, max_size=30).map(sorted))
+def test_how_often_the_clock_is_read_does_not_matter(opportunities: list[int], readings: list[int]) -> None:
+    often, once = Bottleneck(opportunities, 100), Bottleneck(opportunities, 100)
+    for number in range(30):
+        often.arrive(0, named(number, 700))
+        once.arrive(0, named(number, 700))
+    for now in readings:
+        often.advance(now)
+    once.advance(readings[-1])
+    assert often.log == once.log
+
+
+def test_what_a_packet_leaves_of_an_opportunity_goes_to_the_next_one() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS, 3 * MS], 10)
+    for number in range(3):
+        bottleneck.arrive(0, named(number, 996))  # 1,000 bytes with the header: 3,000 in all, of 1,504 + 1,504
+    assert [number_of(packet) for packet in bottleneck.advance(1 * MS)] == [0]
+    assert [number_of(packet) for packet in bottleneck.advance(2 * MS)] == [1, 2]
+    assert bottleneck.next_event is None
+
+
+def test_an_opportunity_with_nothing_waiting_is_lost() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS, 9 * MS], 10)
+    bottleneck.advance(3 * MS)
+    bottleneck.arrive(3 * MS, named(0, 1500))
+    assert bottleneck.next_event == 9 * MS
+    assert bottleneck.advance(8 * MS) == []
+    assert len(bottleneck.advance(9 * MS)) == 1
+    assert bottleneck.log.opportunities == 3
+
+
+def test_the_buffer_counts_packets_and_not_the_one_that_is_partly_sent() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS], 2)
+    bottleneck.arrive(0, named(0, 1000))
+    bottleneck.arrive(0, named(1, 1000))
+    bottleneck.arrive(0, named(2, 1000))
+    assert len(bottleneck.log.dropped) == 1
+    bottleneck.advance(1 * MS)  # the first has gone, the second is half gone
+    assert bottleneck.waiting == 0
+    bottleneck.arrive(1 * MS, named(3, 1000))
+    bottleneck.arrive(1 * MS, named(4, 1000))
+    bottleneck.arrive(1 * MS, named(5, 1000))
+    assert [when for when, _ in bottleneck.log.dropped] == [0, 1 * MS]
+
+
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
+@given(st.integers(0, 30), st.lists(st.integers(0, 100), max_size=30).map(sorted))
+def test_a_delay_line_holds_each_packet_for_its_delay_and_keeps_their_order(delay: int, arrivals: list[int]) -> None:
+    line = DelayLine(delay)
+    out = []
+    for now in range(140):
+        out += [(now, number_of(packet)) for packet in line.advance(now)]
+        for number, when in enumerate(arrivals):
+            if when == now:
+                line.arrive(now, named(number, 40))
+        out += [(now, number_of(packet)) for packet in line.advance(now)]
+    assert out == [(when + delay, number) for number, when in enumerate(arrivals)]
+
+
+def tcp(port: int, *, syn: bool = False, data: int = 0) -> bytes:
+    """A packet from the sender's port, with the headers that the kernel writes."""
+    head = bytearray(40)
+    head[20:24] = port.to_bytes(2, "big") + (5001).to_bytes(2, "big")
+    head[33] = 2 if syn else 16
+    return bytes(head) + bytes(data)
+
+
+def test_a_delay_line_keeps_the_order_of_each_flow_under_noise_and_has_a_delay_for_each() -> None:
+    line = DelayLine(10 * MS, delays={6002: 30 * MS}, noise=(5 * MS, 0))
+    for ms, port in ((0, 6001), (1, 6001), (2, 6002), (3, 6001)):
+        line.arrive(ms * MS, tcp(port, data=ms))
+    came = {}
+    for ms in range(50):
+        came |= {len(packet) - 40: ms for packet in line.advance(ms * MS)}
+    assert came == {0: 15, 1: 15, 2: 37, 3: 15}
+
+
+def test_batches_hold_acknowledgements_and_not_what_opens_a_connection() -> None:
+    line = DelayLine(3 * MS, batch=10 * MS)
+    line.arrive(0, tcp(6001, syn=True))
+    line.arrive(4 * MS, tcp(6001))
+    line.arrive(8 * MS, tcp(6001))
+    assert len(line.advance(3 * MS)) == 1
+    assert line.next_event == 10 * MS
+    assert len(line.advance(10 * MS)) == 1
+    assert line.next_event == 20 * MS
+
+
+def test_random_losses_take_data_alone_and_count_as_no_drops() -> None:
+    bottleneck = Bottleneck([MS], 10_000, loss=0.25, seed=3)
+    for _ in range(2000):
+        bottleneck.arrive(0, tcp(6001, data=1000))
+        bottleneck.arrive(0, tcp(6001))
+    assert bottleneck.log.lost == pytest.approx(500, rel=0.1)
+    assert len(bottleneck.log.arrived) == 4000 - bottleneck.log.lost
+    assert bottleneck.log.dropped == []
+
+
+def test_a_late_packet_is_overtaken_and_delays_nobody() -> None:
+    line = DelayLine(10 * MS, late=(0.2, 7 * MS), seed=2)
+    for ms in range(100):
+        line.arrive(ms * MS, tcp(6001, data=200 + ms))
+        line.arrive(ms * MS, tcp(6001))  # without data: never late
+    came: dict[int, list[int]] = {0: [], 10: [], 17: []}
+    for ms in range(130):
+        for packet in line.advance(ms * MS):
+            data = len(packet) - 40
+            came[ms - (data - 200) if data else 0].append(data)
+    assert len(came[0]) == len(came[10]) + len(came[17]) == 100
+    assert len(came[17]) == pytest.approx(20, abs=8)
+
+
+def test_a_policer_passes_its_bucket_and_then_its_rate() -> None:
+    """A bucket of 4,500 bytes and 1,500 bytes a millisecond: 3 packets at once, then one a millisecond."""
+    bottleneck = Bottleneck([], 1000, policer=(1.5e6, 4500))
+    for _ in range(10):
+        bottleneck.arrive(0, tcp(6001, data=1460))
+    assert (bottleneck.waiting, len(bottleneck.log.dropped)) == (3, 7)
+    for ms in range(1, 11):
+        for _ in range(2):
+            bottleneck.arrive(ms * MS, tcp(6001, data=1460))
+    assert (bottleneck.waiting, len(bottleneck.log.dropped)) == (13, 17)
+
+
+def test_where_data_alone_counts_acknowledgements_wait_behind_it_and_take_no_room() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS, 3 * MS], 2, data_alone=True)
+    for _ in range(2):
+        bottleneck.arrive(0, tcp(7001, data=1460))
+        bottleneck.arrive(0, tcp(6001))
+    assert bottleneck.log.dropped == []
+    assert bottleneck.next_event == 1 * MS
+    assert [len(packet) for packet in bottleneck.advance(1 * MS)] == [1500, 40]
+    assert [len(packet) for packet in bottleneck.advance(2 * MS)] == [1500, 40]
+    bottleneck.arrive(2_300_000, tcp(6001))
+    assert bottleneck.next_event == 0, "with nothing before it, it waits for no opportunity"
+    assert [len(packet) for packet in bottleneck.advance(2_300_000)] == [40]
+    assert bottleneck.next_event is None

@@ -1,0 +1,96 @@
+"""The processes of a run end with it, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vulcan.errors import UserError
+from vulcan_link.linux.processes import PipeChannel, children
+
+
+def exists(process: int) -> bool:
+    """Whether it runs; one that has ended and was not waited for does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for_end(process: int) -> bool:
+    for _ in range(500):
+        if not exists(process):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def answer(channel: PipeChannel) -> None:
+    question, (device,) = channel.take()
+    channel.give({"squared": question**2, "read": os.read(device, 10)})
+    channel.take()
+
+
+def test_messages_and_open_files_go_both_ways() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"hello")
+    with children() as start:
+        child = start("child", answer)
+        child.channel.give(7, reading)
+        assert child.take()[0] == {"squared": 49, "read": b"hello"}
+    os.close(reading)
+    os.close(writing)
+
+
+def fail(channel: PipeChannel) -> None:
+    raise PermissionError(1, "not allowed")
+
+
+def leave(channel: PipeChannel) -> None:
+    os._exit(3)
+
+
+def test_a_child_that_fails_says_why() -> None:
+    with children() as start, pytest.raises(UserError, match=r"the sender failed: .*not allowed"):
+        start("sender", fail).take()
+
+
+def test_a_child_that_vanishes_is_told_from_one_that_failed() -> None:
+    with children() as start, pytest.raises(RuntimeError, match=r"the sender exited without a message .*exit code 3"):
+        start("sender", leave).take()
+
+
+def tell_number(channel: PipeChannel) -> None:
+    channel.give(os.getpid())
+    time.sleep(60)
+
+
+def test_children_end_when_the_run_does() -> None:
+    with children() as start:
+        numbers = [start("child", tell_number).take()[0] for _ in range(2)]
+        assert all(exists(number) for number in numbers)
+    assert all(wait_for_end(number) for number in numbers)
+
+
+def test_children_end_when_their_parent_is_killed() -> None:
+    program = (
+        "import sys, time; sys.path[:0] = [sys.argv[1]]\n"
+        "from test_processes import tell_number\n"
+        "from vulcan_link.linux.processes import children\n"
+        "with children() as start:\n"
+        "    print(start('child', tell_number).take()[0], flush=True); time.sleep(60)\n"
+    )
+    here = str(Path(__file__).parent)
+    with subprocess.Popen([sys.executable, "-c", program, here], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        number = int(parent.stdout.readline())
+        assert exists(number)
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    assert wait_for_end(number)
