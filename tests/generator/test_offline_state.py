@@ -71,7 +71,7 @@ PLAIN = f"def urgency{HEAD}    return (clock - parcel.arrived) * parcel.price / 
 
 
 def evolved(task: Task, *, state: bool, seed: int, count: int = 3, samples: int = 12) -> list[Policy]:
-    generator = OfflineEvolve(task, state=state)
+    generator = OfflineEvolve(task if state else replace(task, events=()))
     found: list[Parent] = []
     made: list[Policy] = []
     for number in range(count):

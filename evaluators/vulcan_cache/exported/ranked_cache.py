@@ -4,13 +4,12 @@ from vulcan_cache.exported.mapping import _CacheMapping
 
 
 class _RankedCache(_CacheMapping):
-    """`policy` gives the priority of an object, and what is known of one that is new; `mechanism(policy)` keeps all."""
+    """`policy` gives priorities and knows what is new; `mechanism(policy)` has all objects in the cache."""
 
-    def __init__(self, capacity, policy, mechanism, seed, getsizeof):
+    def __init__(self, capacity, policy, mechanism, draw, getsizeof):
         super().__init__(capacity, policy.state, policy.numbered, getsizeof)
         self._policy = policy
-        self._mechanism = mechanism(policy)
-        self.seed(seed)  # with state
+        self._mechanism = mechanism(policy, **draw)
 
     def _tick(self, now):
         self._policy.now = self._policy.ghost.now = now

@@ -163,12 +163,23 @@ class _Policy:
         self.state.update(self.now, obj, self.victim)  # with admit
 
 
+def _sampled(policy, sample_size=SAMPLE_SIZE, sample_seed=SAMPLE_SEED):  # with sample
+    if sample_size < 1:
+        raise ValueError(f"sample_size must be 1 or more, not {sample_size!r}")
+    return _Sample(policy, sample_size, sample_seed)
+
+
+_MECHANISM = _Heap  # with heap
+_MECHANISM = _sampled  # with sample
+
+
 class Cache(_RankedCache):
     """A cache of limited size; what is let in and what is evicted is the policy's decision. Used like a dictionary.
 
     `capacity` is in bytes, or whatever unit sizes are in. An object is scored when it is requested, and the one with
     the lowest priority leaves; or, if the policy's mechanism is `sample`, `sample_size` objects drawn at random are
-    scored at an eviction, and the lowest of them leaves (the same `sample_seed` gives the same draws).
+    scored at an eviction, and the lowest of them leaves (the same `sample_seed` gives the same draws; both may be given
+    besides).
     `getsizeof(value)` gives the size of a value that is stored without one; without it, that size is 1. A size of 0
     counts as 1. What is larger than the cache, or what the policy does not admit, is not stored (it is bypassed), which
     is not an error.
@@ -192,18 +203,6 @@ class Cache(_RankedCache):
     safe to use from several threads without a lock of one's own.
     """
 
-    def __init__(self, capacity, *, getsizeof=None):  # with heap
-        super().__init__(capacity, _Policy(float(capacity)), _Heap, SAMPLE_SEED, getsizeof)
-
-    def __init__(  # with sample
-        self, capacity, *, sample_size=SAMPLE_SIZE, sample_seed=SAMPLE_SEED, getsizeof=None
-    ):
-        if sample_size < 1:
-            raise ValueError(f"sample_size must be 1 or more, not {sample_size!r}")
-        super().__init__(
-            capacity,
-            _Policy(float(capacity)),
-            lambda policy: _Sample(policy, sample_size, sample_seed),
-            sample_seed,
-            getsizeof,
-        )
+    def __init__(self, capacity, *, getsizeof=None, **draw):
+        super().__init__(capacity, _Policy(float(capacity)), _MECHANISM, draw, getsizeof)
+        self.seed(draw.get("sample_seed", SAMPLE_SEED))  # with state
