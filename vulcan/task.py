@@ -7,6 +7,7 @@ the properties to prove and the exported module's signature are all derived from
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -67,6 +68,9 @@ __all__ = [
     "Value",
     "event",
 ]
+
+_KEEPS_STATE = re.compile(r"^(class|def on_)", re.MULTILINE)
+"""Source that declares state or handles an event; no other policy has a class."""
 
 MECHANISM = "MECHANISM"
 """What a policy calls the mechanism that it names in a line of its module, where its task has several."""
@@ -455,6 +459,9 @@ class Task:
         raise KeyError(name)
 
     def seed_policies(self) -> dict[str, str]:
-        """Return the source of each policy shipped with the task, by name, in alphabetical order."""
+        """Return the source of each policy shipped with the task, by name: those without state first, then by name."""
         folder = self.directory / "policies"
-        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        sources = [(path.stem, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.py"))]
+        if isinstance(self.signature, Program):
+            return dict(sources)
+        return dict(sorted(sources, key=lambda named: _KEEPS_STATE.search(named[1]) is not None))

@@ -310,7 +310,7 @@ def prompt(
 ) -> None:
     """Print the prompt that asks a model for its first policy.
 
-    Options of the task's own, such as --mechanism of cache_eviction, are given here too, for the prompt tells of them.
+    Options of the task's own, such as --sample-size of cache_eviction, are given here too, for the prompt tells of them.
     With --measure it is the first prompt of a search, word for word; without, nothing is measured, and the prompt has
     no scores.
 
@@ -319,7 +319,7 @@ def prompt(
       vulcan prompt --task cache_eviction
       vulcan prompt --task cache_eviction --measure
       vulcan prompt --task cache_eviction --trace my.csv --cache-size 10%
-      vulcan prompt --task cache_eviction --mechanism heap --objective byte
+      vulcan prompt --task cache_eviction --sample-size 64 --objective byte
     """
     from vulcan.cli.launch import first_prompt
     from vulcan.evaluator import Evaluator, load_evaluator
