@@ -103,7 +103,7 @@ GUARDED = [
     ("rich heap", "lru"),
     ("little heap", "s3-fifo"),
     ("hits_evict queues", "lru"),
-    *(slow("gdsf_admitting heap", safe) for safe in SAFE_POLICIES),
+    *(slow("gdsf heap", safe) for safe in SAFE_POLICIES),
     *(slow(f"{name} queues", "sieve") for name in QUEUES),
 ]
 
