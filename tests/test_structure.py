@@ -21,6 +21,7 @@ PACKAGES = {
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
     {"vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface"},
+    {"vulcan.files"},
     {"vulcan.inputs", "vulcan.paths", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
@@ -51,7 +52,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.simulator", "vulcan.kernel_support",
-    "vulcan.paths",
+    "vulcan.files", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}

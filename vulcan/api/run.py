@@ -9,8 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vulcan.api.files import output_paths, write_text
+from vulcan.api.files import output_paths
 from vulcan.errors import UserError
+from vulcan.files import write_output
 from vulcan.progress.loggers import Logger, make_loggers
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
@@ -96,7 +97,7 @@ class Candidate:
         files = export_candidate(self._path, format, self.number).files
         written = output_paths(files, None if path is None else Path(path), format)
         for file, text in zip(written, files.values(), strict=True):
-            write_text(file, text)
+            write_output(file, text)
         return written
 
     def __repr__(self) -> str:
@@ -259,7 +260,7 @@ class Run:
         from vulcan.results.report.formats import form_of, report_text
 
         output = Path(path)
-        write_text(output, report_text(self._report, form_of(output, format), seconds, explain))
+        write_output(output, report_text(self._report, form_of(output, format), seconds, explain))
         return output
 
     def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **options: Any) -> Run:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import output_paths, write_text
+from vulcan.api.files import output_paths
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, tell
 from vulcan.errors import UserError
+from vulcan.files import write_output
 
 if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
@@ -253,7 +254,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     directory = output or Path(f"{subject.policy.task.name}_exports")
     written = []
     for name, text in files_of(attempts, subject.provenance).items() if made else ():
-        write_text(directory / name, text)
+        write_output(directory / name, text)
         written.append(str(directory / name))
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
     subject.tell_verdict()
@@ -282,7 +283,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         files = export_policy(subject.policy, format, subject.provenance, subject.others)
     written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):
-        write_text(path, text)
+        write_output(path, text)
     subject.tell_verdict()
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}

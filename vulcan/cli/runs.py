@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import write_text
 from vulcan.cli.options import RUNS, AsJson, RunName, RunNames, RunsDirectory
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
+from vulcan.files import write_output
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -374,5 +374,5 @@ def report(
         sys.stdout.write(text if form == "json" else printable(text))
         return
     output = output or Path("report.html")
-    write_text(output, text)
+    write_output(output, text)
     tell(f"wrote {output}: {', '.join(path.name for path in paths)}")

@@ -111,9 +111,9 @@ class LoggedDisplay:
 
     def finished(self, summary: Mapping[str, Any]) -> None:
         """See `Display`."""
-        self._display.finished(summary)
         self._log(dict(_results(summary)))
         self._end(summary)
+        self._display.finished(summary)
 
     def __enter__(self) -> Self:
         self._display.__enter__()

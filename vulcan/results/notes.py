@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vulcan.documents.run import NotesDocument
 from vulcan.errors import UserError
+from vulcan.files import write_file
 
 NOTES = "notes.json"
 
@@ -57,10 +58,5 @@ def write_notes(
     for what, text, limit in (*texts, *(("tag", tag, MAX_TAG) for tag in notes.tags)):
         if len(text) > limit:
             raise UserError(f"a {what} has at most {limit:,} characters, and this one {len(text):,}")
-    new = run / f".{NOTES}"
-    try:
-        new.write_text(json.dumps(asdict(notes)), encoding="utf-8")
-        new.replace(run / NOTES)
-    except OSError as error:
-        raise UserError(f"cannot write to {run}: {error.strerror}") from error
+    write_file(run / NOTES, json.dumps(asdict(notes)), "make room")
     return notes

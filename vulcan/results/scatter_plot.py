@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.files import write_output
 from vulcan.results.report.figures import plotly_script
 from vulcan.task import Metrics, Picture
 
@@ -52,12 +53,7 @@ def write_pictures(
         "<style>body { font: 15px sans-serif; margin: 1.5rem; max-width: 72rem }</style></head>\n"
         f"<body>\n<h1>{heading}</h1>\n{''.join(figures)}\n</body>\n</html>\n"
     )
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_output(path, page)
 
 
 def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> Any:
