@@ -310,7 +310,7 @@ def prompt(
 ) -> None:
     """Print the prompt that asks a model for its first policy.
 
-    Options of the task's own, such as --sample-size of cache_eviction, are given here too, for the prompt tells of them.
+    Options of the task's own, such as --sample-size, are given here too, for the prompt tells of them.
     With --measure it is the first prompt of a search, word for word; without, nothing is measured, and the prompt has
     no scores.
 
