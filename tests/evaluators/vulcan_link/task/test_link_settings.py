@@ -103,7 +103,6 @@ def test_signals_are_offered_where_they_are_asked_for(task):
 
     assert read(signals="extended") - read() == set(SIGNALS)
     assert task.offered({"signals": "extended"}) is task
-    assert not task.offered({}, state=False).events
     text = "def cwnd(state, window):\n    return state.cubic_cwnd_packets\n"
     assert check(text, task).plan.features == ("state.cubic_cwnd_packets",), "valid under any setting"
     basic = parse_source(text, task.offered({}))
