@@ -54,11 +54,6 @@ class FlowResult:
     decisions: int
     completion_ms: float = math.inf
 
-    @property
-    def loss_share(self) -> float:
-        """Of the packets that were sent."""
-        return (self.dropped + self.lost) / self.sent if self.sent else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class LinkResult:
@@ -108,11 +103,6 @@ class LinkResult:
         """Of the packets that came to the queue, those it dropped."""
         arrived = self.sent - self.lost
         return self.dropped / arrived if arrived else 0.0
-
-    @property
-    def loss_share(self) -> float:
-        """Of the packets sent, those dropped or lost at random."""
-        return (self.dropped + self.lost) / self.sent if self.sent else 0.0
 
 
 # Metrics of a run: all of them, whatever the objective.

@@ -6,21 +6,10 @@ from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError
 from vulcan.simulator import sparse
+from vulcan_link import workloads as w
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Called, Flow, Queue, QueueKind, Scenario, SlowStart
-from vulcan_link.workloads import (
-    ENDLESS,
-    MAX_FLOWS,
-    NONE,
-    Competitors,
-    fair_share,
-    parse_competitors,
-    parse_policer,
-    parse_reordering,
-    parse_transfers,
-    parse_writes,
-    transfer_starts,
-)
+from vulcan_link.workloads import ENDLESS, NONE, Competitors, transfer_starts
 from vulcan_traces.links import LinkTrace
 
 
@@ -67,29 +56,27 @@ class LinkSpec:
     def __post_init__(self) -> None:
         if self.transfers != NONE and self.application != ENDLESS:
             raise UserError("transfers and an application: give one of them, for a transfer is what one writes")
-        if self.own_flows > MAX_FLOWS:
-            raise UserError(
-                f"transfers {self.transfers}: {self.own_flows} flows in {self.duration_s:g} s; at most {MAX_FLOWS} are "
-                "possible"
-            )
+        if self.own_flows > w.MAX_FLOWS:
+            count = f"{self.own_flows} flows in {self.duration_s:g} s"
+            raise UserError(f"transfers {self.transfers}: {count}; at most {w.MAX_FLOWS} are possible")
 
     @property
     def own_flows(self) -> int:
         """How many of the scenario's flows are the policy's: the first ones."""
-        packets, every_ms = parse_transfers(self.transfers)
+        packets, every_ms = w.parse_transfers(self.transfers)
         return self.flows * len(transfer_starts(every_ms, self.duration_s)) if packets else self.flows
 
     @property
     def competitors(self) -> list[Competitors]:
-        return [parse_competitors(one) for one in self.competing]
+        return [w.parse_competitors(one) for one in self.competing]
 
     def scenario(self, link: LinkTrace, algorithm: str, parameter: float = 0.0) -> Scenario:
         """Return what is simulated, with the policy's flows first. Raises UserError for what makes no sense."""
-        write_packets, write_ms = parse_writes(self.application)
-        transfer_packets, every_ms = parse_transfers(self.transfers)
-        policer_mbps, policer_bytes = parse_policer(self.policer)
-        late_share, late_ms = parse_reordering(self.reordering)
-        if self.reverse != NONE and parse_competitors(self.reverse) != Competitors(self.reverse, 1):
+        write_packets, write_ms = w.parse_writes(self.application)
+        transfer_packets, every_ms = w.parse_transfers(self.transfers)
+        policer_mbps, policer_bytes = w.parse_policer(self.policer)
+        late_share, late_ms = w.parse_reordering(self.reordering)
+        if self.reverse != NONE and w.parse_competitors(self.reverse) != Competitors(self.reverse, 1):
             raise UserError(f"reverse traffic {self.reverse!r}: an algorithm, such as cubic")
         own = Flow(
             algorithm,
@@ -132,7 +119,7 @@ class LinkSpec:
 
     def share_of(self, scenario: Scenario, result: LinkResult) -> float:
         """Return the share of the link's capacity that is fairly the policy's."""
-        share = fair_share(self.flows, self.competitors, self.duration_s)
+        share = w.fair_share(self.flows, self.competitors, self.duration_s)
         capacity = result.capacity_bps
         if capacity <= 0:
             return share

@@ -94,7 +94,7 @@ def export(
 ) -> None:
     """Export what a run's verdict recommends, or a policy file, as code that runs without Vulcan.
 
-    Where a search found nothing better, that is the policy of the best baseline, if the search began with it; use
+    Where a search found nothing better, that is the known policy that it names, from the task's own policies; use
     --candidate for what the search found.
 
     `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
@@ -170,15 +170,16 @@ def _subject(
         raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
     if context.args:
         raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-    from vulcan.results.evidence_card import CardExporter, find_recommended
+    from vulcan.results.evidence_card import CardExporter
+    from vulcan.results.recommended import find_recommended
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs_dir)
     found, verdict = find_recommended(path, candidate)
     document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
     card = CardExporter(path, 0.0 if listed else seconds)
-    name = f"candidate {found.number} of {path.name}"
-    return _Subject(found.policy, found.provenance, {card.format: card}, document, name, _cautions(path, found.number))
+    cautions = () if found.number is None else _cautions(path, found.number)
+    return _Subject(found.policy, found.provenance, {card.format: card}, document, found.name, cautions)
 
 
 def _cautions(run: Path, candidate: int) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def _unread(state: str, message: str = "") -> StatusDocument:
 def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> RunLine:
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
-    known = {split: record.best_baseline(split) for split in SPLITS}
+    known = {split: record.named_baseline(split) for split in SPLITS}
     return {
         "run": name,
         "title": "",

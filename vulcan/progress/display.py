@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self
 
 from vulcan.progress.plain import JsonLinesDisplay, NullDisplay, PlainDisplay
 from vulcan.progress.run_opened import RunInfo
@@ -17,7 +17,6 @@ from vulcan.terminal_text import printable
 log = logging.getLogger(__name__)
 
 
-@runtime_checkable
 class Display(RunDisplay, Protocol):
     """A display that is opened and closed, and is notified of the start and end of a run."""
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from vulcan.anvil import check
-from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -105,10 +104,10 @@ def test_marks_are_in_the_place_of_drops() -> None:
 
 
 def test_a_policy_that_never_drops_is_drop_tail_and_one_that_always_does_lets_nothing_through() -> None:
-    never, nobody = run(5, policy("0.0 * queue.packets")), run(5)
+    never, nobody = run(5, policy("-5.0 + 0 * queue.packets")), run(5)
     assert never.queueing_delay_avg_ms == nobody.queueing_delay_avg_ms
     assert never.dropped == nobody.dropped
-    assert run(5, policy("1.0 + 0 * queue.packets")).delivered == 0
+    assert run(5, policy("9.0 + 0 * queue.packets")).delivered == 0
 
 
 @pytest.mark.parametrize("probability", [0.002, 0.02])
@@ -117,11 +116,6 @@ def test_a_probability_is_that_of_a_drop(probability: float) -> None:
     arrived = result.sent - result.lost
     error = math.sqrt(probability * arrived) / arrived
     assert result.drop_share == pytest.approx(probability, abs=5 * error)
-
-
-def test_answers_are_kept_from_0_to_1() -> None:
-    assert run(5, policy("-5.0 + 0 * queue.packets")).dropped == run(5).dropped
-    assert run(5, policy("9.0 + 0 * queue.packets")).delivered == 0
 
 
 def test_what_a_policy_sees_is_so() -> None:
@@ -137,13 +131,6 @@ def test_the_same_again_and_other_draws_differ() -> None:
     pie = [run(10, QueueManager("pie", seed=seed)) for seed in (1, 1, 2)]
     assert pie[0] == pie[1]
     assert pie[0] != pie[2]
-
-
-def test_who_cannot_be_is_refused() -> None:
-    with pytest.raises(UserError, match="must be one of red, pie, policy"):
-        QueueManager("blue")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="and to no other"):
-        QueueManager("policy")
 
 
 def test_every_feature_of_the_task_has_its_slot() -> None:
