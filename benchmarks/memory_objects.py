@@ -93,7 +93,7 @@ def in_this_process(objects: int, mechanism: str, plan: str) -> int:
     """Bytes by which the largest resident set exceeds that before the run."""
     policy = policy_for(mechanism, plan)
     requests = np.concatenate((np.arange(objects), np.arange(objects))).astype(np.uint32)
-    sizes = np.ones(len(requests), np.uint32)
+    sizes = np.ones(len(requests), np.int64)
     capacity = objects // 2 if plan in HALF_LEAVES else objects
     simulate(policy, requests[:1000], sizes[:1000], capacity)  # whatever is loaded late
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on

@@ -41,7 +41,7 @@ class CacheResult:
 def simulate(
     policy: Policy,
     objects: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
     capacity: int,
     *,
     sample_size: int = 16,

@@ -18,6 +18,7 @@ from vulcan.registry import find_task
 from vulcan_cache import simulate
 
 Column = NDArray[np.uint32]
+Sizes = NDArray[np.int64]
 
 ADMITS_LITTLE = """
 def priority(now, obj, cache, ghost):
@@ -101,16 +102,16 @@ def made(source: str, format: str, capacity: int, **how: Any) -> Any:
     return exported(source, format).PolicyCache(capacity, **how)
 
 
-def simulated(source: str, objects: Column, sizes: Column, capacity: int, **how: int) -> tuple[int, int]:
+def simulated(source: str, objects: Column, sizes: Sizes, capacity: int, **how: int) -> tuple[int, int]:
     """Return the misses of the simulator, and its bypassed requests."""
     result = simulate(check(source, TASK), objects, sizes, capacity, **how)
     return result.misses, result.bypassed
 
 
-def requests(count: int, objects: int, seed: int) -> tuple[Column, Column]:
+def requests(count: int, objects: int, seed: int) -> tuple[Column, Sizes]:
     """Skewed requests for objects of very different sizes, each of one size; dense ids."""
     random = np.random.default_rng(seed)
     drawn = random.zipf(1.2, count) % objects
     _, first, ids = np.unique(drawn, return_index=True, return_inverse=True)
     dense = np.argsort(np.argsort(first))[ids].astype(np.uint32)
-    return dense, np.ceil(2.0 ** random.uniform(0, 14, objects)).astype(np.uint32)[dense]
+    return dense, np.ceil(2.0 ** random.uniform(0, 14, objects)).astype(np.int64)[dense]

@@ -155,7 +155,11 @@ def evaluate(
         print_json(document)
         return
     pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
-    columns = list(dict.fromkeys([*(o.metric for o in declared.objectives), *pictured, *chosen.beside]))
+    columns = list(
+        dict.fromkeys(
+            [*(o.metric for o in declared.objectives if o.unfit(config.settings) is None), *pictured, *chosen.beside]
+        )
+    )
     for instance in instances:
         mine = [r for r in rows if r["instance"] == instance.name]
         say(f"\n{instance.name}, {'all of it' if part == 'whole' else f'the part {part!r}'}")

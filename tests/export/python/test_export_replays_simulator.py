@@ -88,7 +88,7 @@ def test_objects_of_all_sizes_have_the_misses_of_the_simulator(number: int, name
 def test_tiny_caches_of_unit_objects_have_the_misses_of_the_simulator(name: str, capacity: int) -> None:
     trace = load_trace("zipf:requests=4000,objects=500,alpha=0.8,seed=3")
     objects = np.asarray(trace.objects)[: 4_000 if ALL else 600]
-    assert_replayed(CASES[name], (objects, np.ones(len(objects), np.uint32)), capacity)
+    assert_replayed(CASES[name], (objects, np.ones(len(objects), np.int64)), capacity)
 
 
 @pytest.mark.parametrize("mechanism", ["heap", "sample", "queues"])

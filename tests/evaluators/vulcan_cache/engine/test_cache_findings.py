@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cache_formats import under
-from plain_cache import PlainCache
+from plain_cache import PlainCache, columns_of
 from plain_queues import PlainQueues
 
 from vulcan.anvil import check
@@ -150,7 +150,7 @@ def test_misses_are_attributed_as_a_slow_count_does(name: str, mechanism: str, l
     task = find_task("cache_eviction")
     policy = check(under(mechanism, task.seed_policies()[name]), task)
     asked = requests(5, largest)
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*asked, strict=True))
+    objects, sizes = columns_of(asked)
     following = np.array(
         [next((p for p in range(r + 1, len(asked)) if asked[p][0] == key), -1) for r, (key, _) in enumerate(asked)]
     )

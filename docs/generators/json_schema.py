@@ -54,8 +54,7 @@ from vulcan.documents.run import (
 
 Schema = dict[str, Any]
 
-SCHEMA_FILE = Path(__file__).with_name("schema.json")
-"""Path of the shipped schema."""
+SCHEMA_FILE = Path(__file__).resolve().parents[1] / "reference" / "schema.json"
 
 DOCUMENTS: tuple[type, ...] = (
     RunDocument,
