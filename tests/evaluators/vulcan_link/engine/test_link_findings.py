@@ -169,7 +169,7 @@ def test_an_evaluator_says_it_in_words_and_tables() -> None:
     evaluator: Any = load_evaluator(task)
     given = {"link": ["steps:rates=9-2-7,every=1"], "duration_s": 4.0, "competing": ["reno"]}
     instance = evaluator.instances(complete_settings(task, given), task.split)[0]
-    policies = [check(task.seed_policies()[name], task) for name in ("reno", "vegas")]
+    policies = [check(task.seed_policies()[name], task) for name in ("reno_like", "vegas_like")]
     metrics = evaluator.evaluate(policies[0], instance)
     found = evaluator.findings(policies[0], instance)
     assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)

@@ -65,7 +65,7 @@ def test_a_held_out_part_alone_can_be_prepared_and_decided_on(task, part):
 
 def test_vegas_in_anvil_keeps_a_few_packets_in_the_queue(task):
     evaluator, (instance,) = prepared(task, **WIRED, buffer=["4bdp"])
-    metrics = evaluator.evaluate(check(task.seed_policies()["vegas"], task), instance)
+    metrics = evaluator.evaluate(check(task.seed_policies()["vegas_like"], task), instance)
     assert metrics["utilisation"] > 0.97
     assert 1 < metrics["queueing_delay_avg_ms"] < 8  # 2 to 4 packets of 1 ms each, and slow start
     assert metrics["loss"] < 0.01
@@ -108,7 +108,7 @@ def test_power_is_best_at_the_bandwidth_delay_product(task):
 def test_the_same_is_measured_every_time_and_by_every_evaluator(task):
     one, instances = prepared(task, loss=0.01, duration_s=3.0)
     other, again = prepared(task, loss=0.01, duration_s=3.0)
-    policy = check(task.seed_policies()["vegas"], task)
+    policy = check(task.seed_policies()["vegas_like"], task)
     assert instances == again
     for instance in instances[:3]:
         assert one.evaluate(policy, instance) == one.evaluate(policy, instance) == other.evaluate(policy, instance)
@@ -118,7 +118,7 @@ def test_the_same_is_measured_every_time_and_by_every_evaluator(task):
 def test_settings_reach_the_simulator(task):
     base = {**WIRED, "buffer": ["4bdp"], "duration_s": 10.0}
     plain, (instance,) = prepared(task, **base)
-    policy = check(task.seed_policies()["cubic"], task)
+    policy = check(task.seed_policies()["cubic_like"], task)
     usual = plain.evaluate(policy, instance)
 
     def measured(policy=policy, **more):
@@ -143,7 +143,7 @@ def test_only_the_handshake_sees_the_round_trip_that_batched_acknowledgements_hi
     seen = {}
     for handshake in ("measured", "none"):
         evaluator, (instance,) = prepared(task, **{**batched, "handshake": handshake})
-        seen[handshake] = evaluator.evaluate(check(task.seed_policies()["vegas"], task), instance)["rtt_min_ms"]
+        seen[handshake] = evaluator.evaluate(check(task.seed_policies()["vegas_like"], task), instance)["rtt_min_ms"]
     assert seen["measured"] == 40.0
     assert seen["none"] >= 41.0
 
@@ -155,7 +155,7 @@ def test_rungs_are_shorter_runs_of_the_same_instances(task):
     assert [i.parameters["duration_s"] for i in rung.instances] == [3.0] * len(training)
     assert {i.parameters["digest"] for i in rung.instances} == {i.parameters["digest"] for i in training}
     evaluator.prepare(rung.instances)
-    policy = check(task.seed_policies()["reno"], task)
+    policy = check(task.seed_policies()["reno_like"], task)
     assert all(evaluator.evaluate(policy, i)["delivered_packets"] > 100 for i in rung.instances)
     assert rungs_of(evaluator, prepared(task, split=task.split, duration_s=2.0)[1][:7]) == ()
 
@@ -177,11 +177,11 @@ def test_perturbed_copies_are_of_training_links_with_a_competitor_or_slower(task
 
 def test_decisions_tell_policies_apart(task):
     evaluator, _ = prepared(task, split=task.split)
-    sources = [*task.seed_policies().values(), task.seed_policies()["vegas"].replace("ALPHA = 2", "ALPHA = 3")]
+    sources = [*task.seed_policies().values(), task.seed_policies()["vegas_like"].replace("ALPHA = 2", "ALPHA = 3")]
     digests = [evaluator.decisions(check(source, task)) for source in sources]
     assert len(set(digests)) == len(digests)
-    renamed = task.seed_policies()["vegas"].replace("queued", "backlog")
-    assert evaluator.decisions(check(renamed, task)) == digests[list(task.seed_policies()).index("vegas")]
+    renamed = task.seed_policies()["vegas_like"].replace("queued", "backlog")
+    assert evaluator.decisions(check(renamed, task)) == digests[list(task.seed_policies()).index("vegas_like")]
 
 
 def test_a_trace_that_has_changed_since_is_not_measured_on(task, tmp_path):
@@ -227,7 +227,7 @@ def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, bou
     others = (Flow("cubic", delay_ms=15.0, start_s=2.0, stop_s=6.0),)
     scenario = Scenario(load_link(link), queue, (flow, *others), duration_s=12.0, **more)
     half = len(features) // 2
-    plain = task.seed_policies()["reno"]
+    plain = task.seed_policies()["reno_like"]
     expected = metrics_of(simulate(scenario, check(plain, boundless)), 1, 30.0, 1.0)
     assert expected["delivered_packets"] > 50
     for part in (features[:half], features[half:]):
