@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from email.parser import Parser
 from importlib.metadata import packages_distributions
 
-OPTIONAL = {"cachetools", "libcachesim", "lmcache", "lz4", "mlflow", "pyarrow", "sglang", "tensorboardX", "wandb"}
+OPTIONAL = {"cachetools", "libcachesim", "lmcache", "lz4", "pyarrow", "sglang"}
 """What exported modules are written for, what readers of packed files use if it is there, and extras of `--log`."""
 TYPES_ALONE = {"_typeshed"}
 """What only type checkers have."""

@@ -26,11 +26,12 @@ from benchmarks.spot import ARCHIVE, DEADLINES, OVERHEADS, ZONES
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot import SpotJob, Windows, simulate
-from vulcan_spot.evaluator import least_bill, load_regions, public_bill, public_score
+from vulcan_spot.baselines import BOUND
 from vulcan_spot.job import Prices
 from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import BOUND, simulate_regions
-from vulcan_spot.windows import regular
+from vulcan_spot.simulate import simulate_regions
+from vulcan_spot.simulator import least_bill, public_bill, public_score
+from vulcan_spot.windows import load_regions, regular
 from vulcan_traces.spot import load_spot
 
 POLICIES = Path(__file__).parent / "policies"

@@ -21,7 +21,8 @@ PACKAGES = {
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
     {"vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface"},
-    {"vulcan.inputs", "vulcan.paths", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
+    {"vulcan.files"},
+    {"vulcan.inputs", "vulcan.paths", "vulcan.svg", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
@@ -51,12 +52,12 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.simulator", "vulcan.kernel_support",
-    "vulcan.paths",
+    "vulcan.files", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.linux.command"}
-FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths"}
+FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths", "vulcan.svg"}
 
 DOMAIN = re.compile(
     r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"
@@ -130,7 +131,7 @@ def test_the_framework_imports_neither_evaluators_nor_traces() -> None:
             and theirs != "vulcan"] == []  # fmt: skip
 
 
-READS_ITS_TASK = {("vulcan_link.aqm.evaluator", "vulcan.registry")}
+READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry")}
 """An evaluator one of whose baselines is a policy shipped with its task."""
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+from vulcan.files import write_cache
 from vulcan.paths import cache_directory
 from vulcan.task import Json, Metrics
 
@@ -27,7 +27,7 @@ def cached_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metr
     metrics = _read(path)
     if metrics is None:
         metrics = measure()
-        _write(path, metrics)
+        write_cache(path, json.dumps(dict(metrics)).encode())
     return metrics
 
 
@@ -39,10 +39,3 @@ def _read(path: Path) -> Metrics | None:
     except (OSError, ValueError) as error:
         log.warning("%s cannot be used and is computed again: %s", path, error)
         return None
-
-
-def _write(path: Path, metrics: Metrics) -> None:
-    """Write the file atomically: several processes may measure the same baseline."""
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(dict(metrics)))
-    unfinished.replace(path)

@@ -14,6 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from vulcan.files import report_uncached
 from vulcan.imports import import_without
 from vulcan.paths import keep_compiled_kernels_in_cache
 
@@ -46,7 +47,21 @@ def _load_numba() -> Any:
     """
     keep_compiled_kernels_in_cache()
     import_without("numba.np.arraymath", hidden="scipy.linalg.cython_blas")
+    _save_kernels_if_there_is_room(importlib.import_module("numba.core.caching").Cache)
     return importlib.import_module("numba")
+
+
+def _save_kernels_if_there_is_room(numba_cache: Any) -> None:
+    """Have numba go on with a kernel that cannot be saved, such as on a full disk; it raises an OSError otherwise."""
+    save = numba_cache.save_overload
+
+    def save_overload(self: Any, signature: Any, data: Any) -> None:
+        try:
+            save(self, signature, data)
+        except OSError as error:
+            report_uncached(Path(self.cache_path), error)
+
+    numba_cache.save_overload = save_overload
 
 
 _numba = _load_numba()

@@ -5,10 +5,13 @@ Also of tables that a program hands over as pandas frames.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import logging
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +22,9 @@ import platformdirs
 
 from vulcan import __version__
 from vulcan.errors import UserError
+from vulcan.files import NOT_WRITABLE, write_file
+
+log = logging.getLogger(__name__)
 
 TABLES = "tables"
 """The kind of cached data that cannot be regenerated: frames, which a program handed over."""
@@ -37,20 +43,55 @@ def cache_root() -> Path:
 def cache_directory(*parts: str) -> Path:
     """Return a directory of the cache, created if missing; the first part is the kind of data in it.
 
-    Raises UserError where it cannot be written.
+    Where it cannot be written, it is one of a temporary cache. Raises UserError where there cannot be that either.
     """
     root = cache_root()
     path = root.joinpath(*parts)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(
-            f"cannot write the cache directory {path}: {error.strerror}; set VULCAN_CACHE_DIR to a writable place"
-        ) from error
+        if not use_temporary_cache(error):
+            raise UserError(
+                f"cannot write the cache directory {path}: {error.strerror}; set VULCAN_CACHE_DIR to a writable place"
+            ) from error
+        return cache_directory(*parts)
     if parts and not (root / parts[0] / TAG).exists():
         with suppress(OSError):  # a sandboxed process may be allowed to read it only
             (root / parts[0] / TAG).write_text(_TAG_TEXT, encoding="utf-8")
     return path
+
+
+_temporary: list[Path] = []
+
+
+def use_temporary_cache(error: OSError) -> bool:
+    """Have this process and its children use a temporary cache from now on, with a warning, where theirs takes no more.
+
+    Return whether that changes anything: a temporary cache is not replaced by another one.
+    """
+    if error.errno not in NOT_WRITABLE or cache_root() in _temporary:
+        return False
+    place = _temporary_directory()
+    log.warning("%s: %s; what would be cached there is in %s until the end", cache_root(), error.strerror, place)
+    _temporary.append(place)
+    os.environ["VULCAN_CACHE_DIR"] = str(place)
+    return True
+
+
+def _temporary_directory() -> Path:
+    """Return a new directory that is deleted as this process ends. Raises UserError."""
+    try:
+        place = Path(tempfile.mkdtemp(prefix="vulcan-cache-"))
+    except OSError as error:
+        raise UserError(f"cannot make a temporary directory: {error.strerror or error}; set TMPDIR") from error
+    owner = os.getpid()
+
+    def delete() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(place, ignore_errors=True)
+
+    atexit.register(delete)
+    return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +145,7 @@ def table_file(table: Any) -> Path:
     text: str = table.to_csv(index=False)
     place = cache_directory(TABLES) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.csv"
     if not place.is_file():
-        unfinished = place.with_suffix(f".{os.getpid()}")
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(place)
+        write_file(place, text)
     return place
 
 
@@ -118,9 +157,18 @@ def is_table(value: object) -> bool:
 def keep_compiled_kernels_in_cache() -> None:
     """Have numba cache compiled kernels in the user's cache directory; call it before importing numba.
 
-    numba's default, next to the source, fails in a read-only installation.
+    numba's default, next to the source, fails in a read-only installation, and so does a cache that is read-only: its
+    kernels are copied to a temporary one.
     """
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return
+    place = cache_directory("kernels", _kernels_version())
+    if not os.access(place, os.W_OK):
+        copy = _temporary_directory() / place.name
+        log.warning("%s cannot be written: kernels are compiled to a temporary directory", place)
+        shutil.copytree(place, copy)
+        place = copy
+    os.environ["NUMBA_CACHE_DIR"] = str(place)
 
 
 _IMPORT = re.compile(r"^from (vulcan\w*)((?:\.\w+)*) import \(?\s*(\w+)", re.MULTILINE)

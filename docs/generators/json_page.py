@@ -72,6 +72,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
     ("`vulcan report RUN RUN ... --format json`", "", (report.ComparisonDocument,)),
     ("`vulcan runs`", "", (run.RunsDocument,)),
+    ("`vulcan note`", "", (run.NotesDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
     ("`vulcan explain`, `vulcan compare`", "", (policy.ExplainDocument,)),
     (

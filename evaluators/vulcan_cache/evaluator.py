@@ -23,6 +23,7 @@ from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
 from vulcan_cache.openings import fingerprint_of, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
+from vulcan_cache.remembered_run import LastRun
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
@@ -61,6 +62,7 @@ class CacheEvaluator(CacheFindings):
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
         self._probe: CacheProbe | None = None
+        self._last_run = LastRun()
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -167,10 +169,16 @@ class CacheEvaluator(CacheFindings):
             guard.warm_up(safe)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`.
+
+        The last run is remembered request by request: a part of the same requests, such as a window of the instance, is
+        counted there instead of run again.
+        """
         if "guard" in instance.parameters:
             return metrics_of(self.run_guarded(policy, instance).counts)
-        return metrics_of(self.run(policy, instance))
+        if cast(int, instance.parameters["one_in"]) > 1:
+            return metrics_of(self.run(policy, instance))
+        return metrics_of(self._last_run.counted(policy, instance, self._requests(instance), self.run))
 
     def run(self, policy: Policy, instance: Instance, history: NDArray[np.uint32] | None = None) -> CacheResult:
         """Run the policy on the instance, and record the history if an array is given (`simulate`)."""

@@ -149,12 +149,6 @@ LOG_SLOTS = 4
     IN_SERVICE,  # 1 while `CURRENT` is a packet
     LEFT,  # bytes of it still to carry, by opportunities
     BEGAN,  # when its transmission began, by rates
-    CURRENT,  # six slots: the packet's row
-    _c1,
-    _c2,
-    _c3,
-    _c4,
-    _c5,
     HEAD,
     TAIL,
     WAITING_BYTES,
@@ -168,8 +162,9 @@ LOG_SLOTS = 4
     LOGGED,  # rows of the log so far, those that it has no room for included
     TOKENS,  # the policer's, in billionths of a byte
     TOKENS_AT,  # when they were counted
-) = range(25)
-LINK_SLOTS = 26
+    CURRENT,  # the packet's row, as of the queue
+) = range(20)
+LINK_SLOTS = CURRENT + QUEUE_SLOTS
 
 # What the link and its queue are.
 (

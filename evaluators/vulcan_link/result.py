@@ -54,11 +54,6 @@ class FlowResult:
     decisions: int
     completion_ms: float = math.inf
 
-    @property
-    def loss_share(self) -> float:
-        """Of the packets that were sent."""
-        return (self.dropped + self.lost) / self.sent if self.sent else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class LinkResult:
@@ -96,15 +91,18 @@ class LinkResult:
     )
 
     @property
+    def decisions(self) -> int:
+        """A hash of all that a policy decided, of senders or of the queue."""
+        digest = self.management
+        for flow in self.flows:
+            digest = (digest * 31 + flow.decisions) % 2**64 if flow.decisions else digest
+        return digest
+
+    @property
     def drop_share(self) -> float:
         """Of the packets that came to the queue, those it dropped."""
         arrived = self.sent - self.lost
         return self.dropped / arrived if arrived else 0.0
-
-    @property
-    def loss_share(self) -> float:
-        """Of the packets sent, those dropped or lost at random."""
-        return (self.dropped + self.lost) / self.sent if self.sent else 0.0
 
 
 # Metrics of a run: all of them, whatever the objective.
@@ -120,9 +118,7 @@ LOSS_SCALE = 10.0
 """A queue that drops a tenth of all packets takes the whole score."""
 
 
-def metrics_of(
-    result: LinkResult, flows: int, base_rtt_ms: float, share: float, *, by_goodput: bool = True
-) -> dict[str, float]:
+def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
     """Return the metrics of a run whose first `flows` flows are the policy's.
 
     `share` is how much of the link is fairly theirs, `base_rtt_ms` their round-trip time without a queue. Of the link,
@@ -135,8 +131,6 @@ def metrics_of(
     without drops, 0 from a tenth of the packets on), `power` and `goodput_over_delay` (see the task's objectives), and
     `throughput_over_delay` (PolicySmith's, Mbit/s and ms). `goodput_utilisation` is the share of the link's capacity
     that carried payload for the first time, of all flows, with its headers.
-
-    Without `by_goodput`, the metrics are those of runs recorded before goodput and drops counted.
     """
     mine = result.flows[:flows]
     throughput = sum(flow.throughput_bps for flow in mine) / 1e6
@@ -146,10 +140,11 @@ def metrics_of(
     sent = sum(flow.sent for flow in mine)
     goodput = sum(flow.goodput_bps for flow in mine) / 1e6
     dropped = sum(flow.dropped for flow in mine) / sent if sent else 0.0
-    factor = max(0.0, 1.0 - LOSS_SCALE * dropped) if by_goodput else 1.0
-    reached = (goodput * _WIRE if by_goodput else throughput) / fair if fair > 0 else 0.0
+    factor = max(0.0, 1.0 - LOSS_SCALE * dropped)
+    reached = goodput * _WIRE / fair if fair > 0 else 0.0
     prompt = base_rtt_ms / (base_rtt_ms + average) if base_rtt_ms + average > 0 else 0.0
-    metrics = {
+    carried = sum(flow.goodput_bps for flow in result.flows) * _WIRE
+    return {
         "utilisation": result.utilisation,
         "throughput_mbps": throughput,
         "goodput_mbps": goodput,
@@ -170,16 +165,11 @@ def metrics_of(
         "delivered_packets": float(sum(flow.delivered for flow in mine)),
         "power": min(1.0, reached) * prompt * factor,
         "throughput_over_delay": throughput / (MIN_DELAY_MS + p95),
+        "dropped": dropped,
+        "drop_discount": factor,
+        "goodput_over_delay": goodput / (MIN_DELAY_MS + p95),
+        "goodput_utilisation": min(1.0, carried / result.capacity_bps) if result.capacity_bps > 0 else 0.0,
     }
-    if by_goodput:
-        carried = sum(flow.goodput_bps for flow in result.flows) * _WIRE
-        metrics |= {
-            "dropped": dropped,
-            "drop_discount": factor,
-            "goodput_over_delay": goodput / (MIN_DELAY_MS + p95),
-            "goodput_utilisation": min(1.0, carried / result.capacity_bps) if result.capacity_bps > 0 else 0.0,
-        }
-    return metrics
 
 
 def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:

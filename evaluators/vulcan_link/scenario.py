@@ -10,6 +10,10 @@ from vulcan.errors import UserError
 if TYPE_CHECKING:
     from vulcan_traces.links import LinkTrace
 
+QueueKind = Literal["droptail", "codel", "fq_codel"]
+Called = Literal["ack", "round"]
+SlowStart = Literal["mechanism", "policy"]
+
 MAX_PACKETS = 65_535
 """The largest window, and the largest receive window, in packets."""
 
@@ -32,7 +36,7 @@ class Queue:
     as they find that many packets waiting (RFC 3168 marks; the threshold is that of a step marking queue).
     """
 
-    kind: Literal["droptail", "codel", "fq_codel"] = "droptail"
+    kind: QueueKind = "droptail"
     packets: int | None = None
     bytes: int | None = None
     ecn: bool = False
@@ -86,8 +90,8 @@ class Flow:
     packet_bytes: int = 1500
     ecn: bool = True
     parameter: float = 0.0
-    called: Literal["ack", "round"] = "ack"
-    slow_start: Literal["mechanism", "policy"] = "mechanism"
+    called: Called = "ack"
+    slow_start: SlowStart = "mechanism"
     write_packets: int = 0
     write_ms: float = 100.0
 

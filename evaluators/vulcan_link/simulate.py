@@ -53,7 +53,8 @@ def simulate(
     count = len(scenario.flows)
     rows = _power_of_two(max(flow.receive_window for flow in scenario.flows))
     ring = 4 * rows
-    flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND), policy)
+    rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
+    flows, own, dues = _flows(scenario, algorithms, rate, policy)
     addresses, handlers, shown = _policy(policy, scenario)
     own[:, m.SIGNALS] = policy is not None and _reads_signals(policy)
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
@@ -61,37 +62,19 @@ def simulate(
     bins = np.zeros((count, m.BINS), np.int64)
     sampled = np.zeros((len(m.SERIES), samples, count))
     link, settings = _link(scenario, queue_rows), _settings(scenario, interval)
-    rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
     logged = np.zeros((max(_log_rows(scenario, rate), log_rows) if log else 0, m.LOG_SLOTS), np.int64)
     managing = manager.install(settings, rate, _packet_limit(scenario.queue)) if manager is not None else None
+    packets = np.zeros((count, rows, m.PACKET_SLOTS), np.int64)
+    transmissions, lost = np.zeros((2, count, ring), np.int64)
+    received, arrivals = np.zeros((count, rows), np.uint8), np.zeros((count, ring, 1), np.int64)
+    acks = np.zeros((count, ring, m.ACK_SLOTS), np.int64)
+    late = np.zeros((count, ring if scenario.late_share > 0 else 1, m.LATE_SLOTS), np.int64)
     events = run(
-        addresses,
-        handlers,
-        scenario.link.times,
-        scenario.link.rates,
-        settings,
-        scenario.loss,
-        np.array([generator_state(scenario.seed)]),
-        flows,
-        own,
-        dues,
-        np.zeros((count, rows, m.PACKET_SLOTS), np.int64),
-        np.zeros((count, ring), np.int64),
-        np.zeros((count, ring), np.int64),
-        np.zeros((count, rows), np.uint8),
-        np.zeros((count, ring, 1), np.int64),
-        np.zeros((count, ring, m.ACK_SLOTS), np.int64),
-        np.zeros((count, ring if scenario.late_share > 0 else 1, m.LATE_SLOTS), np.int64),
-        _reverse_traffic(scenario),
-        np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64),
-        link,
-        shown,
-        np.zeros(1),
-        bins,
-        base,
-        sampled,
-        logged,
-    )
+        addresses, handlers, scenario.link.times, scenario.link.rates, settings, scenario.loss,
+        np.array([generator_state(scenario.seed)]), flows, own, dues, packets, transmissions, lost, received, arrivals,
+        acks, late, _reverse_traffic(scenario), np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64), link, shown,
+        np.zeros(1), bins, base, sampled, logged,
+    )  # fmt: skip
     if link[m.LOGGED] > len(logged):  # the log was too short: far more was sent than the link carries
         return simulate(
             scenario,

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import SplitName
@@ -84,6 +83,11 @@ _COMPETITORS_SPEC = re.compile(
 )
 NONE = "none"
 ENDLESS = "endless"
+OPTIONAL: Mapping[str, str] = {
+    "application": ENDLESS, "policer": NONE, "reverse": NONE, "reordering": NONE, "transfers": NONE
+}  # fmt: skip
+"""Settings of what few paths have, and what each is where it is not set."""
+
 MAX_COMPETITORS = 100
 """Flows that may share a link."""
 
@@ -98,10 +102,8 @@ class Competitors:
     stop_s: float | None = None
 
 
-def parse_competitors(spec: str) -> Competitors | None:
-    """Parse the setting; None for `none`. Raises UserError for an invalid value."""
-    if spec == NONE:
-        return None
+def parse_competitors(spec: str) -> Competitors:
+    """Parse flows of the setting. Raises UserError for an invalid value."""
     match = _COMPETITORS_SPEC.match(spec)
     if match is None:
         raise UserError(f"competing flows {spec!r}: an algorithm, how many and when, such as cubic:2 or cubic:1@5-15")
@@ -131,43 +133,48 @@ def fair_share(flows: int, competitors: Sequence[Competitors], duration_s: float
     return share
 
 
-# What the application of a policy's flows writes: `20/100`, 20 packets every 100 ms.
+# Pairs of numbers: `20/100`.
 
-_WRITES_SPEC = re.compile(r"(?P<packets>[0-9]{1,6})/(?P<ms>[0-9]+(?:\.[0-9]+)?)\Z")
-MIN_WRITE_MS, MAX_WRITE_MS = 0.1, 100_000.0
+_PAIR = re.compile(r"([0-9]+(?:\.[0-9]+)?)/([0-9]+(?:\.[0-9]+)?)\Z")
+MIN_WRITE_MS, MAX_WRITE_MS, MAX_WRITE_PACKETS = 0.1, 100_000.0, 999_999
+MAX_POLICER_KB = 1e9
+
+MAX_FLOWS = 100
+"""Flows that a policy may control."""
+
+
+def _pair(what: str, text: str, fits: Callable[[float, float], bool], hint: str) -> tuple[float, float]:
+    match = _PAIR.match(text)
+    pair = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
+    if not fits(*pair):
+        raise UserError(f"{what} {text!r}: {hint}")
+    return pair
+
+
+def _packets_every(what: str, text: str, between: str, example: str) -> tuple[int, float]:
+    packets, ms = _pair(
+        what,
+        text,
+        lambda packets, ms: (
+            1 <= packets <= MAX_WRITE_PACKETS and packets == int(packets) and MIN_WRITE_MS <= ms <= MAX_WRITE_MS
+        ),
+        f"packets and the {MIN_WRITE_MS:g} to {MAX_WRITE_MS:,.0f} milliseconds between {between}, such as {example}",
+    )
+    return int(packets), ms
 
 
 def parse_writes(spec: str) -> tuple[int, float]:
     """Return the packets of a write and the ms between writes; 0 packets for `endless` data. Raises UserError."""
     if spec == ENDLESS:
         return 0, 100.0
-    match = _WRITES_SPEC.match(spec)
-    if match is None:
-        raise UserError(
-            f"application {spec!r}: packets and the milliseconds between writes, such as 20/100, or {ENDLESS}"
-        )
-    packets, ms = int(match["packets"]), float(match["ms"])
-    if packets < 1 or not MIN_WRITE_MS <= ms <= MAX_WRITE_MS:
-        raise UserError(
-            f"application {spec!r}: 1 packet or more, every {MIN_WRITE_MS:g} to {MAX_WRITE_MS:,.0f} milliseconds"
-        )
-    return packets, ms
-
-
-# Transfers: `100/500`, a new flow of 100 packets every 500 ms in place of an endless one.
-
-MAX_FLOWS = 100
-"""Flows that a policy may control."""
+    return _packets_every("application", spec, "writes", f"20/100, or {ENDLESS}")
 
 
 def parse_transfers(spec: str) -> tuple[int, float]:
     """Return the packets of a transfer and the ms between their starts; 0 packets for `none`. Raises UserError."""
-    try:
-        return parse_writes(ENDLESS if spec == NONE else spec)
-    except UserError:
-        raise UserError(
-            f"transfers {spec!r}: packets of each and the milliseconds between their starts, such as 100/500, or {NONE}"
-        ) from None
+    if spec == NONE:
+        return 0, 100.0
+    return _packets_every("transfers", spec, "starts", f"100/500, or {NONE}")
 
 
 def transfer_starts(every_ms: float, duration_s: float) -> list[float]:
@@ -175,44 +182,21 @@ def transfer_starts(every_ms: float, duration_s: float) -> list[float]:
     return [1e-3 * every_ms * number for number in range(max(1, math.ceil(1e3 * duration_s / every_ms - 1e-9)))]
 
 
-def own_flows(parameters: Mapping[str, Any]) -> int:
-    """Return how many of an instance's flows are the policy's: the first ones."""
-    flows: int = parameters["flows"]
-    packets, every_ms = parse_transfers(parameters.get("transfers", NONE))
-    return flows * len(transfer_starts(every_ms, parameters["duration_s"])) if packets else flows
-
-
-# Policers: `8/64`, 8 Mbit/s with a bucket of 64 kB.
-
-_POLICER_SPEC = re.compile(r"(?P<mbps>[0-9]+(?:\.[0-9]+)?)/(?P<kb>[0-9]+(?:\.[0-9]+)?)\Z")
-
-
 def parse_policer(spec: str) -> tuple[float, int]:
     """Return the rate in Mbit/s and the bucket in bytes; 0 and 0 for `none`. Raises UserError."""
     if spec == NONE:
         return 0.0, 0
-    match = _POLICER_SPEC.match(spec)
-    if match is None or float(match["mbps"]) == 0:
-        raise UserError(f"policer {spec!r}: Mbit/s and the bucket in kilobytes, such as 8/64, or {NONE}")
-    return float(match["mbps"]), round(1000 * float(match["kb"]))
-
-
-# Reordering: `0.01/10`, one packet of a hundred 10 ms late.
-
-_REORDERING_SPEC = re.compile(r"(?P<share>0(?:\.[0-9]+)?)/(?P<ms>[0-9]+(?:\.[0-9]+)?)\Z")
+    hint = f"Mbit/s and the bucket in kilobytes, such as 8/64, or {NONE}"
+    mbps, kilobytes = _pair("policer", spec, lambda mbps, kilobytes: mbps > 0 and kilobytes <= MAX_POLICER_KB, hint)
+    return mbps, round(1000 * kilobytes)
 
 
 def parse_reordering(spec: str) -> tuple[float, float]:
     """Return the share of packets that come late, and by how many ms; 0 and 0 for `none`. Raises UserError."""
     if spec == NONE:
         return 0.0, 0.0
-    match = _REORDERING_SPEC.match(spec)
-    if match is None or float(match["share"]) == 0 or not 0 < float(match["ms"]) <= MAX_LATE_MS:
-        raise UserError(
-            f"reordering {spec!r}: the share of packets that come late, below 1, and by how many milliseconds, such as "
-            f"0.01/10, or {NONE}"
-        )
-    return float(match["share"]), float(match["ms"])
+    hint = f"the share of packets that come late, below 1, and by how many milliseconds, such as 0.01/10, or {NONE}"
+    return _pair("reordering", spec, lambda share, ms: 0 < share < 1 and 0 < ms <= MAX_LATE_MS, hint)
 
 
 # Buffer sizes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vulcan.task import Argument, Event, Feature, Global, Metrics, Objective, Setting, event
-from vulcan_spot.plan import UsualJob
+from vulcan_spot.job import UsualJob
 
 MAX = 36_000_000.0
 """Seconds; no deadline is later."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Literal, cast
 
 from vulcan.errors import UserError
+from vulcan.task import Json
+
+log = logging.getLogger(__name__)
 
 SECONDS = 3600
 MAX = 10_000 * SECONDS
@@ -68,3 +74,56 @@ class Prices:
             )
         if not 0 <= self.missed < 1e9:
             raise UserError(f"a missed deadline costs {self.missed:g} dollars; it should be at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class UsualJob:
+    """The jobs of a task where none is given, in hours: one for each deadline and overhead."""
+
+    duration: float
+    deadlines: tuple[float, ...]
+    overheads: tuple[float, ...]
+
+
+USUAL_SINGLE = UsualJob(48.0, (52.0, 70.0, 92.0), (0.02, 0.2, 0.4))
+USUAL_MULTI = UsualJob(48.0, (52.0, 70.0), (0.2,))
+
+
+def jobs_of(settings: Mapping[str, Json], usual: UsualJob, room: int) -> list[SpotJob]:
+    """Return one for each deadline and overhead. Raises UserError for a job that cannot be done.
+
+    What the settings leave open is the usual job, scaled to what they give. If they give neither duration nor deadline,
+    and the latest deadline is longer than `room`, the seconds that the shortest environment has for a window, all is
+    scaled so that it takes half of that. A log warning says so.
+    """
+    duration = cast(float | None, settings["duration"])
+    deadlines, overheads = (cast(list[float], settings[name]) for name in ("deadline", "overhead"))
+    scale, why = 1.0, "scaled to what is given"
+    if duration is None and not deadlines:
+        latest = max(usual.deadlines)
+        if latest * SECONDS > room:
+            scale = room / SECONDS / 2 / latest
+            why = (
+                f"the usual {usual.duration:g} h due after up to {latest:g} h do not fit into the "
+                f"{room / SECONDS:.3g} h that a split has of the shortest trace"
+            )
+    elif duration is None:
+        scale = min(1.0, min(deadlines) / min(usual.deadlines))
+    elif not deadlines:
+        scale = duration / usual.duration
+    duration = duration or round(scale * usual.duration, 2)
+    deadlines = deadlines or [round(scale * hours, 2) for hours in usual.deadlines]
+    overheads = overheads or [round(min(1.0, scale) * hours, 4) for hours in usual.overheads]
+    if scale != 1.0:
+        _say(f"a job of {duration:g} h due after {_listed(deadlines)} h, with {_listed(overheads)} h to start: {why}")
+    return [SpotJob.of_hours(duration, deadline, overhead) for deadline in deadlines for overhead in overheads]
+
+
+def _listed(hours: Sequence[float]) -> str:
+    return ", ".join(f"{each:g}" for each in hours)
+
+
+@cache
+def _say(text: str) -> None:
+    """Log a warning, once."""
+    log.warning("%s", text)

@@ -1,9 +1,7 @@
-"""Results of running a job once per window, and the kernel calls that produce them."""
+"""Results of running a job once per window, and the kernel call that produces them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -150,100 +148,6 @@ def run(
         decisions=int(decisions),
         ended_in=results[:, kernel.ENDED_IN],
     )
-
-
-MAX_ORIGINS = 1 << 29
-"""Largest table to trace a plan with, in bytes; few of its pages are ever touched."""
-
-
-def room_for_plans(windows: Windows, job: SpotJob) -> NDArray[np.uint8] | None:
-    """Return an empty array of plans for `cheapest`; None where to trace them would take too much memory."""
-    ticks = -(-job.deadline // windows.gap) + 2 * -(-job.overhead // windows.gap) + 4
-    _, regions, states, units = _room(windows, job)
-    if regions * states > np.iinfo(np.uint8).max or ticks * regions * states * units > MAX_ORIGINS:
-        return None
-    return np.zeros((len(windows.begins), ticks), np.uint8)
-
-
-def _room(windows: Windows, job: SpotJob) -> tuple[int, int, int, int]:
-    """Return the numbers of slots for ticks to come, of regions, of states of a VM and of units of progress."""
-    units = job.duration // math.gcd(windows.gap, job.overhead) + 2
-    levels = max(1, -(-job.overhead // windows.gap))
-    regions = len(np.atleast_2d(windows.available))
-    return (levels + 1, regions, 3, units) if regions == 1 else (2, regions, 1 + 2 * levels, units)
-
-
-def cheapest(
-    known: Sequence[JobRuns],
-    windows: Windows,
-    job: SpotJob,
-    prices: Prices,
-    net: SafetyNet,
-    plans: NDArray[np.uint8] | None = None,
-) -> JobRuns:
-    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off.
-
-    `plans`, of shape (windows, ticks), is filled in with what runs in each tick, for a `Decider` with the number
-    `PLANNED`.
-    """
-    from vulcan_spot.kernels.least_cost import COUNTS, least_cost
-
-    available = np.atleast_2d(windows.available)
-    unit, hours = math.gcd(windows.gap, job.overhead), windows.gap / SECONDS
-    shape = _room(windows, job)
-    origins = np.zeros((0 if plans is None else plans.shape[1], *shape[1:]), np.uint8)
-    nothing = np.zeros(0, np.uint8)
-    costs = np.empty(shape)
-    counts = np.zeros((*shape, COUNTS), np.int32)
-    best = np.zeros((len(windows.begins), 1 + COUNTS), np.int64)
-    paid = np.zeros(len(best))
-    anywhere = np.concatenate([[0], np.cumsum(available.any(axis=0))]).astype(np.int64)
-    lasting = _lasting(available)
-    enough = np.min([runs.cost for runs in known], axis=0) + 1e-6
-    for i in range(len(best)):
-        paid[i] = least_cost(
-            available,
-            lasting,
-            anywhere,
-            windows.begins[i],
-            windows.ends[i],
-            job.duration,
-            job.deadline,
-            job.overhead,
-            windows.gap,
-            unit,
-            prices.spot * hours,
-            np.zeros((0, 0)) if windows.prices is None else windows.prices * hours,
-            prices.on_demand * hours,
-            prices.missed,
-            net == "published",
-            enough[i],
-            costs,
-            counts,
-            best[i],
-            origins,
-            nothing if plans is None else plans[i],
-        )
-    finished, spot, on_demand, starts, preempted, moves = best.T
-    return JobRuns(
-        cost=cost_of(spot * prices.spot, on_demand, finished, windows.gap, job, prices)
-        if windows.prices is None
-        else paid,
-        finished=finished,
-        spot_ticks=spot,
-        on_demand_ticks=on_demand,
-        starts=starts,
-        preemptions=preempted,
-        overruled=np.zeros_like(starts),
-        moves=moves,
-    )
-
-
-def _lasting(available: NDArray[np.uint8]) -> Counts:
-    """Return for how many ticks spot stays available from each tick on, of shape (regions, ticks)."""
-    ticks = np.arange(available.shape[1])
-    gone = np.where(available, available.shape[1], ticks)
-    return np.ascontiguousarray(np.minimum.accumulate(gone[:, ::-1], axis=1)[:, ::-1] - ticks)
 
 
 def cost_of(

@@ -9,30 +9,12 @@ import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
+from vulcan_spot.baselines import BASELINES, BOUND, REGION_BASELINES
 from vulcan_spot.job import Prices, SafetyNet, SpotJob
-from vulcan_spot.layout import (
-    GLOBALS,
-    GREEDY,
-    LAYOUT,
-    ON_DEMAND_ONLY,
-    PLANNED,
-    POLICY,
-    REGIONS_LAYOUT,
-    SPOT_ONLY,
-    UNIFORM_PROGRESS,
-)
-from vulcan_spot.runs import Decider, JobRuns, Tally, cheapest, room_for_plans, run
+from vulcan_spot.layout import GLOBALS, LAYOUT, PLANNED, POLICY, REGIONS_LAYOUT
+from vulcan_spot.least_cost import cheapest, room_for_plans
+from vulcan_spot.runs import Decider, JobRuns, Tally, run
 from vulcan_spot.windows import Windows
-
-BASELINES = {
-    "on_demand": ON_DEMAND_ONLY,
-    "greedy": GREEDY,
-    "spot_only": SPOT_ONLY,
-    "uniform_progress": UNIFORM_PROGRESS,
-}
-BOUND = "least_cost"
-BOUND_VERSION = 4
-"""Version of the bound, the rules and the metrics: raise it when they change, as results are cached on disk."""
 
 
 class Simulate(Protocol):
@@ -73,15 +55,6 @@ def simulate(
     addresses = (native.score, 0, native.update, native.update, native.events.get("on_tick", 0))
     return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices, net, tally)
 
-
-REGION_BASELINES = {
-    "on_demand": (ON_DEMAND_ONLY, False),
-    "greedy": (GREEDY, False),
-    "greedy_round_robin": (GREEDY, True),
-    "uniform_progress": (UNIFORM_PROGRESS, False),
-    "uniform_progress_round_robin": (UNIFORM_PROGRESS, True),
-}
-"""Number of each baseline, and whether it migrates."""
 
 MAX_REGIONS = 64
 

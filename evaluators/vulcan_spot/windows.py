@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 
 from vulcan.errors import UserError
 from vulcan_spot.job import SECONDS
-from vulcan_traces.spot import SpotTrace
+from vulcan_traces.spot import SpotTrace, load_spot
 
 Place = tuple[int, int, int]
 """A window: the trace's index, its first tick and the one after its last."""
+
+Regions = tuple[tuple[SpotTrace, ...], ...]
+"""The traces of each region: one trace, which is cut into windows, or several, which are windows."""
+
+BETWEEN_REGIONS = "::"
+"""Stands between the regions of an environment in a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,23 @@ class Windows:
             np.array([offsets[trace] + begin for trace, begin, _ in places], dtype=np.int64),
             np.array([offsets[trace] + end for trace, _, end in places], dtype=np.int64),
         )
+
+
+def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:
+    """Return the traces of each region: of a directory each file, of specifications with `::` between them each one.
+
+    Raises UserError where the regions' traces do not go together.
+    """
+    specs = [part.strip() for part in spec.split(BETWEEN_REGIONS)]
+    loaded = [load_spot(part, meaning=meaning, nodes=nodes) for part in specs]
+    regions = tuple((trace,) for trace in loaded[0]) if len(loaded) == 1 else tuple(loaded)
+    gaps = sorted({trace.gap for traces in regions for trace in traces})
+    if len(gaps) > 1:
+        raise UserError(f"{spec}: ticks of {' and '.join(map(str, gaps))} seconds; regions need the same")
+    counts = sorted({len(traces) for traces in regions})
+    if len(counts) > 1:
+        raise UserError(f"{spec}: {' and '.join(map(str, counts))} windows; each region needs as many as the others")
+    return regions
 
 
 def places_of(

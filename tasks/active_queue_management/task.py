@@ -122,7 +122,7 @@ TASK = Task(
         high=1.0,
         mechanisms=(ARRIVAL,),
     ),
-    evaluator="vulcan_link.aqm.evaluator:QueueManagementEvaluator",
+    evaluator="vulcan_link.aqm.simulator:QueueSimulator",
     objectives=(
         SERVICE,
         _balance("delay_mean_ms", "balance", "the mean queueing delay"),

@@ -32,21 +32,19 @@ def _against_cubic(metrics: Metrics, references: "dict[str, Metrics]") -> float:
 
 
 def _efficiency(metrics: Metrics) -> float:
-    if "drop_discount" not in metrics:  # recorded before drops counted
-        return max(metrics["throughput_over_delay"], 1e-9)
     return max(metrics["goodput_over_delay"] * max(metrics["drop_discount"], MIN_LOSS_FACTOR), 1e-9)
 
 
 def _balance(metrics: Metrics, references: "dict[str, Metrics]") -> float:
-    """The weighted sum; metrics recorded before drops counted have no loss factor."""
+    """The weighted sum, times the loss factor."""
     delay = metrics["queueing_delay_p95_ms"]
     parts = (
-        GOODPUT * metrics.get("goodput_utilisation", metrics["utilisation"])
+        GOODPUT * metrics["goodput_utilisation"]
         + DELAY * metrics["base_rtt_ms"] / (metrics["base_rtt_ms"] + delay)
         + LOSS * max(0.0, 1.0 - LOSS_SCALE * metrics["loss"])
         + FAIRNESS * metrics["jain"]
     )
-    return parts * metrics.get("drop_discount", 1.0)
+    return parts * metrics["drop_discount"]
 
 
 def _without_transfers(settings: Mapping[str, Json]) -> str | None:
@@ -154,7 +152,7 @@ TASK = Task(
     ),
     events=EVENTS,
     state_limits=STATE_LIMITS,
-    evaluator="vulcan_link.evaluator:LinkEvaluator",
+    evaluator="vulcan_link.simulator:LinkSimulator",
     objectives=(POWER, BALANCED, POLICYSMITH, COMPLETION),
     directory=Path(__file__).parent,
     settings=(

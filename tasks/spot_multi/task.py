@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
 from vulcan_spot.interface import JOB, MAX, PRICES, PUBLIC_BILL, REGIONAL, VM, market, objectives, settings, tick
-from vulcan_spot.plan import USUAL_MULTI
+from vulcan_spot.job import USUAL_MULTI
 
 REGIONS = Global(
     name="regions",
@@ -103,7 +103,7 @@ TASK = Task(
             mechanisms=(MOVE,),
         ),
     ),
-    evaluator="vulcan_spot.evaluator:MultiRegionEvaluator",
+    evaluator="vulcan_spot.simulator:RegionsSimulator",
     objectives=(
         *objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
         PUBLIC_BILL,

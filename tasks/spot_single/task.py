@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vulcan.task import Mechanism, Property, Task, Value
 from vulcan_spot.interface import JOB, VM, market, objectives, settings, tick
-from vulcan_spot.plan import USUAL_SINGLE
+from vulcan_spot.job import USUAL_SINGLE
 
 TICK = Mechanism(
     "tick",
@@ -34,7 +34,7 @@ TASK = Task(
         high=2.0,
         mechanisms=(TICK,),
     ),
-    evaluator="vulcan_spot.evaluator:SpotEvaluator",
+    evaluator="vulcan_spot.simulator:SpotSimulator",
     objectives=objectives("greedy", "the greedy policy"),
     directory=Path(__file__).parent,
     settings=settings(

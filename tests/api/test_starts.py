@@ -13,7 +13,7 @@ import vulcan
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan.results.evidence_card import find_recommended
+from vulcan.results.recommended import find_recommended
 from vulcan.searches.config import make_config
 from vulcan.store.events import CandidateJudged, Event, RunStarted, RunStopped
 from vulcan.store.runs import open_store

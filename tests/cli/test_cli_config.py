@@ -104,7 +104,7 @@ def test_options_given_win_over_the_file_and_the_file_over_the_defaults(vulcan: 
     (vulcan.directory / "search.toml").write_text(HEADER + FEW + "rounds = 2\nsamples = 2\nseed = 5\nweight = 3\n")
     run = vulcan.document("search", "--config", "search.toml", "--seed", "6", "--samples", "1")["run"]
     config = started(vulcan, run)
-    assert (config["rounds"], config["samples"], config["seed"], config["finalists"]) == (2, 1, 6, 10)
+    assert (config["rounds"], config["samples"], config["seed"], config["finalists"]) == (2, 1, 6, 64)
     assert config["settings"]["weight"] == 3.0
     other = vulcan.document("search", "--config", "search.toml", "--weight", "4", "--samples", "1")["run"]
     assert started(vulcan, other)["settings"]["weight"] == 4.0

@@ -188,9 +188,8 @@ def test_the_headline_is_of_held_out_data(opened: Tab) -> None:
 def test_all_of_it_fits_a_telephone(scheme: Any, server: Server, browser: Browser) -> None:
     with tab(browser, server.home, server.address, color_scheme=scheme) as one:
         one.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-        for path in ("/", "/runs/recorded", "/runs/recorded/candidates/30", "/runs/recorded/playground"):
+        for path in ("/", "/runs/recorded", "/runs/recorded/candidates/30"):
             page = one.open(path)
-            page.wait_for_load_state("networkidle") if path.endswith("playground") else None
             if "candidates" in path or path.endswith("recorded"):
                 expect(page.locator("#chart canvas")).to_be_visible()
                 box = page.locator("#chart .u-over").bounding_box()
@@ -198,27 +197,6 @@ def test_all_of_it_fits_a_telephone(scheme: Any, server: Server, browser: Browse
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
             for height in page.eval_on_selector_all("tbody tr", "all => all.map((row) => row.offsetHeight)"):
                 assert height < 140, path
-
-
-def test_a_refusal_is_readable_until_the_next_request(
-    tmp_path: Path, browser: Browser, serve: Callable[..., Server]
-) -> None:
-    (tmp_path / "runs").mkdir()
-    run = unfinished(tmp_path / "runs" / "stopped")
-    configured(run, model=["offline/evolve"])
-    server = serve(tmp_path, run.name)
-    with tab(browser, server.home, server.address) as one:
-        page = one.page
-        expect(page.locator("#raise")).to_be_enabled()
-        page.locator("#raise").click()
-        page.locator("#limit").fill("1")
-        page.keyboard.press("Enter")
-        expect(page.locator("#trouble")).to_contain_text("name more than that")
-        with page.expect_response("**/api/runs/stopped"):  # the page refreshes itself
-            page.locator("#notes").click()
-            page.keyboard.press("Escape")
-        expect(page.locator("#trouble")).to_contain_text("name more than that")
-        one.complaints.clear()  # of the answer 400
 
 
 def test_a_server_that_died_is_said_within_two_seconds(

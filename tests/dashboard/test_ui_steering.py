@@ -1,25 +1,17 @@
-"""A search is steered from the page and from the command line while it runs; a replay repeats it."""
+"""A search is steered from the command line while it runs; a replay repeats it."""
 
 from __future__ import annotations
 
-import io
-import shutil
 import subprocess
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from browsing import tab
-from live import COMMAND, Server, ended, kill_group, only_run, record_of, start_search, until
-from locations import recorded_run
-from playwright.sync_api import Browser, expect
+from live import COMMAND, ended, kill_group, only_run, record_of, start_search, until
 
-from vulcan.dashboard.manage import NOTES, delete_run, read_notes, write_notes
-from vulcan.errors import UserError
 from vulcan.store.events import Event, RunStarted, RunStopped
-from vulcan.store.runs import lock_run, open_store
+from vulcan.store.runs import open_store
 
 OWN = "def decide(load, room):\n    return min(load, room) * 0.9 + load * 0.0123\n"
 
@@ -66,65 +58,3 @@ def test_a_running_search_is_steered_and_replayed(tmp_path: Path, search: subpro
     finished = vulcan(tmp_path, "steer", other.name, "--add", "own.py")
     assert finished.returncode == 2
     assert "start a new one" in finished.stderr
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(recorded_run(), tmp_path / "runs" / "recorded"))
-
-
-def check_refusals(kept: Path, server: Server) -> None:
-    with server.client() as client:
-        for given in ({}, {"name": "other"}):
-            assert client.post("/api/runs/recorded/delete", json=given).status_code == 400
-        assert client.get("/api/runs/recorded/delete").status_code == 405
-        assert client.post("/api/runs/nothing/delete", json={"name": "nothing"}).status_code == 400
-    with lock_run(kept), pytest.raises(UserError, match="another process"):
-        delete_run(kept)
-    (link := kept.parent / "link").symlink_to(kept)
-    with pytest.raises(UserError, match="link"):
-        delete_run(link)
-    link.unlink()
-    assert (kept / "run.db").is_file()
-
-
-def test_a_run_is_named_noted_exported_and_deleted(kept: Path, browser: Browser, serve: Callable[..., Server]) -> None:
-    server = serve(kept.parents[1])
-    check_refusals(kept, server)
-    with tab(browser, server.home, server.address) as one:
-        page = one.open("/runs/recorded")
-        page.locator("#notes").click()
-        page.locator("#notes-name").fill("First  try <b>")
-        page.locator("#notes-text").fill("It reads\nthe ghost list.")
-        page.locator("#notes-dialog .strong").click()
-        expect(page.locator("#title")).to_have_text("First try <b>")
-        expect(page.locator("#name")).to_have_text("recorded")
-        expect(page.locator("#note")).to_have_text("It reads\nthe ghost list.")
-        page.locator("#export").click()
-        expect(page.locator("#formats a", has_text="python")).to_be_visible()
-        with page.expect_download() as download:
-            page.locator("#formats a", has_text="all of them").click()
-        with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as archive:
-            names = {name.partition("/")[2] for name in archive.namelist()}
-        assert {"README.md", "python/cache_eviction.py"} <= names
-        page.keyboard.press("Escape")
-        one.open("/")
-        expect(page.locator("#runs")).to_contain_text("First try <b>")
-        one.open("/runs/recorded")
-        page.locator("#delete").click()
-        page.locator("#delete-dialog .cancel").click()
-        assert kept.is_dir()
-        page.locator("#delete").click()
-        page.locator("#delete-dialog .danger").click()
-        page.wait_for_url(server.home + "/")
-        expect(page.locator("#runs")).to_contain_text("no runs yet")
-    assert list(kept.parent.iterdir()) == []
-
-
-def test_notes_that_are_not_vulcans_are_none(kept: Path) -> None:
-    for text in ("", "[]", "{", '{"title": 3}', "[" * 100_000):
-        (kept / NOTES).write_text(text)
-        assert read_notes(kept).note == ""
-    with pytest.raises(UserError, match="at most 100 characters"):
-        write_notes(kept, "x" * 101, "")
-    assert write_notes(kept, " a \n title ", " a note\n") == read_notes(kept)

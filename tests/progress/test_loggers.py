@@ -1,23 +1,22 @@
-"""What loggers are told of a search, that none can end it, and what each destination's own package reads back."""
+"""What loggers are told of a search, that none can end it, and how those of other packages are found."""
 
 from __future__ import annotations
 
-import json
-import time
+import csv
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from console import MOOD_TASK
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from locations import ROOT
 
 import vulcan
 from vulcan.errors import UserError
-from vulcan.progress import loggers
 from vulcan.progress.loggers import make_loggers
 
+EXAMPLE = ROOT / "examples" / "csv_logger.py"
 FEW: dict[str, Any] = {
     "executor": "local", "workers": 1, "budget_candidates": 4, "tune": 0, "simplify": 0, "progress": "none", "seed": 3,
 }  # fmt: skip
@@ -69,75 +68,39 @@ def test_a_logger_gets_the_figures_of_a_search_and_a_failing_one_is_left_out(
     assert message == "Notes logs no more of this search: ConnectionError: the server is away"
 
 
-def test_what_cannot_log_is_told_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loggers, "find_spec", lambda _: None)
-    with pytest.raises(UserError, match=r"tensorboardX, which is not installed: pip install .*\[tensorboard\]"):
+def test_what_cannot_log_is_told_before_the_search(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no logger 'tensorboard' .*docs/terminal.md"):
         vulcan.search(MOOD_TASK, runs_dir=tmp_path, log="tensorboard:x", **FEW)
-    with pytest.raises(UserError, match="did you mean 'wandb'"):
-        make_loggers(["wandbb:x"])
     with pytest.raises(UserError, match="begin, log and end"):
         make_loggers([object()])  # type: ignore[list-item]
     assert not list(tmp_path.iterdir())
 
 
-WINNER = "def decide():\n    return 1\n"
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logger of the examples, and the metadata that pip would write for it and for two that are wrong."""
+    place = tmp_path / "site"
+    (place / "figures-1.0.dist-info").mkdir(parents=True)
+    shutil.copy(EXAMPLE, place)
+    (place / "figures-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: figures\nVersion: 1.0\n")
+    (place / "figures-1.0.dist-info" / "entry_points.txt").write_text(
+        "[vulcan.loggers]\ncsv = csv_logger:CsvLogger\ngone = csv_logger:Nothing\nnone = csv_logger:Path\n"
+    )
+    monkeypatch.syspath_prepend(place)
 
 
-def logged(kind: str, place: str | Path, *, ended: bool = True) -> None:
-    """Send a small log to a destination, as a search does."""
-    (logger,) = make_loggers([f"{kind}:{place}"])
-    logger.begin(Path("runs/mood-1"), {"task": "mood", "seed": 3})
-    for step in range(1, 4):
-        logger.log(step, {"best": step / 4})
-    logger.end({"best": {"candidate": 3, "source": WINNER}} if ended else None)
+def test_an_installed_logger_is_named_by_its_entry_point(tmp_path: Path, installed: None) -> None:
+    run = vulcan.search(MOOD_TASK, runs_dir=tmp_path / "runs", log=f"csv:{tmp_path / 'all.csv'}", **FEW)
+    with open(tmp_path / "all.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["candidate"]) for row in rows] == sorted(int(row["candidate"]) for row in rows)
+    assert {int(row["candidate"]) for row in rows} <= set(run.candidates.index)
+    scored = run.candidates["score"].dropna()
+    assert [float(row["score"]) for row in rows if row["score"]] == list(scored)
+    assert float(rows[-1]["best"]) == scored.max()
 
 
-def test_tensorboard_reads_the_files_of_a_run(tmp_path: Path) -> None:
-    logged("tensorboard", tmp_path)
-    events = EventAccumulator(str(tmp_path / "mood-1")).Reload()
-    assert [(each.step, each.value) for each in events.Scalars("best")] == [(1, 0.25), (2, 0.5), (3, 0.75)]
-    texts = {
-        name: (text.step, text.tensor_proto.string_val[0].decode())
-        for name in ("parameters", "winner")
-        for text in events.Tensors(f"{name}/text_summary")
-    }
-    assert texts["parameters"] == (0, "| option | value |\n|---|---|\n| task | mood |\n| seed | 3 |")
-    assert texts["winner"] == (3, "    def decide():\n        return 1\n    ")
-
-
-@pytest.mark.parametrize("ended", [True, False])
-def test_mlflow_returns_the_run_of_the_experiment_of_its_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: bool
-) -> None:
-    from mlflow import MlflowClient  # takes 4 s, which only the worker of this test should spend
-
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a server needs the whole of MLflow, with its database
-    place = (tmp_path / "mlruns").as_uri()
-    logged("mlflow", place, ended=ended)
-    client = MlflowClient(place)
-    (run,) = client.search_runs([client.get_experiment_by_name("vulcan/mood").experiment_id])
-    assert run.info.run_name == "mood-1"
-    assert run.data.params == {"task": "mood", "seed": "3"}
-    assert run.info.status == ("FINISHED" if ended else "KILLED")
-    history = client.get_metric_history(run.info.run_id, "best")
-    assert [(each.step, each.value) for each in history] == [(1, 0.25), (2, 0.5), (3, 0.75)]
-    winner = Path(unquote(urlsplit(run.info.artifact_uri).path), "winner.py")
-    assert (winner.read_text() if ended else winner.exists()) == (WINNER if ended else False)
-
-
-def test_weights_and_biases_writes_a_run_that_can_be_synchronised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
-    logged("wandb", "mine")
-    (path,) = tmp_path.glob("wandb/offline-run-*-mood-1/run-mood-1.wandb")
-    texts = ("mine", "mood-1", "seed", "best", "0.25", "0.5", "0.75", "winner", json.dumps(WINNER))
-    missing: list[str] = []
-    for _ in range(100):  # a process of wandb's writes the file, on a busy machine after it has said that it is done
-        written = path.read_bytes()
-        missing = [text for text in texts if text.encode() not in written]
-        if not missing:
-            break
-        time.sleep(0.1)
-    assert not missing
+def test_a_wrong_entry_point_is_told_in_a_line(installed: None) -> None:
+    for name, why in (("cvs", "did you mean 'csv'"), ("gone", "does not load"), ("none", "begin, log and end")):
+        with pytest.raises(UserError, match=why):
+            make_loggers([f"{name}:x"])

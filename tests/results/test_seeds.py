@@ -31,7 +31,7 @@ def result(
     interval = ConfidenceInterval(gain - 0.01, gain + 0.01, 0.95)
     gains = (Gain("lru", "baseline", "validation", gain, gain, interval, "instances", len(units), gain),)
     sentence = {"better": "Better.", "no better": "No better: lru.", "undecided": "Undecided: maybe."}[conclusion]
-    verdict = RunVerdict(conclusion, sentence, "candidate", "candidate 9", 9, 9, True, None, "", gains)
+    verdict = RunVerdict(conclusion, sentence, "candidate", "candidate 9", 9, None, "", gains)
     run, name = Path(f"run-{seed}"), fingerprint or str(seed)
     return SeedResult(seed, run, 9, name, score, score, score, verdict, ("lru", over), units)
 

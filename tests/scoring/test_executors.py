@@ -293,6 +293,19 @@ def test_a_ray_that_does_not_start_is_reported_in_one_line(
     assert output.count("\n") == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the search probes memory by a system call of Linux")
+def test_a_candidate_finds_no_mark_of_an_earlier_one_in_its_memory(make: Make) -> None:
+    """The two run, as if they had broken out of their language, in processes of one evaluator's template."""
+    kinds = {kind: Instance(kind, "train", {"kind": kind}) for kind in ("leave marks", "find marks")}
+    server = Instance("server", "train", {"prepare": "marks"})
+    setup = Setup(TOY_TASK, (server, *kinds.values()), Limits(memory_bytes=512 << 20))
+    with make(setup, 1) as executor:
+        left, found = run_all(executor, [Job(n, MIN, (one,), 120.0) for n, one in enumerate(kinds.values(), 1)])
+    assert (left.status, found.status) == ("scored", "scored"), (left, found)
+    ((_, marks),) = found.metrics
+    assert marks["of others"] == 0 and marks["its own"] > 0 and marks["bytes"] > 1 << 20
+
+
 def test_scoring_does_not_import_ray_or_numba() -> None:
     code = """
 import sys

@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted, kind_of
 
 DIGESTS = {
-    "offline": "2a07246d351f264658702ea2415b9dc026d5ba821f72badb26bfafb93a531262",
-    "scripted": "9b072014b3d7636a4b19a90889bb37018254fad3fa1ae9cdfbec3020d5541341",
+    "offline": "f812eba0632e105817d901312dc6af9d3990130fa993e4bcff03659f139bdaaa",
+    "scripted": "bf2405319aff787e032e5ff7b7a07a665bd13c05a49905f41943bc37959e0131",
 }
 
 

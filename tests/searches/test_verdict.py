@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -39,14 +40,19 @@ def verdict(
     spread: Sequence[float] = EVEN,
     noise: Sequence[float] = (),
     held_out: HeldOut | None = None,
+    before: Mapping[str, float] = MappingProxyType({}),
 ) -> RunVerdict | None:
-    """The verdict where policies have these scores on validation; `noise` is added to those of what was found."""
+    """The verdict where policies have these scores on validation; `noise` is added to those of what was found.
+
+    Baselines have the same score on train, or that of `before`.
+    """
     splits: list[SplitName] = ["train", *(["validation"] if validation else [])]  # type: ignore[list-item]
     prepared = [{"name": str(n), "split": s, "parameters": {}} for s in splits for n in range(len(spread))]
     record = RunRecord.of([InstancesPrepared(tuple(prepared))])
     for name, level in {"lru": 0.5, **{k: v for k, v in validation.items() if isinstance(k, str)}}.items():
         for split in splits:
-            record.add(BaselineMeasured(name, "baseline", split, level, metrics(level, spread)))
+            score = before.get(name, level) if split == "train" else level
+            record.add(BaselineMeasured(name, "baseline", split, score, metrics(score, spread)))
     for number, level in ((SEED, 0.4), (FOUND, 0.6)):
         record.add(CandidateProposed(number, number - 1, "seed", (), 1, ""))
         origin: Any = "seed" if number == SEED else "model"
@@ -73,39 +79,42 @@ def of(*given: Any, **more: Any) -> RunVerdict:
 
 def test_a_winner_above_the_best_baseline_beyond_doubt_is_better() -> None:
     found = of(FOUND, {"lru": 0.5, SEED: 0.45, FOUND: 0.6}, noise=(0.01, -0.01, 0.02, -0.02, 0.0, 0.0))
-    assert (found.conclusion, found.candidate, found.exported, found.second) == ("better", FOUND, FOUND, None)
+    assert (found.conclusion, found.candidate, found.second) == ("better", FOUND, None)
     assert found.sentence.startswith("Better: candidate 2 is 0.1000 above the best baseline, lru, on validation")
-    (baseline, start) = (gain for gain in found.gains if gain.split == "validation")
-    assert (baseline.over, baseline.kind, start.over, start.kind) == ("lru", "baseline", "lru", "start")
-    assert baseline.gain == pytest.approx(0.1)
-    assert start.gain == pytest.approx(0.15)
-    assert baseline.interval is not None
-    assert 0.05 < baseline.interval.low < 0.1 < baseline.interval.high < 0.15
+    (gain,) = (gain for gain in found.gains if gain.split == "validation")
+    assert (gain.over, gain.kind, gain.units, gain.count) == ("lru", "baseline", "instances", 6)
+    assert gain.gain == pytest.approx(0.1)
+    assert gain.interval is not None
+    assert 0.05 < gain.interval.low < 0.1 < gain.interval.high < 0.15
+    assert f"{gain.interval.low:.4f} to {gain.interval.high:.4f}" in found.sentence
 
 
 def test_a_winner_below_the_best_baseline_is_not_recommended() -> None:
     found = of(FOUND, {"lru": 0.5, SEED: 0.45, FOUND: 0.1})
     assert (found.conclusion, found.kind, found.policy, found.second) == ("no better", "baseline", "lru", FOUND)
-    assert (found.exported, found.stands_for) == (SEED, True)
+    assert found.candidate == SEED  # the policy of its name that the search began with
     other = of(FOUND, {"arc": 0.55, "lru": 0.5, SEED: 0.45, FOUND: 0.5})
-    assert (other.policy, other.exported, other.stands_for) == ("arc", FOUND, False)
+    assert (other.policy, other.candidate, other.second) == ("arc", None, FOUND)
 
 
 def test_a_policy_that_the_search_began_with_competes_for_the_choice() -> None:
     found = of(FOUND, {"lru": 0.5, SEED: 0.7, FOUND: 0.6})
-    assert (found.conclusion, found.kind, found.policy, found.exported) == ("no better", "start", "start: lru", SEED)
-    assert "nothing better than the policy it began with" in found.sentence
+    assert (found.conclusion, found.kind, found.policy, found.candidate) == ("no better", "start", "start: lru", SEED)
+    assert "lru, which it began with, has 0.7000 on validation" in found.sentence
     itself = of(SEED, {"lru": 0.5, SEED: 0.7})
     assert (itself.conclusion, itself.policy, itself.second) == ("no better", "start: lru", None)
 
 
 def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
-    noisy = of(FOUND, {"lru": 0.5, FOUND: 0.52}, noise=(0.2, -0.2, 0.1, -0.1, 0.15, -0.15))
-    assert (noisy.conclusion, noisy.exported) == ("undecided", FOUND)
+    noisy = of(FOUND, {"lru": 0.5, FOUND: 0.52}, noise=(0.04, -0.04, 0.02, -0.02, 0.03, -0.03))
+    assert (noisy.conclusion, noisy.candidate, noisy.second) == ("undecided", SEED, FOUND)
     assert "may be chance" in noisy.sentence
     assert "times as much of the instances of the split validation" in noisy.to_add
+    small = of(FOUND, {"lru": 0.5, FOUND: 0.52}, noise=(0.2, -0.2, 0.1, -0.1, 0.15, -0.15))
+    assert (small.conclusion, small.policy, small.second) == ("no better", "lru", FOUND)
+    assert "too little to tell from chance" in small.sentence
     few = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0, 0.0))
-    assert (few.conclusion, few.to_add[:11]) == ("undecided", "4 instances")
+    assert (few.conclusion, few.to_add[:11]) == ("undecided", "4 workloads")
     none = of(FOUND, {})
     assert none.conclusion == "undecided"
     assert "held-out data" in none.to_add
@@ -130,7 +139,7 @@ def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
     lost = of(
         FOUND, {"lru": 0.5, FOUND: 0.56}, spread=(0.0,), held_out=windows([0.3, 0.25, 0.2, 0.1, 0.0, -0.1, -0.1, -0.17])
     )
-    assert lost.conclusion == "undecided"
+    assert (lost.conclusion, lost.policy) == ("no better", "lru")
 
 
 def test_measurements_are_read_as_they_were_written(tmp_path: Any) -> None:
@@ -141,4 +150,21 @@ def test_measurements_are_read_as_they_were_written(tmp_path: Any) -> None:
 
 def test_a_search_without_a_winner_names_the_best_baseline() -> None:
     found = of(None, {"lru": 0.5})
-    assert (found.conclusion, found.policy, found.exported) == ("no better", "lru", None)
+    assert (found.conclusion, found.policy, found.candidate) == ("no better", "lru", SEED)
+
+
+def test_settings_of_one_workload_are_one_piece_of_evidence() -> None:
+    """Six instances of two traces: each gains the same, and two are too few to be sure of others."""
+    record = RunRecord.of([])
+    of_two = [Instance(str(n), "validation", {"digest": str(n % 2)}) for n in range(6)]
+    compared = Comparison(record, Scorer(OBJECTIVE, of_two), HeldOut(), {})
+    assert compared.in_windows("validation")
+    of_six = [Instance(str(n), "validation", {"digest": str(n)}) for n in range(6)]
+    assert not Comparison(record, Scorer(OBJECTIVE, of_six), HeldOut(), {}).in_windows("validation")
+
+
+def test_the_known_policy_that_holds_is_recommended_not_that_of_the_last_stretch() -> None:
+    """`lru` is ahead on validation by less than `arc` was on train."""
+    found = of(FOUND, {"lru": 0.55, "arc": 0.5, FOUND: 0.4}, before={"arc": 0.7})
+    assert (found.conclusion, found.policy) == ("no better", "arc")
+    assert found.sentence.endswith("Recommended is arc, the best on train and validation together.")

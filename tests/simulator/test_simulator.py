@@ -96,6 +96,15 @@ def test_json_of_another_spec_is_refused(plain: dict[str, Json], says: str) -> N
         decode(Room, plain)
 
 
+@dataclass(frozen=True)
+class Stay:
+    from_: int
+
+
+def test_a_field_that_python_could_not_name_is_without_its_underscore() -> None:
+    assert encode(Stay(3)) == {"from": 3} and decode(Stay, {"from": 3}) == Stay(3)
+
+
 def test_instances_are_cut_along_time_and_workloads_loaded_once() -> None:
     simulator = Rooms()
     instances = simulator.instances({}, Split())

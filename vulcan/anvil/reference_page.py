@@ -274,7 +274,7 @@ _WARNINGS = (
     "Two more warnings depend on the task. Where a mechanism scores all the entities of a decision at one moment "
     "(`sample` of the caches; `full`), `equal-for-all` is about a ranking that reads nothing of its entity, and "
     "`cancels` about a term of the returned sum that does not, such as `cache.evicted_priority + ...`: it is equal for "
-    "all that are compared and does not change their order. They are shown by `vulcan check` and in the playground, "
+    "all that are compared and does not change their order. They are shown by `vulcan check`, "
     "and a search records none."
 )
 

@@ -1,20 +1,9 @@
-"""Output files that a user asked for."""
+"""Names of the output files that a user asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-
-from vulcan.errors import UserError
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file and its missing parent directories. Raises UserError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; name another place") from error
 
 
 def output_paths(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:

@@ -50,8 +50,8 @@ def search(
         runs_dir: Where the run's directory is created; default: `./runs`.
         progress: `"auto"`, `"rich"`, `"plain"`, `"json"` or `"none"`: the form of progress output, on standard error
             (JSON lines: on standard output).
-        log: Where to log the figures of the search: `"tensorboard:DIR"`, `"mlflow:URI"`, `"wandb:PROJECT"`, a
-            `vulcan.progress.loggers.Logger` of your own, or a list of them.
+        log: Where to log the figures of the search: a `vulcan.progress.loggers.Logger`, `"NAME:PLACE"` of one that
+            another package provides, or a list of them.
 
     Raises:
         UserError: for every error in the arguments, before anything is written; and where the search cannot continue,

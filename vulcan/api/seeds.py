@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Callable
 from contextlib import closing
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from vulcan.api.launch import RunSession, SearchRequest
 from vulcan.errors import UserError
+from vulcan.files import write_file
 from vulcan.progress.display import Display
 from vulcan.results.run import state_of
 from vulcan.results.seeds import SeedComparison, compare_seeds
@@ -50,10 +50,8 @@ class SeedSeries:
             raise UserError(f"{run / FILE} cannot be read ({error}): delete it to resume the run by itself") from error
 
     def mark(self, run: Path) -> None:
-        """Record in a run's directory that it belongs to the series."""
-        unfinished = run / f"{FILE}.part"
-        unfinished.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
-        os.replace(unfinished, run / FILE)
+        """Record in a run's directory that it belongs to the series. Raises UserError."""
+        write_file(run / FILE, json.dumps(asdict(self)) + "\n", "make room, and search again")
 
     def runs(self, directory: Path) -> dict[int, Path]:
         """Return the runs of the series in a directory by seed, apart from those that never began."""

@@ -11,7 +11,7 @@ from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.inputs import read_policy_file
 from vulcan.portfolio.library_file import FILE, read_library
-from vulcan.results.evidence_card import find_recommended
+from vulcan.results.recommended import find_recommended
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.reply import parse_source
 from vulcan.store.runs import find_run

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import write_text
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, say, settings_of_policies, tell
+from vulcan.files import write_output
 
 if TYPE_CHECKING:
     from vulcan.findings import EvaluatorFinding
@@ -101,7 +101,7 @@ def compare(
 
 def _show(found: Explanation, output: Path | None, *, as_json: bool) -> None:
     if output is not None:
-        write_text(output, found.html())
+        write_output(output, found.html())
         tell(f"wrote {output}")
         if not as_json:
             return

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import output_paths, write_text
+from vulcan.api.files import output_paths
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, settings_of_policies, tell
 from vulcan.errors import UserError
+from vulcan.files import write_output
 
 if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
@@ -93,7 +94,7 @@ def export(
 ) -> None:
     """Export what a run's verdict recommends, or a policy file, as code that runs without Vulcan.
 
-    Where a search found nothing better, that is the policy of the best baseline, if the search began with it; use
+    Where a search found nothing better, that is the known policy that it names, from the task's own policies; use
     --candidate for what the search found.
 
     `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
@@ -169,15 +170,16 @@ def _subject(
         raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
     if context.args:
         raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-    from vulcan.results.evidence_card import CardExporter, find_recommended
+    from vulcan.results.evidence_card import CardExporter
+    from vulcan.results.recommended import find_recommended
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs_dir)
     found, verdict = find_recommended(path, candidate)
     document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
     card = CardExporter(path, 0.0 if listed else seconds)
-    name = f"candidate {found.number} of {path.name}"
-    return _Subject(found.policy, found.provenance, {card.format: card}, document, name, _cautions(path, found.number))
+    cautions = () if found.number is None else _cautions(path, found.number)
+    return _Subject(found.policy, found.provenance, {card.format: card}, document, found.name, cautions)
 
 
 def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
@@ -253,7 +255,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     directory = output or Path(f"{subject.policy.task.name}_exports")
     written = []
     for name, text in files_of(attempts, subject.provenance).items() if made else ():
-        write_text(directory / name, text)
+        write_output(directory / name, text)
         written.append(str(directory / name))
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
     subject.tell_verdict()
@@ -282,7 +284,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         files = export_policy(subject.policy, format, subject.provenance, subject.others)
     written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):
-        write_text(path, text)
+        write_output(path, text)
     subject.tell_verdict()
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}

@@ -24,6 +24,8 @@ from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, check_form, open_display
 from vulcan.progress.loggers import LoggedDisplay, Logger, make_loggers
+from vulcan.results.recommended import how_to_take
+from vulcan.results.run import run_verdict
 from vulcan.results.seeds import SeedComparison
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
@@ -72,14 +74,14 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
             f"`vulcan tell {named} --proposal ID --file reply.md` takes the reply to it."
         )
         return
-    say(
-        f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
-        f"take it with `vulcan export {named} --format python -o best.py`."
-    )
-    if record.chosen is not None and (safe := tuple(load_evaluator(session.task).safe_policies())):
+    verdict = run_verdict(session.path, record)
+    take = how_to_take(session.path, session.task, verdict)
+    say(f"\nThe run is in {session.path}. Look at what it found with `vulcan show {named}`; {take}.")
+    safe = tuple(load_evaluator(session.task).safe_policies())
+    if verdict is not None and verdict.kind == "candidate" and safe:
         say(
             f"Nothing measured here tells what comes later: `vulcan export {named} --guard {safe[0]} -o guarded.py` "
-            f"bounds what the policy can lose to {safe[0]}."
+            f"bounds what it can lose to {safe[0]}."
         )
 
 

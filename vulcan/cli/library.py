@@ -361,7 +361,7 @@ def export(
       vulcan library export mylibrary -o following.py
       vulcan library export mylibrary --follow broad --follow lirs_2 -o following.py
     """
-    from vulcan.api.files import write_text
+    from vulcan.files import write_output
     from vulcan.portfolio.export import following_module
     from vulcan.portfolio.library_file import read_library
     from vulcan.portfolio.selector import find_objective_of
@@ -369,7 +369,7 @@ def export(
     found = read_library(library)
     chosen = find_objective_of(found, objective)
     module = following_module(found, chosen, follow or ())
-    write_text(output, module.text)
+    write_output(output, module.text)
     if as_json:
         document: FollowingDocument = {
             "library": str(library),

@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +30,7 @@ from vulcan import __version__
 from vulcan.cli import check, eval, explain, export, host, library, runs, search, serve, task
 from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.errors import UserError
+from vulcan.files import NOT_WRITABLE
 from vulcan.terminal_text import printable
 
 ENTRY_POINT_GROUP = "vulcan.commands"
@@ -154,6 +156,7 @@ app.command("tell")(serve.tell)
 app.command("steer")(serve.steer)
 app.command("finish")(serve.finish)
 app.command("runs")(runs.runs)
+app.command("note")(runs.note)
 app.command("show")(runs.show)
 app.command("report")(runs.report)
 app.command("eval", cls=TakesTaskOptions, context_settings=eval.CONTEXT)(eval.evaluate)
@@ -215,14 +218,14 @@ def run() -> None:
 
     An interruption has exit code 130, or 143 for SIGTERM.
     """
+    _open_closed_streams()
     signal.signal(signal.SIGTERM, ends := _Exit())
     handler = logging.StreamHandler()
     handler.setFormatter(_Line("vulcan: %(message)s"))
     logging.basicConfig(handlers=(handler,), level=logging.WARNING)
     try:
         code = app(standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # here, and not as the interpreter ends, which reports no error in a line
+        sys.stdout.flush()  # here, and not as the interpreter ends, which reports no error in a line
         sys.exit(ends.code if code == INTERRUPTED else code)
     except _UsageError as misuse:
         _fail_usage(misuse)
@@ -240,14 +243,38 @@ def run() -> None:
         sys.stderr.close()  # the reader closed the pipe; avoids an error on exit
         sys.exit(1)
     except OSError as error:
+        if error.filename is not None and error.errno in _SCARCE:
+            _fail(f"{error.filename}: {error.strerror}; a search continues with `vulcan resume`", 2)
         if error.errno not in _OUTPUT_FAULTS or error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered goes nowhere
         _fail(f"the output cannot be written: {error.strerror}", 2)
 
 
-_OUTPUT_FAULTS = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG}
+_OUTPUT_FAULTS = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF}
 """What writing to standard output may end in: a file's name would be in the error."""
+
+_SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, *NOT_WRITABLE}
+"""What a sound program meets on a host that has no more room, files or memory, or lets it write nothing."""
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that were closed, so that no file of a run takes their numbers.
+
+    What is written to standard error then is lost, and to standard output an error, as on a full disk.
+    """
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, mode)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _fail_usage(error: Any) -> None:
@@ -261,5 +288,6 @@ def _fail_usage(error: Any) -> None:
 
 def _fail(message: str, code: int) -> None:
     line = printable(" ".join(message.split()))
-    print(f"vulcan: {line}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):
+        print(f"vulcan: {line}", file=sys.stderr, flush=True)  # noqa: T201
     sys.exit(code)

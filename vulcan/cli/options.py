@@ -56,10 +56,9 @@ LogTo = Annotated[
     list[str] | None,
     typer.Option(
         "--log",
-        metavar="KIND[:PLACE]",
-        help="Also log figures, such as the best score: tensorboard[:DIRECTORY], mlflow[:URI] or wandb[:PROJECT]; may "
-        "be repeated. Needs the extra of that name: pip install 'vulcan-policies[tensorboard]'.",
-        autocompletion=completion.among(("tensorboard", "mlflow", "wandb")),
+        metavar="NAME[:PLACE]",
+        help="Also log figures, such as the best score, with a logger that another package provides (see "
+        "docs/terminal.md); may be repeated.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document (see docs/json.md).")]

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,10 @@ def say(text: str = "") -> None:
 
 
 def tell(text: str) -> None:
-    """Print a status line to standard error."""
-    sys.stderr.write(printable(text) + "\n")
-    sys.stderr.flush()
+    """Print a status line to standard error, if that can be written."""
+    with suppress(OSError):
+        sys.stderr.write(printable(text) + "\n")
+        sys.stderr.flush()
 
 
 def print_table(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import write_text
 from vulcan.cli.options import RUNS, AsJson, RunName, RunNames, RunsDirectory
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
+from vulcan.files import write_output
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
       vulcan runs
       vulcan runs --runs-dir elsewhere --json
     """
+    from vulcan.results.notes import read_notes
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
@@ -48,6 +49,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         winner = record.chosen.candidate if record.chosen else ranked[0].candidate if ranked else None
         row: RunRow = {
             "run": path.name,
+            "title": (notes := read_notes(path)).title,
+            "tags": list(notes.tags),
             "task": record.config.get("task"),
             "model": record.config.get("model"),
             "state": _state(path, record),
@@ -65,10 +68,11 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         say(f"no runs in {runs_dir}" if not damaged else f"none of the {damaged} runs in {runs_dir} can be read")
     else:
         print_table(
-            ("run", "task", "model", "state", "candidates", "train", "test"),
+            ("run", "tags", "task", "model", "state", "candidates", "train", "test"),
             [
                 (
                     str(r["run"]),
+                    ", ".join(r["tags"]) or "-",
                     str(r["task"] or "-"),
                     ", ".join(r["model"] or ()),
                     str(r["state"]),
@@ -78,7 +82,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
                 )
                 for r in rows
             ],
-            optional=("candidates", "task", "model"),
+            optional=("candidates", "task", "model", "tags"),
         )
     if damaged and not rows:
         raise typer.Exit(2)
@@ -91,6 +95,36 @@ def _state(place: Path, record: RunRecord) -> str:
 
     state = run_status(place, record, lock_owner(place)).state
     return "waiting" if state == "asked" else state
+
+
+def note(
+    run: RunName,
+    text: Annotated[str | None, typer.Argument(help="The note; an empty one takes the old one away.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title, shown beside the run's name.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Tag, in place of the earlier ones. May be repeated.")] = None,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Note something on a run, give it a title or tags; without any of them, print what is noted.
+
+    \b
+    Examples:
+      vulcan note latest --title "Small caches" --tag thesis --tag week-3
+      vulcan note latest "Reads the ghost list; compare with the run of Monday."
+      vulcan note latest
+    """
+    from vulcan.results.notes import read_notes, write_notes
+    from vulcan.store.runs import find_run
+
+    path = find_run(run, runs_dir)
+    reads = text is None and title is None and tag is None
+    notes = read_notes(path) if reads else write_notes(path, title, text, tag)
+    if as_json:
+        print_json(notes.document())
+        return
+    say(f"title  {notes.title or '-'}\ntags   {', '.join(notes.tags) or '-'}")
+    if notes.note:
+        say(f"\n{notes.note}")
 
 
 def show(
@@ -115,7 +149,7 @@ def show(
       vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
     """
     from vulcan.cli.summary import print_result, print_run
-    from vulcan.dashboard.manage import read_notes
+    from vulcan.results.notes import read_notes
     from vulcan.results.run import run_verdict
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
@@ -340,5 +374,5 @@ def report(
         sys.stdout.write(text if form == "json" else printable(text))
         return
     output = output or Path("report.html")
-    write_text(output, text)
+    write_output(output, text)
     tell(f"wrote {output}: {', '.join(path.name for path in paths)}")

@@ -76,7 +76,6 @@ def search(
       vulcan search --task cache_eviction --model ask
       vulcan search --config search.toml
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
-      vulcan search --task cache_eviction --log tensorboard:logs
       vulcan search --task cache_eviction --budget-candidates 100 --seeds 5
       vulcan search --task cache_eviction --trace my.csv --start-from latest --start-from library
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12

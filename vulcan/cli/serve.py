@@ -219,7 +219,7 @@ def ui(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
-    """Follow searches in a browser, live or afterwards: candidates, diffs, budgets, and a playground.
+    """Follow searches in a browser, live or afterwards: programs, charts, diffs and findings.
 
     The server listens on localhost only, the printed URL contains an access token, and the page loads nothing from
     other hosts.

@@ -70,25 +70,28 @@ def print_result(run: Path, record: RunRecord, verdict: RunVerdict | None) -> No
         say(f"\n{verdict.sentence}")
     if record.chosen is not None:
         winner = record.chosen.candidate
+        found = f"\nCandidate {winner}"
+        if verdict is not None and verdict.second == winner:
+            found = f"\nWhat the search found, candidate {winner}, which is not recommended"
         if (text := headline(run, record)) is not None:
-            say(f"\nCandidate {winner}: {text}")
+            say(f"{found}: {text}")
         say(f"\n{record.candidates[winner].source.strip()}")
         for caution in cautions_of(record, winner):
             say(f"\nwarning: {caution}")
 
 
 def _print_gains(gains: tuple[Gain, ...]) -> None:
-    """Print the winner's gain over the best baseline and over the best policy that the search began with."""
+    """Print the winner's gain over the known policy that is best on validation, on each split."""
     if not gains:
         return
-    say("Gain over the best baseline and over the start, paired, with the blocks of time or instances it is over:")
+    say("Gain over what was known, less luck in choosing; paired, with the blocks of time or workloads it is over:")
     rows = []
     for gain in gains:
         interval = gain.interval
         ends = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
         over = f"start: {gain.over}" if gain.kind == "start" else gain.over
         units = count(gain.count, gain.units[:-1]) if gain.count else "-"
-        rows.append((gain.split, over, number(gain.gain), ends, units))
+        rows.append((gain.split, over, number(gain.shrunk), ends, units))
     print_table(("split", "over", "gain", "95% interval", "of"), rows)
 
 

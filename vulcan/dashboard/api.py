@@ -1,14 +1,13 @@
-"""The JSON API of the dashboard: run data, charts, server-sent events, and actions on runs."""
+"""The JSON API of the dashboard: run data, charts and server-sent events. It reads, and changes nothing."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,22 +15,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from vulcan.dashboard.charts import chart
-from vulcan.dashboard.control import BUDGETS, Resumed, raise_budget
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.dashboard.lock_holder import interrupt
-from vulcan.dashboard.manage import export_choices, export_download, read_notes, write_notes
 from vulcan.dashboard.maps import behaviour, descent_tree
-from vulcan.dashboard.playground import Busy, Playground
 from vulcan.dashboard.runs import Runs
-from vulcan.documents.dashboard import (
-    CandidatesPage,
-    PlaygroundCheck,
-    PlaygroundScore,
-    RunPageDocument,
-    StatusDocument,
-)
+from vulcan.documents.dashboard import CandidatesPage, RunPageDocument, StatusDocument
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
+from vulcan.results.notes import read_notes
 
 _POLL_SECONDS = 0.4
 """Polling interval in seconds. A poll costs two calls of stat where nothing was written, and sends a heartbeat then: a
@@ -127,7 +117,9 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> Candidates
 LATEST = 30
 """Number of log lines on a newly loaded page."""
 
-Change = Callable[["AppState", LiveRun, dict[str, Any]], Mapping[str, Any]]
+
+class Busy(UserError):
+    """The error of a request to explain a policy while another one is being explained."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +127,6 @@ class AppState:
     """The state shared by all request handlers."""
 
     runs: Runs
-    playground: Playground = field(default_factory=Playground)
-    resumed: Resumed = field(default_factory=Resumed)
     _explaining: threading.Lock = field(default_factory=threading.Lock)
 
     def explain(self, run: LiveRun, candidate: int) -> Explanation:
@@ -149,7 +139,6 @@ class AppState:
             self._explaining.release()
 
     def close(self) -> None:
-        self.playground.close()
         self.runs.close()
 
 
@@ -179,14 +168,12 @@ def _runs(request: Request) -> Response:
 
 def _summary(request: Request) -> Response:
     run = run_of(request)
-    state = app_state(request)
     with run.lock:
         latest = [one.document() for one in run.log[-LATEST:]]
         summary = run.summary()
     document: RunPageDocument = {
         **summary,
         "log": latest,
-        "error": state.resumed.error(run.path),
         "notes": read_notes(run.path).document(),
     }
     return JSONResponse(document)
@@ -227,88 +214,6 @@ async def _events(request: Request) -> Response:
     return StreamingResponse(log_lines(run, number_of(after)), media_type="text/event-stream")
 
 
-def _check(state: AppState, run: LiveRun, body: dict[str, Any]) -> PlaygroundCheck:
-    return state.playground.check(run.record, _text(body, "source"))
-
-
-def _score(state: AppState, run: LiveRun, body: dict[str, Any]) -> PlaygroundScore:
-    return state.playground.score(run.record, _text(body, "source"), _text(body, "instance"))
-
-
-def _stop(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[str, Any]:
-    return {"pid": interrupt(run.path)}
-
-
-def _resume(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[str, Any]:
-    workers = body.get("workers", 0)
-    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 4096:
-        raise UserError(f"workers is {workers!r}: a whole number is needed, 0 for one a processor")
-    return {"pid": state.resumed.start(run.path, run.record, _text(body, "executor"), workers)}
-
-
-def _raise_budget(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[str, Any]:
-    name = _text(body, "budget")
-    value = raise_budget(run.path, run.record, name, body.get("value"))
-    return {"budget": name, "unit": BUDGETS[name], "value": value}
-
-
-def _notes(state: AppState, run: LiveRun, body: dict[str, Any]) -> Mapping[str, Any]:
-    return write_notes(run.path, _text(body, "title"), _text(body, "note")).document()
-
-
-def _candidate_of(request: Request) -> int | None:
-    return number_of(request.query_params.get("candidate", "")) or None
-
-
-def _exports(request: Request) -> Response:
-    run = run_of(request)
-    return JSONResponse({"formats": export_choices(run.path, _candidate_of(request))})
-
-
-def _export(request: Request) -> Response:
-    run = run_of(request)
-    format = request.query_params.get("format", "python")
-    name, content = export_download(run.path, format, _candidate_of(request))
-    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
-    return Response(content, media_type="application/octet-stream", headers=headers)
-
-
-def _text(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise UserError(f"{name} is missing, or no text")
-    return value
-
-
-def _change(change: Change) -> Callable[[Request], Any]:
-    """Make an endpoint that takes a JSON object and does its work in a thread."""
-
-    async def endpoint(request: Request) -> Response:
-        given = await _object(request)
-        return JSONResponse(await run_in_threadpool(lambda: change(app_state(request), run_of(request), given)))
-
-    return endpoint
-
-
-async def _object(request: Request) -> dict[str, Any]:
-    try:
-        given = json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"the request is no JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise UserError("the request is no JSON object")
-    return given
-
-
-async def _delete(request: Request) -> Response:
-    """Delete a run, whose name the request repeats."""
-    given, name = await _object(request), request.path_params["run"]
-    if given.get("name") != name:
-        raise UserError(f"to delete {name[:80]}, repeat its name")
-    await run_in_threadpool(app_state(request).runs.delete, name)
-    return JSONResponse({"deleted": name})
-
-
 def failed(error: UserError) -> Response:
     """Return an error as a JSON response."""
     return JSONResponse({"error": error_line(error)}, 409 if isinstance(error, Busy) else 400)
@@ -322,19 +227,5 @@ ROUTES = [
     Route("/api/runs/{run}/behaviour", _behaviour),
     Route("/api/runs/{run}/tree", _tree),
     Route("/api/runs/{run}/events", _events),
-    *(
-        Route(f"/api/runs/{{run}}/{name}", _change(change), methods=["POST"])
-        for name, change in (
-            ("check", _check),
-            ("score", _score),
-            ("stop", _stop),
-            ("resume", _resume),
-            ("budget", _raise_budget),
-            ("notes", _notes),
-        )
-    ),
-    Route("/api/runs/{run}/delete", _delete, methods=["POST"]),
-    Route("/api/runs/{run}/exports", _exports),
-    Route("/api/runs/{run}/export", _export),
 ]
 """Routes below `/api`."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from vulcan.dashboard.control import budgets_of, planned
 from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.dashboard.status import RunStatus, run_status
 from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
@@ -25,6 +24,7 @@ from vulcan.results.run import comparison_of, proposals, scorer_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.strategies import make_strategy
 from vulcan.searches.verdict import Comparison, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import (
@@ -92,6 +92,9 @@ def _rank(score: float | None) -> float:
     """Return a key that sorts scores with the highest first, and missing ones last."""
     return math.inf if score is None else -score
 
+
+BUDGETS = ("budget_candidates", "budget_dollars", "budget_tokens", "budget_minutes")
+"""Budgets of a search."""
 
 _RECENT = 60
 """Number of latest candidates that the pace is measured over."""
@@ -271,9 +274,12 @@ class LiveRun:
         done = proposals(self.record)
         try:
             config = SearchConfig.from_json(self.record.config)
-            limits, total = budgets_of(config), planned(config)
+            total = make_strategy(config, config.offline).total()
         except UserError:  # no configuration yet, or one written by a newer Vulcan
             return {"budgets": {}, "proposals": done, "planned": None}
+        if config.budget_candidates is not None:
+            total = min(total, config.budget_candidates)
+        limits = {**{name: getattr(config, name) for name in BUDGETS}, "budget_candidates": total}
         over = self.record.chosen is not None or bool(self.record.confirmed)
         return {"budgets": limits, "proposals": done, "planned": done if over else total}
 

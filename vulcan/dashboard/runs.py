@@ -8,13 +8,14 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
 from vulcan.dashboard.lock_holder import lock_owner
-from vulcan.dashboard.manage import delete_run, read_notes
 from vulcan.dashboard.status import run_status
 from vulcan.documents.dashboard import RunLine, StatusDocument
 from vulcan.errors import UserError, did_you_mean
+from vulcan.results.notes import read_notes
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
 from vulcan.store.runs import run_directories
@@ -68,18 +69,6 @@ class Runs:
         run.refresh()
         return run
 
-    def delete(self, name: str) -> None:
-        """Delete a run, even one that cannot be read. Raises UserError for an unknown run, and one that runs."""
-        path = self.paths().get(name)
-        if path is None:
-            raise UserError(f"no run {name[:80]!r} in {self.directory}")
-        delete_run(path)
-        with self._lock:
-            self._watched.pop(name, None)
-            self._read.pop(name, None)
-            if self._one == path:
-                self._one = None
-
     def lines(self) -> list[RunLine]:
         """Return a line for every run, newest first. Unread runs are read in the background, for the next call."""
         found = [self._line(name, path) for name, path in self.paths().items()]
@@ -92,12 +81,13 @@ class Runs:
             if (known is None or known.stamp != stamp) and name not in self._asked:
                 self._asked.add(name)
                 self._reader.submit(self._take, name, stamp)
-        title = read_notes(path).title
+        notes = read_notes(path)
+        noted: Any = {"title": notes.title, "tags": list(notes.tags)}
         if known is None:
-            return {**_about(name, None, _unread("reading")), "title": title}
+            return {**_about(name, None, _unread("reading")), **noted}
         if known.line["status"] is not None:  # unreadable
-            return {**known.line, "title": title}
-        return {**known.line, "title": title, "status": run_status(path, known.record, lock_owner(path)).document()}
+            return {**known.line, **noted}
+        return {**known.line, **noted, "status": run_status(path, known.record, lock_owner(path)).document()}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:
@@ -121,16 +111,17 @@ class Runs:
 
 def _unread(state: str, message: str = "") -> StatusDocument:
     """Return the status of a run that has not been read, or cannot be."""
-    return {"state": state, "message": message, "pid": None, "can_stop": False, "can_resume": False}
+    return {"state": state, "message": message, "pid": None}
 
 
 def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> RunLine:
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
-    known = {split: record.best_baseline(split) for split in SPLITS}
+    known = {split: record.named_baseline(split) for split in SPLITS}
     return {
         "run": name,
         "title": "",
+        "tags": [],
         "begun": run.started_at if run is not None else "",
         "task": record.config.get("task"),
         "model": list(record.config.get("model") or ()),

@@ -1,10 +1,10 @@
 """The dashboard's web server: access control, HTML pages and the application.
 
-Only a browser on this machine that was given the token gets access, and only from the page itself. Against other users
-of this machine: the token. Against pages of other sites in the same browser: a cookie that is not sent from there
-(SameSite=Strict), a secret header for requests that change something, a check of the Host header (DNS rebinding), and a
-check of Origin. Against text that a model wrote: pages escape it, and a Content-Security-Policy allows only the page's
-own script files and no requests to other hosts.
+It reads runs and changes nothing: requests other than GET and HEAD are refused. Only a browser on this machine that was
+given the token gets access. Against other users of this machine: the token. Against pages of other sites in the same
+browser: a cookie that is not sent from there (SameSite=Strict), and a check of the Host header (DNS rebinding). Against
+text that a model wrote: pages escape it, and a Content-Security-Policy allows only the page's own script files and no
+requests to other hosts.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vulcan.dashboard import api
-from vulcan.dashboard.api import AppState, app_state, error_line, number_of, run_of
-from vulcan.dashboard.control import BUDGETS
+from vulcan.dashboard.api import AppState, Busy, app_state, error_line, number_of, run_of
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.dashboard.playground import Busy, instances_for, seed_of
 from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document, lineage
@@ -51,12 +49,6 @@ from vulcan.results.run import compare_instances, scorer_of
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Host names that the server answers to. Any port: it may be reached through a tunnel."""
-
-CHANGES = "x-vulcan-token"
-"""Header required for requests that change something."""
-
-MAX_BODY = 256 << 10
-"""Maximum size of a request body in bytes."""
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -76,17 +68,16 @@ def _secret() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The secrets of one server: its URL token, the cookie's value, and the header value for changes."""
+    """The secrets of one server: its URL token, and the cookie's value."""
 
     token: str = field(default_factory=_secret)
     session: str = field(default_factory=_secret)
-    changes: str = field(default_factory=_secret)
     cookie: str = field(default_factory=lambda: f"vulcan_{secrets.token_hex(4)}")
     """Name of the cookie: unique, because all ports of a host share cookies."""
 
 
 class Guard:
-    """Middleware that rejects unauthorized requests (with 403, or 413) and adds the security headers."""
+    """Middleware that rejects unauthorized requests (with 403 or 405) and adds the security headers."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self._app = app
@@ -112,25 +103,16 @@ class Guard:
         host = headers.get("host", "")
         if _without_port(host) not in NAMES:
             return _refusal("this page answers to 127.0.0.1 and localhost alone")
+        if scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("this page only reads\n", 405, headers={"allow": "GET, HEAD"})
         given = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        reads = scope["method"] in ("GET", "HEAD")
-        if "token" in given and reads:
+        if "token" in given:
             if not _same(given["token"], self._keys.token):
                 return _refusal("the token is wrong: open the address that `vulcan ui` has printed")
             return self._authenticate(scope["path"], given)
         cookies = cookie_parser(headers.get("cookie", ""))
         if not _same(cookies.get(self._keys.cookie, ""), self._keys.session):
             return _refusal("not let in: open the address that `vulcan ui` has printed; each start has another one")
-        if reads:
-            return None
-        origin = headers.get("origin")
-        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return _refusal("a change must be asked for by the page itself")
-        if not _same(headers.get(CHANGES, ""), self._keys.changes):
-            return _refusal("a change needs the page's token: reload the page")
-        length = headers.get("content-length", "")
-        if not length.isdecimal() or int(length) > MAX_BODY:
-            return PlainTextResponse(f"a request has at most {MAX_BODY} bytes, and says how many", 413)
         return None
 
     def _authenticate(self, path: str, given: dict[str, str]) -> Response:
@@ -167,8 +149,7 @@ _TEMPLATES.filters.update(figure=figure_text, diff_kind=diff_kind, part=lambda n
 
 
 def _page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    keys = request.app.state.keys
-    return HTMLResponse(_TEMPLATES.get_template(template).render(changes=keys.changes, **values), status)
+    return HTMLResponse(_TEMPLATES.get_template(template).render(**values), status)
 
 
 def _runs(request: Request) -> Response:
@@ -177,7 +158,7 @@ def _runs(request: Request) -> Response:
 
 def _run(request: Request) -> Response:
     run = run_of(request)
-    return _page(request, "run.html.j2", run=run.name, meanings=MEANINGS, budgets=BUDGETS)
+    return _page(request, "run.html.j2", run=run.name)
 
 
 def _candidate(request: Request) -> Response:
@@ -243,27 +224,6 @@ def _ancestors(run: LiveRun, number: int) -> list[tuple[int, list[Any]]]:
     ]
 
 
-def _playground(request: Request) -> Response:
-    run = run_of(request)
-    with run.lock:
-        if not run.record.instances:
-            raise UserError(f"{run.name} has no instances yet: wait until its baselines are being measured")
-        begun_with = number_of(request.query_params.get("from", ""))
-        if begun_with not in run.record.candidates:
-            best = run.best()
-            begun_with = best.candidate if best else 0
-        return _page(
-            request,
-            "playground.html.j2",
-            run=run.name,
-            source=seed_of(run.record, begun_with or None),
-            begun_with=begun_with,
-            instances=instances_for(run.record),
-            task=run.record.config["task"],
-            objective=run.record.config["objective"],
-        )
-
-
 def _icon(request: Request) -> Response:
     """Return the icon for browsers that ask for it by its traditional name."""
     return FileResponse(PLACE / "static" / "icon.svg")
@@ -285,7 +245,6 @@ ROUTES = [
     Route("/findings.css", _findings_style),
     Route("/runs/{run}/candidates/{candidate}", _candidate),
     Route("/runs/{run}/candidates/{candidate}/why", _why),
-    Route("/runs/{run}/playground", _playground),
 ]
 """Routes of the HTML pages."""
 
@@ -304,7 +263,7 @@ def make_app(desk: AppState, keys: Keys) -> Starlette:
         exception_handlers={UserError: _failed, 404: not_found},
         lifespan=lifespan,
     )
-    app.state.desk, app.state.keys = desk, keys
+    app.state.desk = desk
     return app
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The state of a run, and the actions it allows.
+    """The state of a run.
 
     `state` is `running`, `finished`, `interrupted`, `error`, `asked` (waiting for replies to its prompts), or `crashed`
     (its process is gone, and no exit was recorded). `message` is that of an error.
@@ -27,22 +27,8 @@ class RunStatus:
     message: str = ""
     pid: int | None = None
 
-    @property
-    def can_stop(self) -> bool:
-        return self.state == "running" and self.pid is not None
-
-    @property
-    def can_resume(self) -> bool:
-        return self.state in ("interrupted", "error", "crashed")
-
     def document(self) -> StatusDocument:
-        return {
-            "state": self.state,
-            "message": " ".join(self.message.split()),
-            "pid": self.pid,
-            "can_stop": self.can_stop,
-            "can_resume": self.can_resume,
-        }
+        return {"state": self.state, "message": " ".join(self.message.split()), "pid": self.pid}
 
 
 def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunStatus:

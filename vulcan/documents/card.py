@@ -94,7 +94,7 @@ class CardScore(TypedDict):
 
     score: Annotated[float, "the mean over instances"]
     interval: Annotated[IntervalDocument | None, "of the mean over instances"]
-    best_baseline: Annotated[PolicyScore | None, "the best baseline on this split"]
+    best_baseline: Annotated[PolicyScore | None, "the baseline that is best on validation, with its score here"]
 
 
 class CardBaseline(TypedDict):

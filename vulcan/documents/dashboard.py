@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from vulcan.documents.policy import FindingDocument
-from vulcan.documents.run import PolicyScore
+from vulcan.documents.run import NotesDocument, PolicyScore
 
 ChartPoint = tuple[int, float]
 """A candidate's number and its score."""
 
 
 class StatusDocument(TypedDict):
-    """The state of a run, and the actions it allows."""
+    """The state of a run."""
 
     state: str
     message: str
     pid: int | None
-    can_stop: bool
-    can_resume: bool
 
 
 class LogLineDocument(TypedDict):
@@ -90,26 +87,10 @@ class LiveRunDocument(SearchLimits):
     cost: DashboardCost
 
 
-class NotesDocument(TypedDict):
-    """A user's title and note for a run."""
-
-    title: str
-    note: str
-
-
-class ExportChoice(TypedDict):
-    """An export format, and why the policy cannot be exported so."""
-
-    format: str
-    summary: str
-    refused: str | None
-
-
 class RunPageDocument(LiveRunDocument):
     """A run as its page shows it, with the latest lines of its log."""
 
     log: list[LogLineDocument]
-    error: str
     notes: NotesDocument
 
 
@@ -118,6 +99,7 @@ class RunLine(TypedDict):
 
     run: str
     title: str
+    tags: list[str]
     begun: str
     task: Any
     model: list[str]
@@ -204,56 +186,3 @@ class BehaviourDocument(TypedDict):
     first: list[str]
     best: int | None
     points: list[BehaviourPoint]
-
-
-class ExcerptDocument(FindingDocument):
-    """A violation or a warning, with its source line."""
-
-    excerpt: str
-
-
-class OperationsDocument(TypedDict):
-    """The operation bound of a function."""
-
-    function: str
-    operations: int
-
-
-class PlaygroundCheck(TypedDict):
-    """The checker's result for a hand-written policy."""
-
-    verdict: str
-    violations: list[ExcerptDocument]
-    message: str
-    warnings: list[ExcerptDocument]
-    operations: list[OperationsDocument]
-    parameters: dict[str, float]
-    size: int | None
-    limit: int | None
-
-
-class ComparedPolicy(TypedDict):
-    """The score of another policy on the same instance."""
-
-    policy: str
-    kind: str
-    score: float
-
-
-class PlaygroundScore(TypedDict):
-    """The score of a policy on an instance."""
-
-    status: str
-    message: str
-    seconds: float
-    instance: str
-    score: float | None
-    metrics: dict[str, float] | None
-    comparison: list[ComparedPolicy]
-
-
-class InstanceChoice(TypedDict):
-    """An instance that a policy can be tried on."""
-
-    name: str
-    description: str

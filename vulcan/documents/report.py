@@ -59,7 +59,9 @@ class ComparedRun(TypedDict):
     source: Annotated[str | None, "the winner's program"]
     scores: Annotated[dict[Split, float | None], "the winner's mean score on each split"]
     best_baseline: Annotated[PolicyScore | None, "the best baseline on train"]
-    gain: Annotated[float | None, "the winner's gain over the best baseline, on validation"]
+    gain: Annotated[
+        float | None, "the winner's gain over the best known policy on validation, less what choosing it adds by luck"
+    ]
     interval: Annotated[IntervalDocument | None, "of the gain, 95%, paired"]
     candidates: Annotated[int, "number of candidates"]
     dollars: Annotated[float | None, "cost of model calls"]

@@ -31,7 +31,10 @@ class SplitScores(TypedDict):
     score: Annotated[float | None, "the winner's mean score over the instances"]
     interval: Annotated[IntervalDocument | None, "`null` for fewer than four instances, or scores that hardly differ"]
     instances: Annotated[list[str], "names of the instances"]
-    best_baseline: Annotated[PolicyScore | None, "the baseline with the highest mean"]
+    best_baseline: Annotated[
+        PolicyScore | None,
+        "the baseline that is best on validation, or on train where nothing is held out, with its score here",
+    ]
     baselines: Annotated[dict[str, float], "the mean score of each baseline"]
     oracles: Annotated[dict[str, float], "the mean score of each oracle"]
     starts: Annotated[dict[str, float], "the mean score of each policy that the search began with"]
@@ -50,7 +53,7 @@ class InstanceScores(TypedDict):
     instance: Annotated[str, "the instance's name"]
     split: Annotated[Split, "the split that it belongs to"]
     winner: Annotated[float | None, "the winner's score"]
-    best_baseline: Annotated[PolicyScore | None, "the best baseline on this instance"]
+    best_baseline: Annotated[PolicyScore | None, "that baseline, with its score on this instance"]
     oracle: Annotated[
         PolicyScore | None, "the best oracle on this instance: it knows the future, and is not always a proven bound"
     ]
@@ -101,7 +104,7 @@ class RunDocument(TypedDict):
     ]
     verdict: Annotated[
         Conclusion | None,
-        "whether the winner is better than the best baseline on validation; `null` before the search has ended",
+        "whether the winner is better than what was known, on validation; `null` before the search has ended",
     ]
     recommendation: Annotated[Recommendation | None, "what to use; `null` before the search has ended"]
     headline: Annotated[str | None, "the result in a sentence, of the metric on test"]
@@ -111,7 +114,9 @@ class RunDocument(TypedDict):
     test: Annotated[SplitScores | None, "scores on test"]
     cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
     notes: Annotated[list[str], "what was left out or changed when the workloads were read, a line each"]
-    gains: Annotated[list[GainDocument], "the winner's gain over the best baseline and over the best start"]
+    gains: Annotated[
+        list[GainDocument], "the winner's gain on each split over the known policy that is best on validation"
+    ]
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
@@ -198,10 +203,20 @@ class RankedCandidate(TypedDict):
     size: Annotated[int | None, "nodes of the program"]
 
 
+class NotesDocument(TypedDict):
+    """A user's notes on a run."""
+
+    title: Annotated[str, "the title"]
+    note: Annotated[str, "the note"]
+    tags: Annotated[list[str], "the tags"]
+
+
 class RunRow(TypedDict):
     """A run in a list."""
 
     run: Annotated[str, "the name of its directory"]
+    title: Annotated[str, "the user's title; empty for none"]
+    tags: Annotated[list[str], "the user's tags"]
     task: Annotated[str | None, "the task's name or path"]
     model: Annotated[list[str] | None, "the models"]
     state: Annotated[
@@ -337,7 +352,7 @@ class InspectDocument(RunDocument):
 class ExportedFiles(TypedDict):
     """A candidate as files."""
 
-    candidate: Annotated[int, "its number"]
+    candidate: Annotated[int | None, "its number; `null` for a policy of the task that the search did not begin with"]
     verdict: Annotated[str | None, "the verdict on the run in a sentence, and what is exported for it"]
     format: Annotated[str, "the format that it is written in"]
     files: Annotated[dict[str, str], "the text of each file by its name"]
@@ -347,7 +362,9 @@ class ExportSubject(TypedDict):
     """The subject of an export: a candidate of a run, a policy's file (`--task`), or a task alone (`--list`)."""
 
     run: NotRequired[Annotated[str, "the run's directory"]]
-    candidate: NotRequired[Annotated[int, "the candidate's number"]]
+    candidate: NotRequired[
+        Annotated[int | None, "the candidate's number; `null` for a policy that the search did not begin with"]
+    ]
     verdict: NotRequired[Annotated[str | None, "the verdict on the run in a sentence, and what is exported for it"]]
     policy: NotRequired[Annotated[str, "the policy's file, with `--task`"]]
     task: NotRequired[Annotated[str, "the task's name, of a task alone"]]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 
 Split = Literal["train", "validation", "test"]
 Conclusion = Literal["better", "no better", "undecided"]
-"""`better` than the best baseline on validation, beyond doubt; `no better`; or `undecided`, for want of evidence."""
+"""`better` than what was known, on validation, beyond doubt; `no better`; or `undecided`, for want of evidence."""
 
 
 class IntervalDocument(TypedDict):
@@ -22,15 +22,13 @@ class Recommendation(TypedDict):
 
     sentence: Annotated[str, "the verdict in a sentence"]
     kind: Annotated[
-        Literal["candidate", "start", "baseline"] | None,
+        Literal["candidate", "start", "baseline"],
         "what is recommended: a candidate of the search, a policy that it began with, or a baseline",
     ]
-    policy: Annotated[str | None, "its name"]
-    candidate: Annotated[int | None, "its number; `null` for a baseline"]
-    exported: Annotated[
+    policy: Annotated[str, "its name"]
+    candidate: Annotated[
         int | None,
-        "the candidate that `vulcan export` writes: for a baseline, the policy of its name that the search began with, "
-        "or else the best candidate on validation; for `undecided`, the winner",
+        "its number; of a baseline, that of the policy of its name that the search began with, and `null` without one",
     ]
     second: Annotated[int | None, "the winner of the search, where something else is recommended"]
     to_add: Annotated[str | None, "evidence that is missing where the verdict is `undecided`"]
@@ -39,11 +37,11 @@ class Recommendation(TypedDict):
 class GainDocument(TypedDict):
     """The winner's mean score minus that of a known policy, on one split."""
 
-    over: Annotated[str, "the policy's name: the best baseline there, or the best policy that the search began with"]
+    over: Annotated[str, "the policy's name: of the baselines and what the search began with, the best on validation"]
     kind: Annotated[Literal["baseline", "start"], "which of the two"]
     split: Annotated[Split, "the split"]
     gain: Annotated[float, "the difference of the means"]
     shrunk: Annotated[float, "on validation: less what choosing the best of several finalists adds to it by luck"]
-    interval: Annotated[IntervalDocument | None, "of the gain, paired; `null` for too little evidence"]
-    units: Annotated[Literal["instances", "windows"], "what the interval is over: instances, or blocks of time"]
+    interval: Annotated[IntervalDocument | None, "of `shrunk`, paired; `null` for too little evidence"]
+    units: Annotated[Literal["instances", "windows"], "what the interval is over: workloads, or blocks of time"]
     count: Annotated[int, "how many of them; 0 where they are not known"]

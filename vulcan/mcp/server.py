@@ -6,6 +6,7 @@ run between two calls.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, closing
@@ -21,6 +22,7 @@ from pydantic import Field, ValidationError, WithJsonSchema
 from vulcan import __version__
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError, did_you_mean
+from vulcan.mcp.stdio import serve_stdio
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
 from vulcan.registry import recorded_task
@@ -256,4 +258,4 @@ def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any
 
 def serve(runs: Path, *, allow_unsandboxed: bool = False) -> None:
     """Serve one client on standard input and output until it disconnects; nothing else is written there."""
-    make_server(runs, allow_unsandboxed=allow_unsandboxed).run("stdio")
+    asyncio.run(serve_stdio(make_server(runs, allow_unsandboxed=allow_unsandboxed)))

@@ -15,6 +15,7 @@ from vulcan import __version__
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance, load_evaluator, rungs_of
+from vulcan.files import write_file
 from vulcan.portfolio.candidates import distinct, of_file, of_run
 from vulcan.portfolio.features import (
     TrainingInstance,
@@ -207,8 +208,7 @@ def _begin(config: BuildConfig, folder: Path, *, write: bool) -> None:
                     f"directory, or delete {folder}"
                 )
         elif write:
-            folder.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+            write_file(file, json.dumps(plan, indent=1))
     except ValueError as error:
         raise UserError(f"{file} cannot be read: {error}; delete {folder} to start again") from error
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from vulcan import __version__
 from vulcan.documents.library import LibraryDocument, MemberProvenance
 from vulcan.errors import UserError
+from vulcan.files import write_file
 from vulcan.inputs import read_input
 from vulcan.portfolio.model import (
     METHODS,
@@ -59,17 +59,12 @@ def read_library(directory: Path) -> Library:
 
 def write_library(library: Library, directory: Path) -> None:
     """Write a library; an interrupted write leaves no partial `library.json`. Raises UserError where it cannot."""
+    for member in library.members:
+        write_file(directory / member.file, member.source)
+    write_file(directory / FILE, json.dumps(to_json(library), indent=1, allow_nan=False) + "\n")
+    kept = {Path(member.file).name for member in library.members}
     try:
-        folder = directory / POLICIES
-        folder.mkdir(parents=True, exist_ok=True)
-        for member in library.members:
-            (directory / member.file).write_text(member.source, encoding="utf-8")
-        unfinished = directory / f"{FILE}.{os.getpid()}"
-        text = json.dumps(to_json(library), indent=1, allow_nan=False)
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(directory / FILE)
-        kept = {Path(member.file).name for member in library.members}
-        for stale in folder.glob("*.py"):
+        for stale in (directory / POLICIES).glob("*.py"):
             if stale.name not in kept:
                 stale.unlink()
     except OSError as error:

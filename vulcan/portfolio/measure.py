@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, load_evaluator
+from vulcan.files import report_uncached
 from vulcan.portfolio.candidates import digest
 from vulcan.portfolio.model import LibraryMember
 from vulcan.scoring import Job, LocalExecutor, Setup
@@ -45,8 +46,11 @@ class MeasurementCache:
     def put(self, key: str, metrics: list[Metrics]) -> None:
         self._known[key] = metrics
         if self.file is not None:
-            with self.file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "metrics": metrics}) + "\n")
+            try:
+                with self.file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": key, "metrics": metrics}) + "\n")
+            except OSError as error:
+                report_uncached(self.file, error)
 
 
 InstancesOf = Callable[[LibraryMember], tuple[Instance, ...]]

@@ -1,15 +1,13 @@
-"""Loggers: copies of a search's figures for TensorBoard, MLflow, Weights & Biases, or a program of the user's own.
+"""Loggers: copies of a search's figures for a tracking server or a program of the user's own.
 
-Each destination's package is an extra of Vulcan, imported when it is used.
+Other packages provide them by the entry-point group `vulcan.loggers`; `examples/csv_logger.py` is one.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
@@ -41,122 +39,34 @@ class Logger(Protocol):
         """Close the log, with the document of `vulcan show RUN --json`; None if the search was stopped."""
 
 
-class TensorBoard:
-    """A `Logger` that writes TensorBoard's event files to `DIRECTORY/RUN`, by default to the run's directory."""
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-
-    def begin(self, run: Path, parameters: Mapping[str, Any]) -> None:
-        from tensorboardX import SummaryWriter
-
-        self._writer: Any = SummaryWriter(str(Path(self._directory, run.name) if self._directory else run))
-        rows = (f"| {name} | {value} |" for name, value in parameters.items())
-        self._writer.add_text("parameters", "\n".join(["| option | value |", "|---|---|", *rows]), 0)
-
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, step)
-
-    def end(self, summary: Mapping[str, Any] | None) -> None:
-        if summary is not None and summary["best"] is not None:
-            source = summary["best"]["source"].replace("\n", "\n    ")
-            self._writer.add_text("winner", f"    {source}", summary["best"]["candidate"])
-        self._writer.close()
-
-
-class MLflow:
-    """A `Logger` for the MLflow server at `uri`, by default the one of MLFLOW_TRACKING_URI; one experiment per task."""
-
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
-
-    def begin(self, run: Path, parameters: Mapping[str, Any]) -> None:
-        from mlflow import MlflowClient
-
-        self._client: Any = MlflowClient(self._uri or None)
-        name = f"vulcan/{parameters['task']}"
-        experiment = self._client.get_experiment_by_name(name)
-        identifier = experiment.experiment_id if experiment else self._client.create_experiment(name)
-        self._run = self._client.create_run(identifier, run_name=run.name).info.run_id
-        for option, value in parameters.items():
-            self._client.log_param(self._run, option, str(value))
-
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        self._client.log_batch(self._run, metrics=[Metric(name, value, now, step) for name, value in values.items()])
-
-    def end(self, summary: Mapping[str, Any] | None) -> None:
-        if summary is not None and summary["best"] is not None:
-            self._client.log_text(self._run, summary["best"]["source"], "winner.py")
-        self._client.set_terminated(self._run, "KILLED" if summary is None else "FINISHED")
-
-
-class WeightsAndBiases:
-    """A `Logger` for a project of Weights & Biases, by default `vulcan`; a resumed search continues its run."""
-
-    def __init__(self, project: str) -> None:
-        self._project = project
-
-    def begin(self, run: Path, parameters: Mapping[str, Any]) -> None:
-        import wandb
-
-        self._run: Any = wandb.init(
-            project=self._project or "vulcan",
-            id=run.name,
-            name=run.name,
-            config=dict(parameters),
-            resume="allow",
-            settings=wandb.Settings(silent=True, console="off"),
-        )
-
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        self._run.log(dict(values), step=step)
-
-    def end(self, summary: Mapping[str, Any] | None) -> None:
-        if summary is not None and summary["best"] is not None:
-            self._run.summary["winner"] = summary["best"]["source"]
-        self._run.finish(exit_code=1 if summary is None else 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """A kind of logger: its factory, which takes what follows the colon, and the package that it needs."""
-
-    make: Callable[[str], Logger]
-    module: str
-
-
-DESTINATIONS: Mapping[str, Destination] = {
-    "tensorboard": Destination(TensorBoard, "tensorboardX"),
-    "mlflow": Destination(MLflow, "mlflow"),
-    "wandb": Destination(WeightsAndBiases, "wandb"),
-}
-"""The loggers by the name of `--log`, which is also that of the extra."""
+ENTRY_POINT_GROUP = "vulcan.loggers"
+"""Group of the entry points that name a factory of loggers: a function of the text after the colon of `--log`."""
 
 
 def make_loggers(given: Sequence[str | Logger]) -> tuple[Logger, ...]:
-    """Return loggers, given as such or as `KIND` or `KIND:PLACE`. Raises UserError."""
+    """Return loggers, given as such or as `NAME` or `NAME:PLACE` of an installed one. Raises UserError."""
     return tuple(_make_logger(one) for one in given)
 
 
 def _make_logger(given: str | Logger) -> Logger:
-    if not isinstance(given, str):
-        if isinstance(given, Logger):
-            return given
+    made: object = given
+    if isinstance(given, str):
+        name, _, place = given.partition(":")
+        installed = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+        if name not in installed:
+            there = (
+                f"installed: {', '.join(sorted(installed))}"
+                if installed
+                else "no package that provides one is installed"
+            )
+            raise UserError(f"no logger {name!r}{did_you_mean(name, installed)} ({there}; see docs/terminal.md)")
+        try:
+            made = installed[name].load()(place)
+        except (ImportError, AttributeError) as error:
+            raise UserError(f"the logger {name!r}, {installed[name].value}, does not load: {error}") from error
+    if not isinstance(made, Logger):
         raise UserError(f"{given!r} is no logger: it needs the methods begin, log and end")
-    kind, _, place = given.partition(":")
-    known = DESTINATIONS.get(kind)
-    if known is None:
-        raise UserError(f"--log {given!r}{did_you_mean(kind, DESTINATIONS)} (one of: {', '.join(DESTINATIONS)})")
-    if find_spec(known.module) is None:
-        raise UserError(
-            f"--log {kind} needs the package {known.module}, which is not installed: "
-            f"pip install 'vulcan-policies[{kind}]'"
-        )
-    return known.make(place)
+    return made
 
 
 class LoggedDisplay:
@@ -201,9 +111,9 @@ class LoggedDisplay:
 
     def finished(self, summary: Mapping[str, Any]) -> None:
         """See `Display`."""
-        self._display.finished(summary)
         self._log(dict(_results(summary)))
         self._end(summary)
+        self._display.finished(summary)
 
     def __enter__(self) -> Self:
         self._display.__enter__()

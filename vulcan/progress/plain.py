@@ -150,9 +150,10 @@ class JsonLinesDisplay:
     Every line has the keys `kind`, `seconds`, `data` and `progress`.
     """
 
-    def __init__(self, write: Callable[[str], None]) -> None:
-        """Pass each line, without its line break, to `write`, which must flush it."""
+    def __init__(self, write: Callable[[str], None], write_last: Callable[[str], None] | None = None) -> None:
+        """Pass each line, without its line break, to `write`, which must flush it, and the summary to `write_last`."""
         self._write = write
+        self._write_last = write_last or write
         self._tracker = ProgressTracker()
 
     def opened(self, opened: RunInfo) -> None:
@@ -178,10 +179,13 @@ class JsonLinesDisplay:
 
     def finished(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`."""
-        self._line("Ended", summary)
+        self._write_last(self._line_of("Ended", summary))
 
     def _line(self, kind: str, data: Any) -> None:
-        """Write a line. Non-finite numbers, for example a score of a task, become null."""
+        self._write(self._line_of(kind, data))
+
+    def _line_of(self, kind: str, data: Any) -> str:
+        """Return a line. Non-finite numbers, for example a score of a task, become null."""
         snapshot = self._tracker.snapshot()
         document: ProgressLine = {
             "kind": kind,
@@ -189,7 +193,7 @@ class JsonLinesDisplay:
             "data": data,
             "progress": None if snapshot is None else snapshot.document(),
         }
-        self._write(json.dumps(_finite(document), allow_nan=False))
+        return json.dumps(_finite(document), allow_nan=False)
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -47,7 +48,8 @@ class RichDisplay:
 
     def _say(self, text: str) -> None:
         """Print a permanent line above the drawing."""
-        self._console.print(printable(text), highlight=False, markup=False)
+        with suppress(OSError):  # the terminal is gone, and the search goes on
+            self._console.print(printable(text), highlight=False, markup=False)
 
     def preparing(self, what: str) -> None:
         """See `Display`."""
@@ -102,7 +104,8 @@ class RichDisplay:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):
+                self._live.stop()
             self._live = None
 
 

@@ -1,4 +1,4 @@
-"""The candidate of a run that is exported, and its evidence card: one JSON document with provenance and scores.
+"""Evidence cards of exported policies: one JSON document with provenance and scores.
 
 The same run gives the same card on the same host: keys are sorted, and the only time in it is the start of the run.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,23 +28,20 @@ from vulcan.documents.card import (
     CardScore,
     CardTask,
 )
-from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import source_text
-from vulcan.python_policy.check import AnyPolicy, check_policy
+from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.registry import built_in_directory, recorded_task
+from vulcan.registry import built_in_directory
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
+from vulcan.results.recommended import find_recommended
 from vulcan.results.report.data import Report, model_calls
-from vulcan.results.run import interval_document, interval_of, model_cost, run_verdict
+from vulcan.results.run import interval_document, interval_of, model_cost
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
-from vulcan.searches.verdict import RunVerdict
-from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged
-from vulcan.store.runs import open_store
 from vulcan.task import Task
 
 FORMAT_VERSION = 1
@@ -84,10 +79,11 @@ class CardExporter:
 class ExportedCandidate:
     """A candidate, and the text of each exported file by name, the main file first.
 
-    `verdict` is the verdict on the run in a sentence, with what was exported for it where no candidate was named.
+    `verdict` is the verdict on the run in a sentence, with what was exported for it where no candidate was named. A
+    known policy that the search did not begin with has no number.
     """
 
-    candidate: int
+    candidate: int | None
     files: dict[str, str]
     verdict: str | None
 
@@ -100,37 +96,10 @@ def export_candidate(run: Path, format: str, candidate: int | None = None) -> Ex
     return ExportedCandidate(chosen.number, files, verdict)
 
 
-def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCandidate, str | None]:
-    """Return the candidate of that number, or the one to use by the verdict on the run, and the verdict in a sentence.
-
-    Without a verdict it is the winner, or the best so far. Raises UserError.
-    """
-    with closing(open_store(run)) as store:
-        record = RunRecord.of(store.events())
-    verdict = run_verdict(run, record) if record.chosen is not None else None
-    if verdict is None:
-        return find_candidate(run, candidate), None
-    if candidate is not None:
-        return find_candidate(run, candidate), verdict.sentence
-    return find_candidate(run, verdict.exported), f"{verdict.sentence}{export_note(verdict)}"
-
-
-def export_note(verdict: RunVerdict) -> str:
-    """Say what is exported for a verdict that does not recommend the winner of the search."""
-    if verdict.conclusion != "no better":
-        return f" Exported: candidate {verdict.exported}, for a trial." if verdict.second is not None else ""
-    if verdict.stands_for:
-        what = f" Exported: {verdict.policy} in the policy language, candidate {verdict.exported}"
-    else:
-        what = f" {verdict.policy} is no policy of this run; exported: the second choice, candidate {verdict.exported}"
-    other = verdict.second if verdict.second != verdict.exported else None
-    return f"{what}; `--candidate {other}` exports what the search found." if other is not None else f"{what}."
-
-
 def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> CardDocument:
     """Return the card; fields that need a run are None without one."""
     source = policy.source if isinstance(policy, ProgramPolicy) else source_text(policy)
-    judged = None if report is None else report.record.candidates[int(provenance.candidate)]
+    judged = report.record.candidates[int(provenance.candidate)] if report and provenance.candidate else None
     return {
         "vulcan_evidence_card": FORMAT_VERSION,
         "task": _task(policy.task, provenance),
@@ -212,7 +181,7 @@ def _score(report: Report, candidate: int, split: SplitName) -> CardScore | None
     if score is None:
         return None
     interval = interval_of(report.record, report.scorer, candidate, split)
-    best = report.record.best_baseline(split)
+    best = report.record.named_baseline(split)
     return {
         "score": score,
         "interval": interval_document(interval),
@@ -325,56 +294,3 @@ def _processor() -> str:
     except OSError:
         lines = []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-@dataclass(frozen=True, slots=True)
-class ExportCandidate:
-    """A candidate of a run, with its policy and provenance, ready for export."""
-
-    number: int
-    policy: AnyPolicy
-    provenance: Provenance
-
-
-def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
-    """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
-    with closing(open_store(run)) as store:
-        record, date = RunRecord.of(store.events()), store.started_at()
-        chosen = _chosen(record, run, candidate)
-        call = store.call(chosen.proposal, chosen.turn)
-    task = recorded_task(record.config["task"])
-    confirmed = {split: c.score for (number, split), c in record.confirmed.items() if number == chosen.candidate}
-    provenance = Provenance(
-        task=task.name,
-        run=run.name,
-        candidate=str(chosen.candidate),
-        proposer=_author(chosen, call.model if call else "the task's author"),
-        date=date,
-        seed=record.config["seed"],
-        objective=record.config["objective"],
-        scores={s: score for s, score in {"train": chosen.score, **confirmed}.items() if score is not None},
-        instances=[f"{instance.name}, {instance.split}" for instance in record.instances],
-        settings=record.config["settings"],
-        version=record.version,
-    )
-    return ExportCandidate(chosen.candidate, check_policy(chosen.source, task), provenance)
-
-
-def _author(chosen: CandidateJudged, writer: str) -> str:
-    if chosen.derived_from is None:
-        return writer
-    return f"{writer}, {chosen.origin} by the search"
-
-
-def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
-    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
-    named = shlex.quote(str(run))
-    if candidate is None:
-        ranked = record.ranked()
-        if not ranked:
-            raise UserError(f"{run} has no scored candidate yet: continue with `vulcan resume {named}`")
-        return record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
-    judged = record.candidates.get(candidate)
-    if judged is None or judged.fingerprint is None:
-        raise UserError(f"{run} has no policy of number {candidate} (`vulcan show {named}` lists what it has)")
-    return judged

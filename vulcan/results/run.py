@@ -20,7 +20,7 @@ from vulcan.documents.run import (
     Winner,
 )
 from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation
-from vulcan.evaluator import BaselineKind, SplitName
+from vulcan.evaluator import SplitName
 from vulcan.registry import recorded_task
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
@@ -160,7 +160,6 @@ def _recommendation(verdict: RunVerdict) -> Recommendation:
         "kind": verdict.kind,
         "policy": verdict.policy,
         "candidate": verdict.candidate,
-        "exported": verdict.exported,
         "second": verdict.second,
         "to_add": verdict.to_add or None,
     }
@@ -198,7 +197,7 @@ def headline(run: Path, record: RunRecord) -> str | None:
         return objective.spelled(fmean(dict(of)[objective.metric] for _, of in metrics))
 
     others: list[str] = []
-    best = record.best_baseline(split)
+    best = record.named_baseline(split)
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
     known_starts = HeldOut.read(run, record.instances).metrics
@@ -254,28 +253,31 @@ def interval_of(
 
 
 def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceComparison]:
-    """Yield the winner, best baseline and best oracle on every instance, split by split, winner or not."""
+    """Yield the winner, the baseline to beat and the best oracle on every instance, split by split, winner or not."""
     for split in SPLITS if scorer is not None else ():
         assert scorer is not None
         winner = record.chosen.candidate if record.chosen else None
         own = dict(metrics_of(record, winner, split)) if winner is not None else {}
         for instance in scorer.of(split):
-            name = instance.name
+            name, baseline = instance.name, record.named_baseline(split)
+            known = None
+            if baseline is not None:
+                known = baseline.policy, scorer.on_instance(split, name, dict(baseline.metrics)[name])
             yield InstanceComparison(
                 instance=name,
                 split=split,
                 winner=scorer.on_instance(split, name, own[name]) if name in own else None,
-                best_baseline=_best_known(record, scorer, split, name, "baseline"),
-                oracle=_best_known(record, scorer, split, name, "oracle"),
+                best_baseline=known,
+                oracle=_best_oracle(record, scorer, split, name),
             )
 
 
-def _best_known(record: RunRecord, scorer: Scorer, split: SplitName, instance: str, kind: BaselineKind) -> Named | None:
-    """Return the best known policy of a kind on an instance, with its score; of equals the first."""
+def _best_oracle(record: RunRecord, scorer: Scorer, split: SplitName, instance: str) -> Named | None:
+    """Return the best oracle on an instance, with its score; of equals the first."""
     known = [
         (policy, scorer.on_instance(split, instance, dict(event.metrics)[instance]))
         for (policy, where), event in record.baselines.items()
-        if where == split and event.kind == kind
+        if where == split and event.kind == "oracle"
     ]
     return max(known, key=lambda named: named[1], default=None)
 
@@ -296,7 +298,7 @@ def _split(
 ) -> SplitScores | None:
     if not any(instance.split == split for instance in record.instances):
         return None
-    best = record.best_baseline(split)
+    best = record.named_baseline(split)
     interval = None if winner is None else interval_of(record, scorer, winner, split)
     return {
         "score": record.score_of(winner, split) if winner is not None else None,

@@ -146,8 +146,9 @@ def _concluded(best: SeedResult, measured: Sequence[SeedResult]) -> tuple[Conclu
     if best.verdict.conclusion == "no better":
         return "no better", [f"{name}.", best.verdict.sentence]
     alike = {result.units for result in measured if len(result.units) == len(best.units)}
-    luck = gain.gain - gain.shrunk + selection_bias(sorted(alike))
-    low = gain.interval.low - luck if gain.interval is not None else None
+    among = selection_bias(sorted(alike))
+    luck = gain.gain - gain.shrunk + among
+    low = gain.interval.low - among if gain.interval is not None else None
     seeds = count(len(measured), "seed")
     chosen = f"{name}, {gain.gain:.4f} above {gain.over}, of which {luck:.4f} is put down to choosing the best"
     if best.verdict.conclusion == "undecided":

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.files import write_file
 from vulcan.registry import known_tasks
 
 KINDS = ("rank", "value")
@@ -30,15 +31,11 @@ def write_task(name: str, kind: str, directory: Path) -> tuple[Path, ...]:
     if directory.exists() or directory.is_symlink():
         raise UserError(f"{directory} already exists; choose another --directory")
     written = []
-    try:
-        for folder in (_FILES / "common", _FILES / kind):
-            for template in sorted(folder.rglob("*.txt")):
-                target = directory / _spelled(str(template.relative_to(folder)), name).removesuffix(".txt")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(_spelled(template.read_text(encoding="utf-8"), name), encoding="utf-8")
-                written.append(target)
-    except OSError as error:
-        raise UserError(f"{directory} cannot be written: {error.strerror or error}") from error
+    for folder in (_FILES / "common", _FILES / kind):
+        for template in sorted(folder.rglob("*.txt")):
+            target = directory / _spelled(str(template.relative_to(folder)), name).removesuffix(".txt")
+            write_file(target, _spelled(template.read_text(encoding="utf-8"), name))
+            written.append(target)
     return tuple(sorted(written))
 
 

@@ -41,7 +41,7 @@ WINDOWS = 8
 """Number of blocks of time that a held-out instance is cut into."""
 
 MIN_INSTANCES = 4
-"""Minimum number of instances for an interval over instances; fewer are cut into blocks of time."""
+"""Minimum number of workloads for an interval over them; fewer are cut into blocks of time."""
 
 
 def find_objective(task: Task, name: str) -> Objective:
@@ -192,16 +192,25 @@ def _chosen_training(evaluator: Evaluator, training: Sequence[Instance], config:
         yield from copies
 
 
+def workload_of(instance: Instance) -> str:
+    """Return what identifies the instance's workload: its digest, or where it has none, the instance's name."""
+    return str(instance.parameters.get("digest", instance.name))
+
+
+def workloads(instances: Iterable[Instance]) -> int:
+    """Count the workloads of the instances: several settings of one trace tell no more of others than one."""
+    return len(set(map(workload_of, instances)))
+
+
 def held_out_windows(
     evaluator: Evaluator, instances: Sequence[Instance]
 ) -> dict[tuple[SplitName, str], tuple[Instance, ...]]:
-    """Return the blocks of time of held-out instances, by split and name, where instances are too few to compare on."""
+    """Return the blocks of time of held-out instances, by split and name, where workloads are too few to compare on."""
     found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
     for split in SPLITS[1:]:
         own = [instance for instance in instances if instance.split == split]
-        blocks = (
-            {(split, i.name): tuple(evaluator.windows(i, WINDOWS)) for i in own} if len(own) < MIN_INSTANCES else {}
-        )
+        few = workloads(own) < MIN_INSTANCES
+        blocks = {(split, i.name): tuple(evaluator.windows(i, WINDOWS)) for i in own} if few else {}
         if all(blocks.values()):
             found |= blocks
     return found

@@ -15,6 +15,7 @@ from vulcan.evaluator import Instance, SplitName
 from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.finalists import best_of, find_finalists, noise_of
 from vulcan.searches.reply import parse_source, refutation
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
@@ -217,17 +218,15 @@ class Finalizer:
             self._confirm([self._record.chosen.candidate], "test")
 
     def _choose(self) -> None:
-        ranked = self._record.ranked()
-        winner: int = ranked[0].candidate
+        winner = self._record.ranked()[0]
         split: SplitName = "train"
         if self._scorer.of("validation"):
-            finalists = ranked[: self._config.finalists]
+            finalists = find_finalists(self._record, self._scorer, self._config.finalists)
             confirmed = self._confirm([c.candidate for c in finalists], "validation")
             scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
-            if scored:  # ties go to the shorter, then to the better on train
-                best, _ = max(scored, key=lambda pair: (pair[1], -(pair[0].size or 0)))
-                winner, split = best.candidate, "validation"
-        self._emit(WinnerChosen(winner, split))
+            if scored:
+                winner, split = best_of(scored, noise_of(self._record)), "validation"
+        self._emit(WinnerChosen(winner.candidate, split))
 
     def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
         """Measure the candidates on a split that the search does not see, and return their scores in order."""

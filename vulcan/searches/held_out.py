@@ -16,6 +16,7 @@ from typing import Any
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
 from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline
+from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import seeds_of
 from vulcan.store import RunRecord
@@ -25,7 +26,7 @@ from vulcan.task import Task
 FILE = "held-out.json"
 """In a run's directory: these measurements."""
 
-COMPARED = 4
+COMPARED = 8
 """Number of finalists that are measured on blocks of time: those with the best scores on validation."""
 
 Name = int | str
@@ -118,12 +119,15 @@ class _Measurement:
         evaluator = load_evaluator(self.task)
         windows = held_out_windows(evaluator, self.scorer.instances)
         on_windows: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
-        for split in SPLITS[1:]:
-            blocks = [block for (where, _), found in windows.items() if where == split for block in found]
+        measured = [split for split in SPLITS[1:] if self.scorer.of(split)]
+        for split in measured:
+            blocks = {name: found for (where, name), found in windows.items() if where == split}
             if blocks:
-                compared = self._compared(split, [c for c in starts if (c, split) in metrics], metrics)
+                compared = self._compared(
+                    split, [c for c in starts if all((c, where) in metrics for where in measured)], metrics
+                )
                 on_windows |= self._on_windows(compared, split, blocks)
-                on_windows |= self._baselines(evaluator, split, blocks)
+                on_windows |= self._baselines(evaluator, split, [b for found in blocks.values() for b in found])
         return HeldOut(
             metrics,
             {where: tuple(block.name for block in found) for where, found in windows.items()},
@@ -141,42 +145,53 @@ class _Measurement:
         found |= {where: future.result().metrics for where, future in running.items()}
         return {where: metrics for where, metrics in found.items() if metrics}
 
-    def _submit(self, candidate: int, instances: Sequence[Instance]) -> Any:
+    def _submit(self, candidate: int, instances: Sequence[Instance], times: int = 1) -> Any:
         source = self.record.candidates[candidate].source
-        return self.executor.submit(Job(candidate, source, tuple(instances), self.limit))
+        return self.executor.submit(Job(candidate, source, tuple(instances), min(times * self.limit, MAX_SECONDS)))
 
     def _compared(
         self, split: SplitName, starts: Sequence[int], metrics: Mapping[tuple[int, SplitName], InstanceMetrics]
     ) -> list[int]:
-        """Return the winner, its closest rivals on validation, and the best of the policies it began with."""
+        """Return the winner, its closest rivals on validation, and the best of the policies it began with there."""
         assert self.record.chosen is not None
-        rivals: dict[float, int] = {}
-        for (candidate, where), event in self.record.confirmed.items():
-            if where == split and event.score is not None:
-                rivals.setdefault(event.score, candidate)
-        ranked = [rivals[score] for score in sorted(rivals, reverse=True)]
-        best = sorted(starts, key=lambda c: -self.scorer.mean(split, metrics[c, split]))[:1]
-        return list(dict.fromkeys([self.record.chosen.candidate, *best, *ranked[:COMPARED]]))
+        winner = self.record.chosen.candidate
+        where: SplitName = "validation" if self.scorer.of("validation") else split
+        best = sorted(starts, key=lambda c: -self.scorer.mean(where, metrics[c, where]))[:1]
+        if split == "test":
+            return list(dict.fromkeys([winner, *best]))
+        scores = {c: e.score for (c, s), e in self.record.confirmed.items() if s == split and e.score is not None}
+        ranked = sorted(scores, key=lambda c: -scores[c])
+        return list(dict.fromkeys([winner, *best, *ranked[:COMPARED]]))
 
     def _on_windows(
-        self, candidates: Sequence[int], split: SplitName, blocks: Sequence[Instance]
+        self, candidates: Sequence[int], split: SplitName, blocks: Mapping[str, Sequence[Instance]]
     ) -> dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]]:
-        """Measure candidates on blocks of time, a job for each: a job has a time limit. Failures are left out."""
-        running = {(c, block.name): self._submit(c, (block,)) for c in candidates for block in blocks}
+        """Measure candidates on the blocks of time of each instance. Failures are left out.
+
+        The last block comes first: an evaluator that remembers its run has measured the earlier ones on the way.
+        """
+        running = {
+            (candidate, name): self._submit(candidate, found[::-1], len(found))
+            for candidate in candidates
+            for name, found in blocks.items()
+        }
         done = {where: dict(future.result().metrics) for where, future in running.items()}
         found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
         for candidate in candidates:
-            if all(done[candidate, block.name] for block in blocks):
-                found[candidate, split] = {block.name: done[candidate, block.name][block.name] for block in blocks}
+            of_each = [done[candidate, name] for name in blocks]
+            if all(of_each):
+                found[candidate, split] = {
+                    b.name: m[b.name] for m, of in zip(of_each, blocks.values(), strict=True) for b in of
+                }
         return found
 
     def _baselines(
         self, evaluator: Evaluator, split: SplitName, blocks: Sequence[Instance]
     ) -> dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]]:
-        """Measure the best baselines on blocks of time, and those that the objective refers to."""
-        best = [known.policy for where in SPLITS[1:] if (known := self.record.best_baseline(where)) is not None]
+        """Measure the best baseline of validation on blocks of time, and those that the objective refers to."""
+        known = self.record.best_baseline("validation" if self.scorer.of("validation") else split)
         found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
-        for policy in dict.fromkeys([*best, *self.scorer.objective.references]):
+        for policy in dict.fromkeys([*([known.policy] if known else []), *self.scorer.objective.references]):
             results = measure_baseline(evaluator, policy, blocks)
             found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}
         return found

@@ -306,7 +306,14 @@ class SearchOptions:
     split: Annotated[
         SplitPolicy, Option("Held-out data: `task`, as the task declares, or `none`, to search on all of it.")
     ] = "task"
-    finalists: Annotated[int, Option("Top candidates evaluated on the validation split.", minimum=1)] = 10
+    finalists: Annotated[
+        int,
+        Option(
+            "Maximum number of candidates evaluated on the validation split: the best on train that differ in what "
+            "they do, besides the policies to begin with.",
+            minimum=1,
+        ),
+    ] = 64
     limit: Annotated[
         float,
         Option("Timeout per candidate in seconds, for all its instances together.", above=0, maximum=MAX_SECONDS),

@@ -60,6 +60,9 @@ log = logging.getLogger(__name__)
 NOTICE_SECONDS = 30.0
 """Seconds without news after which the display is told what the search is waiting for."""
 
+REACH = 10
+"""Rank of the candidate that a program must come near to be scored on all instances."""
+
 MAX_ADVICE = 2_000
 """Maximum length, in characters, of the stored reply to a proposal for advice."""
 
@@ -102,7 +105,7 @@ class Study:
         self.feedback = Feedback(task, config, self.record, scorer, executor)
         self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
-        self._history = VisibleHistory(self.record, store, scorer, config.finalists)
+        self._history = VisibleHistory(self.record, store, scorer, REACH)
         self._refiner = Refiner(task, config, self.record, scorer, executor)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())

@@ -3,7 +3,7 @@
 from typing_extensions import override
 
 from vulcan.simulator.base import Case, Result, Simulator
-from vulcan.simulator.plan import kinds_of, label_of, measured_range, shares_in_time, sources
+from vulcan.simulator.plan import distinct, kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
 from vulcan.simulator.sizes import parse_size
 from vulcan.simulator.spec import sparse
 
@@ -11,6 +11,7 @@ __all__ = [
     "Case",
     "Result",
     "Simulator",
+    "distinct",
     "kinds_of",
     "label_of",
     "measured_range",
@@ -19,4 +20,5 @@ __all__ = [
     "shares_in_time",
     "sources",
     "sparse",
+    "with_folders",
 ]

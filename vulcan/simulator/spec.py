@@ -1,7 +1,7 @@
 """Typed instances, and their form as JSON in which they travel to other processes and into the log.
 
 A spec is a frozen dataclass of numbers, texts, booleans, None and tuples of these. Its JSON is an object with its
-fields in their order.
+fields in their order; a field `from_`, which Python could not name otherwise, is `from` there.
 """
 
 from __future__ import annotations
@@ -29,17 +29,21 @@ def sparse(default: T) -> T:
 
 def encode(spec: DataclassInstance) -> dict[str, Json]:
     """Return the JSON of a spec."""
-    return {f.name: _plain(value) for f in fields(spec) if not _is_left_out(f, value := getattr(spec, f.name))}
+    return {_key(f): _plain(value) for f in fields(spec) if not _is_left_out(f, value := getattr(spec, f.name))}
 
 
 def decode(spec: type[SpecT], plain: Mapping[str, Json]) -> SpecT:
     """Return the spec with that JSON; absent fields have their defaults. Raises ValueError for another's JSON."""
-    known = {f.name: f for f in fields(spec)}
-    missing = [f.name for f in known.values() if f.default is MISSING and f.name not in plain]
+    known = {_key(f): f for f in fields(spec)}
+    missing = [name for name, f in known.items() if f.default is MISSING and name not in plain]
     if missing or not plain.keys() <= known.keys():
         wrong = missing or sorted(plain.keys() - known.keys())
         raise ValueError(f"no instance of this task: {spec.__name__} {'lacks' if missing else 'has no'} {wrong[0]}")
-    return spec(**{name: _frozen(value) for name, value in plain.items()})
+    return spec(**{known[name].name: _frozen(value) for name, value in plain.items()})
+
+
+def _key(declared: Field[Any]) -> str:
+    return declared.name.removesuffix("_")
 
 
 def _is_left_out(declared: Field[Any], value: object) -> bool:

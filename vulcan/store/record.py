@@ -132,6 +132,15 @@ class RunRecord:
         known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == "baseline"]
         return max(known, key=lambda b: b.score, default=None)
 
+    def named_baseline(self, split: SplitName) -> BaselineMeasured | None:
+        """Return, as measured on a split, the baseline that is best on validation, or on train if nothing is held out.
+
+        It is the one that a user would take without a search: of the best one on test nobody knows beforehand.
+        """
+        held_out = any(where == "validation" for _, where in self.baselines)
+        best = self.best_baseline("validation" if held_out else "train")
+        return None if best is None else self.baselines.get((best.policy, split))
+
     def parents_of(self, candidate: int) -> tuple[int, ...]:
         """Return the candidates from which one was derived."""
         judged = self.candidates[candidate]

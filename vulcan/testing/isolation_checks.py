@@ -7,7 +7,6 @@ which is not sandboxed: a difference there is due to the change of process alone
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding
 from vulcan.registry import load_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
+from vulcan.scoring.sandbox.environment import child_environment
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
 
 HASH_SEED = "4242"
@@ -39,8 +39,7 @@ def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances:
         "sources": dict(sources),
         "instances": [{**asdict(i), "parameters": dict(i.parameters)} for i in instances],
     }
-    paths = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-    environment = {**os.environ, "PYTHONHASHSEED": HASH_SEED, "PYTHONPATH": paths}
+    environment = {**child_environment(), "PYTHONHASHSEED": HASH_SEED}
     with tempfile.TemporaryDirectory() as directory:
         answer = Path(directory) / "metrics.json"
         ended = subprocess.run(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.files import write_cache
 from vulcan.paths import cache_directory
 from vulcan.task import Json
 from vulcan_cache.baselines import BASELINES, CacheBaseline
@@ -50,7 +51,7 @@ def cached_misses(identity: list[Json], requests: int, run: Callable[[NDArray[np
         log.warning("%s cannot be used and is computed again: %s", path, error)
     missed = np.zeros(requests, np.uint8)
     run(missed)
-    unfinished = path.with_suffix(f".{os.getpid()}.npy")
-    np.save(unfinished, np.packbits(missed))
-    unfinished.replace(path)
+    content = io.BytesIO()
+    np.save(content, np.packbits(missed))
+    write_cache(path, content.getvalue())
     return missed

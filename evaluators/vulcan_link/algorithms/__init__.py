@@ -1,4 +1,4 @@
-"""Congestion-control algorithms, one file each, all with the same six functions over a flow's state.
+"""Congestion-control algorithms, one file each, of up to six functions over a flow's state.
 
 Each function is compiled by numba (`algorithm` below decorates it) and takes `flow`, the flow's row of float64 whose
 slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, and sets `CWND`, `SSTHRESH` and
@@ -15,9 +15,10 @@ slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, a
     changed(flow)       STATE has changed from PRIOR_STATE; at a timeout CWND is 1 more than what is in flight
     undone(flow)        a timeout was found to be spurious: returns the window to resume (Linux: undo_cwnd)
 
-`ALGORITHMS` is the table: what an algorithm is called, its functions, whether it `controls` the window in recovery and
-whether it is `paced` (packets then leave at PACING_RATE). To add one: write its file, add a row to the table and a
-branch to each function of `dispatch.py`, where the compiled kernel chooses by the number.
+`ALGORITHMS` is the table: what an algorithm is called, whether it `controls` the window in recovery and whether it is
+`paced` (packets then leave at PACING_RATE). To add one: write its file, add a row to the table and a branch to the
+functions of `dispatch.py` that it has its own of: there the compiled kernel chooses by the number, and what an
+algorithm does not have is Reno's, or nothing.
 """
 
 from __future__ import annotations

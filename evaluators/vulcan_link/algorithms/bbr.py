@@ -214,11 +214,6 @@ def begin(flow):
 
 
 @function
-def sampled(flow):
-    pass
-
-
-@function
 def update_bandwidth(flow):
     flow[ROUND_STARTED] = 0.0
     if flow[SAMPLE_DELIVERED] < 0.0 or flow[SAMPLE_INTERVAL] <= 0.0:

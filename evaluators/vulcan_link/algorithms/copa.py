@@ -16,7 +16,6 @@ for somebody else's for 10 round trips. The minima over the standing window (hal
 are kept in two halves each, so that they reach back between half of the time and all of it.
 """
 
-# mypy: ignore-errors
 from __future__ import annotations
 
 import math
@@ -38,7 +37,6 @@ from vulcan_link.flow_state import (
     RTT,
     SAMPLE_RATE,
     SMOOTHED_RTT,
-    SSTHRESH,
     STATE,
     UNACKED,
 )
@@ -192,17 +190,7 @@ def acknowledged(flow):
 
 
 @function
-def reduced(flow):
-    return flow[SSTHRESH]
-
-
-@function
 def changed(flow):
     if flow[STATE] == LOSS:
         flow[VELOCITY] = 1.0
         flow[DIRECTION] = flow[SAME_ROUNDS] = 0.0
-
-
-@function
-def undone(flow):
-    return flow[CWND]

@@ -20,7 +20,6 @@ from vulcan_link.flow_state import (
     OWN,
     PACED,
     PACKET_BYTES,
-    PRIOR_CWND,
     RTT,
     SMOOTHED_RTT,
     SSTHRESH,
@@ -182,8 +181,3 @@ def changed(flow):
     if flow[STATE] == LOSS:
         reset(flow)
         begin_round(flow)
-
-
-@function
-def undone(flow):
-    return max(flow[CWND], flow[PRIOR_CWND])

@@ -3,128 +3,102 @@
 from __future__ import annotations
 
 from vulcan.kernel_support import function
-from vulcan_link.algorithms import (
-    BBR,
-    COPA,
-    CUBIC,
-    FIXED,
-    LEDBAT,
-    ORACLE,
-    RENO,
-    VEGAS,
-    bbr,
-    copa,
-    cubic,
-    fixed,
-    ledbat,
-    oracle,
-    reno,
-    vegas,
-)
-from vulcan_link.flow_state import ALGORITHM, CWND, PRIOR_CWND
+from vulcan_link import algorithms as a
+from vulcan_link.algorithms import bbr, copa, cubic, fixed, ledbat, oracle, reno, vegas
+from vulcan_link.flow_state import ALGORITHM, CWND, PRIOR_CWND, SSTHRESH
 
 
 @function
 def begin(flow):
     number = int(flow[ALGORITHM])
-    if number == RENO:
+    if number == a.RENO:
         reno.begin(flow)
-    elif number == CUBIC:
+    elif number == a.CUBIC:
         cubic.begin(flow)
-    elif number == BBR:
+    elif number == a.BBR:
         bbr.begin(flow)
-    elif number == FIXED:
-        fixed.begin(flow)
-    elif number == VEGAS:
+    elif number == a.FIXED:
+        flow[CWND] = fixed.window(flow)
+    elif number == a.VEGAS:
         vegas.begin(flow)
-    elif number == COPA:
+    elif number == a.COPA:
         copa.begin(flow)
-    elif number == LEDBAT:
+    elif number == a.LEDBAT:
         ledbat.begin(flow)
-    elif number == ORACLE:
-        oracle.begin(flow)
+    elif number == a.ORACLE:
+        flow[CWND] = oracle.window(flow)
 
 
 @function
 def sampled(flow):
     number = int(flow[ALGORITHM])
-    if number == CUBIC:
+    if number == a.CUBIC:
         cubic.sampled(flow)
-    elif number == VEGAS:
+    elif number == a.VEGAS:
         vegas.sampled(flow)
-    elif number == COPA:
+    elif number == a.COPA:
         copa.sampled(flow)
-    elif number == LEDBAT:
+    elif number == a.LEDBAT:
         ledbat.sampled(flow)
 
 
 @function
 def acknowledged(flow):
     number = int(flow[ALGORITHM])
-    if number == RENO:
+    if number == a.RENO:
         reno.acknowledged(flow)
-    elif number == CUBIC:
+    elif number == a.CUBIC:
         cubic.acknowledged(flow)
-    elif number == BBR:
+    elif number == a.BBR:
         bbr.acknowledged(flow)
-    elif number == FIXED:
-        fixed.acknowledged(flow)
-    elif number == VEGAS:
+    elif number == a.FIXED:
+        flow[CWND] = fixed.window(flow)
+    elif number == a.VEGAS:
         vegas.acknowledged(flow)
-    elif number == COPA:
+    elif number == a.COPA:
         copa.acknowledged(flow)
-    elif number == LEDBAT:
+    elif number == a.LEDBAT:
         ledbat.acknowledged(flow)
-    elif number == ORACLE:
-        oracle.acknowledged(flow)
+    elif number == a.ORACLE:
+        flow[CWND] = oracle.window(flow)
 
 
 @function
 def reduced(flow):
     number = int(flow[ALGORITHM])
-    if number == CUBIC:
+    if number == a.CUBIC:
         return cubic.reduced(flow)
-    if number == BBR:
+    if number == a.BBR:
         return bbr.reduced(flow)
-    if number == FIXED:
-        return fixed.reduced(flow)
-    if number == COPA:
-        return copa.reduced(flow)
-    if number == ORACLE:
-        return oracle.reduced(flow)
+    if number in (a.FIXED, a.COPA, a.ORACLE):
+        return flow[SSTHRESH]
     return reno.reduced(flow)
 
 
 @function
 def changed(flow):
     number = int(flow[ALGORITHM])
-    if number == RENO:
+    if number in (a.RENO, a.LEDBAT):
         reno.changed(flow)
-    elif number == CUBIC:
+    elif number == a.CUBIC:
         cubic.changed(flow)
-    elif number == BBR:
+    elif number == a.BBR:
         bbr.changed(flow)
-    elif number == FIXED:
-        fixed.changed(flow)
-    elif number == VEGAS:
+    elif number == a.VEGAS:
         vegas.changed(flow)
-    elif number == COPA:
+    elif number == a.COPA:
         copa.changed(flow)
-    elif number == LEDBAT:
-        ledbat.changed(flow)
-    elif number == ORACLE:
-        oracle.changed(flow)
+    elif number == a.ORACLE:
+        flow[CWND] = oracle.window(flow)
 
 
 @function
 def undone(flow):
     number = int(flow[ALGORITHM])
-    if number == BBR:
+    if number == a.BBR:
         return bbr.undone(flow)
-    if number == FIXED:
-        return fixed.undone(flow)
-    if number == COPA:
-        return copa.undone(flow)
-    if number == ORACLE:
-        return oracle.undone(flow)
+    if number == a.FIXED:
+        return fixed.window(flow)
+    if number in (a.COPA, a.ORACLE):
+        return flow[CWND]
     return max(flow[CWND], flow[PRIOR_CWND])

@@ -5,7 +5,6 @@ the current delay. Delays are of the round trip instead of one way: here only th
 libutp does and the RFC leaves open, with slow start, until 90 % of the target or a loss.
 """
 
-# mypy: ignore-errors
 from __future__ import annotations
 
 import math
@@ -82,18 +81,3 @@ def acknowledged(flow):
     window = flow[CWND] + GAIN * (TARGET - delay) / TARGET * flow[ACKED] / max(flow[CWND], 1.0)
     window = min(window, flow[IN_FLIGHT] + flow[ACKED] + ALLOWED_INCREASE)
     flow[CWND] = max(window, MIN_CWND)
-
-
-@function
-def reduced(flow):
-    return reno.reduced(flow)
-
-
-@function
-def changed(flow):
-    reno.changed(flow)
-
-
-@function
-def undone(flow):
-    return reno.undone(flow)

@@ -5,40 +5,14 @@ so that it keeps the link busy with a short queue where nothing is shared and no
 flows, pays for outages as others do, and does not pace: its queue is that of bursts. Policies may beat it.
 """
 
-# mypy: ignore-errors
 from __future__ import annotations
 
 from vulcan.kernel_support import function
-from vulcan_link.flow_state import COMING, CWND, SSTHRESH
+from vulcan_link.flow_state import COMING
 
 MIN_CWND = 2.0
 
 
 @function
-def begin(flow):
-    flow[CWND] = max(flow[COMING], MIN_CWND)
-
-
-@function
-def sampled(flow):
-    pass
-
-
-@function
-def acknowledged(flow):
-    flow[CWND] = max(flow[COMING], MIN_CWND)
-
-
-@function
-def reduced(flow):
-    return flow[SSTHRESH]
-
-
-@function
-def changed(flow):
-    flow[CWND] = max(flow[COMING], MIN_CWND)
-
-
-@function
-def undone(flow):
-    return flow[CWND]
+def window(flow):
+    return max(flow[COMING], MIN_CWND)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from vulcan.kernel_support import function
-from vulcan_link.flow_state import ACKED, CWND, LOSS, OWN, PRIOR_CWND, SSTHRESH, STATE, WINDOW_LIMITED
+from vulcan_link.flow_state import ACKED, CWND, LOSS, OWN, SSTHRESH, STATE, WINDOW_LIMITED
 
 COUNT = OWN  # packets acknowledged towards the next increase (Linux: snd_cwnd_cnt)
 
@@ -42,11 +42,6 @@ def begin(flow):
 
 
 @function
-def sampled(flow):
-    pass
-
-
-@function
 def acknowledged(flow):
     if flow[WINDOW_LIMITED] == 0.0:
         return
@@ -67,8 +62,3 @@ def reduced(flow):
 def changed(flow):
     if flow[STATE] == LOSS:
         flow[COUNT] = 0.0
-
-
-@function
-def undone(flow):
-    return max(flow[CWND], flow[PRIOR_CWND])

@@ -5,7 +5,6 @@ as Reno in rounds of at most two round-trip samples, and while it is not in the 
 microseconds and whole packets, this in float64 with what waits rounded down.
 """
 
-# mypy: ignore-errors
 from __future__ import annotations
 
 import math
@@ -90,11 +89,6 @@ def acknowledged(flow):
 
 
 @function
-def reduced(flow):
-    return reno.reduced(flow)
-
-
-@function
 def changed(flow):
     reno.changed(flow)
     if flow[STATE] == OPEN:
@@ -102,8 +96,3 @@ def changed(flow):
         begin_round(flow)
     else:
         flow[ENABLED] = 0.0
-
-
-@function
-def undone(flow):
-    return reno.undone(flow)

@@ -13,34 +13,6 @@ from typing import Any
 from vulcan.anvil.native.policy_calls import element_address
 from vulcan.kernel_support import function, helper, intrinsic, ir, types
 from vulcan_link import engine_state as m
-from vulcan_link.engine_state import (
-    CLOCK,
-    CURRENT,
-    CYCLE,
-    DROP_NEXT,
-    DROPPED,
-    DROPPING,
-    DROPS,
-    FIRST_ABOVE,
-    HEAD,
-    INTERVAL,
-    LAST_DROPS,
-    LIMIT_BYTES,
-    LIMIT_PACKETS,
-    MARK_PACKETS,
-    NEVER,
-    OUTSTANDING,
-    POSITION,
-    Q_BYTES,
-    Q_FLOW,
-    Q_MARK,
-    Q_TIME,
-    QUEUE_SLOTS,
-    SERVICE,
-    TAIL,
-    TARGET,
-    WAITING_BYTES,
-)
 from vulcan_link.kernels import fair_queue
 
 BILLION = 1_000_000_000
@@ -52,7 +24,7 @@ ADMIT, DROP, MARK = 0, 1, 2
 
 
 @intrinsic
-def call_manager(typing_context, address, link, settings, state, now, event, number, capable):  # type: ignore[no-untyped-def]
+def call_manager(typing_context, address, link, settings, state, now, event, number, capable):
     """call_manager(its address, link, settings, its state's address, now, event, number, capable) -> verdict
 
     `number` is the size of a packet that arrives, and the time that one waited which departs; `capable` says whether
@@ -85,7 +57,7 @@ FRAMING = 4
 @helper
 def next_opportunity(link, times, period, after):
     """Return the time of the next opportunity later than `after`, without using it."""
-    position, cycle = link[POSITION], link[CYCLE]
+    position, cycle = link[m.POSITION], link[m.CYCLE]
     at = cycle + times[position]
     while at <= after:
         position += 1
@@ -93,22 +65,22 @@ def next_opportunity(link, times, period, after):
             position = 0
             cycle += period
         at = cycle + times[position]
-    link[POSITION], link[CYCLE] = position, cycle
+    link[m.POSITION], link[m.CYCLE] = position, cycle
     return at
 
 
 @helper
 def use_opportunity(link, times, period):
-    link[POSITION] += 1
-    if link[POSITION] == times.shape[0]:
-        link[POSITION] = 0
-        link[CYCLE] += period
+    link[m.POSITION] += 1
+    if link[m.POSITION] == times.shape[0]:
+        link[m.POSITION] = 0
+        link[m.CYCLE] += period
 
 
 @helper
 def transmitted_at(link, times, rates, period, now, size):
     """Return the end of a transmission of `size` bytes that begins now; NEVER after 1,000 periods without."""
-    position, cycle = link[POSITION], link[CYCLE]
+    position, cycle = link[m.POSITION], link[m.CYCLE]
     bits = 8e9 * size
     at = now
     last = times.shape[0] - 1
@@ -118,7 +90,7 @@ def transmitted_at(link, times, rates, period, now, size):
         if end > at:
             room = rates[position] * (end - at)
             if room >= bits:
-                link[POSITION], link[CYCLE] = position, cycle
+                link[m.POSITION], link[m.CYCLE] = position, cycle
                 return at + math.ceil(bits / rates[position])
             bits -= room
             at = end
@@ -128,7 +100,7 @@ def transmitted_at(link, times, rates, period, now, size):
             cycle += period
             cycles += 1
             if cycles > 1000:
-                return NEVER
+                return m.NEVER
 
 
 @helper
@@ -143,37 +115,37 @@ def note(link, log, now, kind, flow, value):
 
 @helper
 def fill(link, row, now, flow, sequence, sent_at, mark, size):
-    row[Q_FLOW] = flow
+    row[m.Q_FLOW] = flow
     row[m.Q_SEQUENCE] = sequence
-    row[Q_TIME] = now
+    row[m.Q_TIME] = now
     row[m.Q_SENT_AT] = sent_at
-    row[Q_MARK] = mark
-    row[Q_BYTES] = size
-    link[TAIL] += 1
-    link[WAITING_BYTES] += size
+    row[m.Q_MARK] = mark
+    row[m.Q_BYTES] = size
+    link[m.TAIL] += 1
+    link[m.WAITING_BYTES] += size
 
 
 @helper
 def admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, size, idle):
     """Queue a packet with its flow's, and drop the first of the flow that holds most while the queue is too full."""
     flows = own.shape[0]
-    if link[m.SERIAL] == 0 and link[TAIL] == 0:
+    if link[m.SERIAL] == 0 and link[m.TAIL] == 0:
         fair_queue.begin(link, flows)
-    note(link, log, now, m.QUEUED, flow, link[WAITING_BYTES])
+    note(link, log, now, m.QUEUED, flow, link[m.WAITING_BYTES])
     at = fair_queue.push(link, flow, flows, size)
     fill(link, queue[at], now, flow, sequence, sent_at, 0, size)
     leaving = 1 if idle else 0  # all that waits at an idle link has come with this packet, and one is about to leave
-    while link[TAIL] - link[HEAD] > settings[LIMIT_PACKETS] + leaving or (
-        link[WAITING_BYTES] - leaving * size > settings[LIMIT_BYTES] and link[TAIL] - link[HEAD] > leaving
+    while link[m.TAIL] - link[m.HEAD] > settings[m.LIMIT_PACKETS] + leaving or (
+        link[m.WAITING_BYTES] - leaving * size > settings[m.LIMIT_BYTES] and link[m.TAIL] - link[m.HEAD] > leaving
     ):
         fat = fair_queue.fattest(link, flows)
         first = queue[fair_queue.first(link, fat)]
-        fair_queue.pop(link, fat, flows, first[Q_BYTES])
-        link[HEAD] += 1
-        link[WAITING_BYTES] -= first[Q_BYTES]
-        own[fat, DROPPED] += 1
-        own[fat, OUTSTANDING] -= 1
-        note(link, log, now, m.DROPPED_WAITING, fat, now - first[Q_TIME])
+        fair_queue.pop(link, fat, flows, first[m.Q_BYTES])
+        link[m.HEAD] += 1
+        link[m.WAITING_BYTES] -= first[m.Q_BYTES]
+        own[fat, m.DROPPED] += 1
+        own[fat, m.OUTSTANDING] -= 1
+        note(link, log, now, m.DROPPED_WAITING, fat, now - first[m.Q_TIME])
     return True
 
 
@@ -194,31 +166,31 @@ def conforms(link, settings, now, size):
 @helper
 def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
     """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
-    waiting = count = link[TAIL] - link[HEAD]
-    kept = link[WAITING_BYTES]
+    waiting = count = link[m.TAIL] - link[m.HEAD]
+    kept = link[m.WAITING_BYTES]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
     if settings[m.POLICER_RATE] > 0 and not conforms(link, settings, now, size):
-        own[flow, DROPPED] += 1
-        own[flow, OUTSTANDING] -= 1
-        note(link, log, now, m.REFUSED, flow, link[WAITING_BYTES])
+        own[flow, m.DROPPED] += 1
+        own[flow, m.OUTSTANDING] -= 1
+        note(link, log, now, m.REFUSED, flow, link[m.WAITING_BYTES])
         return False
     if settings[m.CODEL] == m.FAIR_CODEL:
         return admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, size, idle)
     if idle and waiting > 0:  # the first of them is about to leave
         count -= 1
-        kept -= queue[link[HEAD] & (queue.shape[0] - 1), Q_BYTES]
-    full = count >= settings[LIMIT_PACKETS] or kept + size > settings[LIMIT_BYTES]
+        kept -= queue[link[m.HEAD] & (queue.shape[0] - 1), m.Q_BYTES]
+    full = count >= settings[m.LIMIT_PACKETS] or kept + size > settings[m.LIMIT_BYTES]
     capable = settings[m.ECN] == 1 and own[flow, m.CAPABLE_OF_ECN] == 1
     if full and not (idle and waiting == 0):
         if settings[m.MANAGER_DROP] != 0:
             call_manager(
                 settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, OVERFLOW, size, int(capable)
             )
-        own[flow, DROPPED] += 1
-        own[flow, OUTSTANDING] -= 1
-        note(link, log, now, m.OVERFLOWED, flow, link[WAITING_BYTES])
+        own[flow, m.DROPPED] += 1
+        own[flow, m.OUTSTANDING] -= 1
+        note(link, log, now, m.OVERFLOWED, flow, link[m.WAITING_BYTES])
         return False
-    mark = 1 if capable and waiting >= settings[MARK_PACKETS] else 0
+    mark = 1 if capable and waiting >= settings[m.MARK_PACKETS] else 0
     if settings[m.MANAGER] != 0:
         verdict = call_manager(
             settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, ARRIVAL, size, int(capable)
@@ -226,12 +198,12 @@ def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
         if verdict == MARK:
             mark = 1
         elif verdict != ADMIT:
-            own[flow, DROPPED] += 1
-            own[flow, OUTSTANDING] -= 1
-            note(link, log, now, m.REFUSED, flow, link[WAITING_BYTES])
+            own[flow, m.DROPPED] += 1
+            own[flow, m.OUTSTANDING] -= 1
+            note(link, log, now, m.REFUSED, flow, link[m.WAITING_BYTES])
             return False
-    note(link, log, now, m.QUEUED, flow, link[WAITING_BYTES])
-    fill(link, queue[link[TAIL] & (queue.shape[0] - 1)], now, flow, sequence, sent_at, mark, size)
+    note(link, log, now, m.QUEUED, flow, link[m.WAITING_BYTES])
+    fill(link, queue[link[m.TAIL] & (queue.shape[0] - 1)], now, flow, sequence, sent_at, mark, size)
     return True
 
 
@@ -239,46 +211,46 @@ def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
 def take(link, queue, settings, own, now):
     """Move the head of the queue to CURRENT. Returns 0 where there is none, 2 where CoDel may drop it, else 1."""
     fair = settings[m.CODEL] == m.FAIR_CODEL
-    at = link[HEAD] & (queue.shape[0] - 1) if link[HEAD] < link[TAIL] else -1
+    at = link[m.HEAD] & (queue.shape[0] - 1) if link[m.HEAD] < link[m.TAIL] else -1
     if fair:
         at = fair_queue.first(link, link[fair_queue.TURN])
     if at < 0:
-        link[FIRST_ABOVE] = 0
+        link[m.FIRST_ABOVE] = 0
         return 0
     row = queue[at]
-    for k in range(QUEUE_SLOTS):
-        link[CURRENT + k] = row[k]
-    link[HEAD] += 1
-    link[WAITING_BYTES] -= row[Q_BYTES]
+    for k in range(m.QUEUE_SLOTS):
+        link[m.CURRENT + k] = row[k]
+    link[m.HEAD] += 1
+    link[m.WAITING_BYTES] -= row[m.Q_BYTES]
     if fair:
-        fair_queue.pop(link, row[Q_FLOW], own.shape[0], row[Q_BYTES])
+        fair_queue.pop(link, row[m.Q_FLOW], own.shape[0], row[m.Q_BYTES])
     if settings[m.CODEL] == m.DROP_TAIL:
         return 1
-    if now - link[CURRENT + Q_TIME] < settings[TARGET] or link[WAITING_BYTES] <= OPPORTUNITY:
-        link[FIRST_ABOVE] = 0
-    elif link[FIRST_ABOVE] == 0:
-        link[FIRST_ABOVE] = now + settings[INTERVAL]
-    elif now >= link[FIRST_ABOVE]:
+    if now - link[m.CURRENT + m.Q_TIME] < settings[m.TARGET] or link[m.WAITING_BYTES] <= OPPORTUNITY:
+        link[m.FIRST_ABOVE] = 0
+    elif link[m.FIRST_ABOVE] == 0:
+        link[m.FIRST_ABOVE] = now + settings[m.INTERVAL]
+    elif now >= link[m.FIRST_ABOVE]:
         return 2
     return 1
 
 
 @helper
 def drop_current(link, own, log, now):
-    flow = link[CURRENT + Q_FLOW]
-    own[flow, DROPPED] += 1
-    own[flow, OUTSTANDING] -= 1
-    note(link, log, now, m.DROPPED_WAITING, flow, now - link[CURRENT + Q_TIME])
+    flow = link[m.CURRENT + m.Q_FLOW]
+    own[flow, m.DROPPED] += 1
+    own[flow, m.OUTSTANDING] -= 1
+    note(link, log, now, m.DROPPED_WAITING, flow, now - link[m.CURRENT + m.Q_TIME])
 
 
 @helper
 def can_mark(link, settings, own):
-    return settings[m.ECN] == 1 and own[link[CURRENT + Q_FLOW], m.CAPABLE_OF_ECN] == 1
+    return settings[m.ECN] == 1 and own[link[m.CURRENT + m.Q_FLOW], m.CAPABLE_OF_ECN] == 1
 
 
 @helper
 def control_law(settings, at, drops):
-    return at + int(settings[INTERVAL] / math.sqrt(drops))
+    return at + int(settings[m.INTERVAL] / math.sqrt(drops))
 
 
 @helper
@@ -287,43 +259,43 @@ def dequeue_of_one(link, queue, settings, own, log, now):
     found = take(link, queue, settings, own, now)
     if settings[m.CODEL] == m.DROP_TAIL:
         while settings[m.MANAGER] != 0 and found > 0:
-            waited, capable = now - link[CURRENT + Q_TIME], int(can_mark(link, settings, own))
+            waited, capable = now - link[m.CURRENT + m.Q_TIME], int(can_mark(link, settings, own))
             verdict = call_manager(
                 settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, DEPARTURE, waited, capable
             )
             if verdict == MARK:
-                link[CURRENT + Q_MARK] = 1
+                link[m.CURRENT + m.Q_MARK] = 1
             if verdict != DROP:
                 break
             drop_current(link, own, log, now)
             found = take(link, queue, settings, own, now)
         return found > 0
-    entering = link[DROPPING] == 0 and found == 2
+    entering = link[m.DROPPING] == 0 and found == 2
     if found < 2:
-        link[DROPPING] = 0
-    while link[DROPPING] == 1 and now >= link[DROP_NEXT]:
-        link[DROPS] += 1
+        link[m.DROPPING] = 0
+    while link[m.DROPPING] == 1 and now >= link[m.DROP_NEXT]:
+        link[m.DROPS] += 1
         if can_mark(link, settings, own):
-            link[CURRENT + Q_MARK] = 1
-            link[DROP_NEXT] = control_law(settings, link[DROP_NEXT], link[DROPS])
+            link[m.CURRENT + m.Q_MARK] = 1
+            link[m.DROP_NEXT] = control_law(settings, link[m.DROP_NEXT], link[m.DROPS])
             return True
         drop_current(link, own, log, now)
         found = take(link, queue, settings, own, now)
         if found < 2:
-            link[DROPPING] = 0
+            link[m.DROPPING] = 0
         else:
-            link[DROP_NEXT] = control_law(settings, link[DROP_NEXT], link[DROPS])
+            link[m.DROP_NEXT] = control_law(settings, link[m.DROP_NEXT], link[m.DROPS])
     if entering:
         if can_mark(link, settings, own):
-            link[CURRENT + Q_MARK] = 1
+            link[m.CURRENT + m.Q_MARK] = 1
         else:
             drop_current(link, own, log, now)
             found = take(link, queue, settings, own, now)
-        link[DROPPING] = 1
-        more = link[DROPS] - link[LAST_DROPS]
-        link[DROPS] = more if more > 1 and now - link[DROP_NEXT] < 16 * settings[INTERVAL] else 1
-        link[DROP_NEXT] = control_law(settings, now, link[DROPS])
-        link[LAST_DROPS] = link[DROPS]
+        link[m.DROPPING] = 1
+        more = link[m.DROPS] - link[m.LAST_DROPS]
+        link[m.DROPS] = more if more > 1 and now - link[m.DROP_NEXT] < 16 * settings[m.INTERVAL] else 1
+        link[m.DROP_NEXT] = control_law(settings, now, link[m.DROPS])
+        link[m.LAST_DROPS] = link[m.DROPS]
     return found > 0
 
 
@@ -333,11 +305,11 @@ def dequeue(link, queue, settings, own, log, now):
     if settings[m.CODEL] != m.FAIR_CODEL:
         return dequeue_of_one(link, queue, settings, own, log, now)
     while True:
-        f = fair_queue.next_flow(link) if link[TAIL] > 0 else -1
+        f = fair_queue.next_flow(link) if link[m.TAIL] > 0 else -1
         if f < 0:
             return False
         found = dequeue_of_one(link, queue, settings, own, log, now)
-        fair_queue.served(link, f, link[CURRENT + Q_BYTES] if found else 0)
+        fair_queue.served(link, f, link[m.CURRENT + m.Q_BYTES] if found else 0)
         if found:
             return True
 
@@ -346,15 +318,15 @@ def dequeue(link, queue, settings, own, log, now):
 def wake(link, times, settings, now):
     """Schedule the link's next action when the queue is no longer empty."""
     if settings[m.BY_RATES] == 1:
-        link[SERVICE] = now
+        link[m.SERVICE] = now
     else:
-        link[SERVICE] = next_opportunity(link, times, settings[m.PERIOD], now)
+        link[m.SERVICE] = next_opportunity(link, times, settings[m.PERIOD], now)
 
 
 @function
 def coming(link, times, rates, by_rates, period, now, until, size):
     """Return how many packets of `size` bytes the link can carry from now until then."""
-    position, cycle = link[POSITION], link[CYCLE]
+    position, cycle = link[m.POSITION], link[m.CYCLE]
     carried = 0.0
     last = times.shape[0] - 1
     while cycle + times[position] <= until:
@@ -373,8 +345,8 @@ def coming(link, times, rates, by_rates, period, now, until, size):
 @helper
 def delay_of_current(link, settings, departed):
     """Return how long it waited: until it left, or by rates until its transmission began."""
-    arrived = link[CURRENT + Q_TIME]
-    if settings[CLOCK] > 1:
-        arrived -= arrived % settings[CLOCK]
+    arrived = link[m.CURRENT + m.Q_TIME]
+    if settings[m.CLOCK] > 1:
+        arrived -= arrived % settings[m.CLOCK]
     until = link[m.BEGAN] if settings[m.BY_RATES] == 1 else departed
     return until - arrived

@@ -7,56 +7,16 @@ delayed acknowledgement, the time that pacing lets it send, and its start. There
 A flow's clock runs ahead by the propagation to the queue, so that its packets are in the queue when it sends them;
 acknowledgements come after the propagation of both ways. Nothing that is measured depends on where the delay lies.
 At one and the same time the link acts first; then acknowledgements arrive in the order in which they left; else flows
-act in their order, each by the order of `memory`'s sources.
+act in their order, each by the order of the sources in `engine_state`.
 """
 
 from __future__ import annotations
 
 from vulcan.kernel_support import helper, kernel, types
 from vulcan_link import engine_state as m
+from vulcan_link import flow_state as s
 from vulcan_link.algorithms import POLICY, dispatch
-from vulcan_link.engine_state import (
-    ACK_ARRIVES,
-    CURRENT,
-    DELAYED_ACK,
-    IN_SERVICE,
-    LATE_ARRIVES,
-    LEFT,
-    MAY_SEND,
-    NEVER,
-    NXT,
-    SERVICE,
-    START,
-    TIMER,
-    UNA,
-)
-from vulcan_link.flow_state import (
-    ALGORITHM,
-    COMING,
-    CONTROLS,
-    CWND,
-    INITIAL_WINDOW,
-    LINK_RATE,
-    MIN_RTT,
-    NO_THRESHOLD,
-    NOW,
-    PACED,
-    PACKET_BYTES,
-    PROPAGATION,
-    SMOOTHED_RTT,
-    SSTHRESH,
-    STARTED,
-)
-from vulcan_link.kernels.bottleneck import (
-    FRAMING,
-    OPPORTUNITY,
-    coming,
-    delay_of_current,
-    dequeue,
-    note,
-    transmitted_at,
-    use_opportunity,
-)
+from vulcan_link.kernels import bottleneck
 from vulcan_link.kernels.policy_hooks import IS_PACED, ask
 from vulcan_link.kernels.policy_hooks import begin as begin_policy
 from vulcan_link.kernels.random_numbers import noise
@@ -89,9 +49,9 @@ def begin_measuring(own, base, bins):
 @helper
 def sample(series, row, flows, own, link):
     for f in range(own.shape[0]):
-        series[0, row, f] = flows[f, CWND]
+        series[0, row, f] = flows[f, s.CWND]
         series[1, row, f] = in_flight(own[f])
-        series[2, row, f] = flows[f, SMOOTHED_RTT] / 1e6
+        series[2, row, f] = flows[f, s.SMOOTHED_RTT] / 1e6
         series[3, row, f] = own[f, m.SENT]
         series[4, row, f] = own[f, m.GONE]
         series[5, row, f] = own[f, m.DROPPED]
@@ -104,84 +64,63 @@ def sample(series, row, flows, own, link):
 
 @helper
 def serve(
-    link,
-    queue,
-    settings,
-    times,
-    rates,
-    own,
-    log,
-    dues,
-    flows,
-    all_received,
-    all_arrivals,
-    all_acks,
-    all_late,
-    reverse,
-    bins,
-    now,
-):
+    link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, all_late, reverse,
+    bins, now,
+):  # fmt: skip
     """Perform the link's next action: use an opportunity, or end a transmission and begin the next."""
     left = 0
     if settings[m.BY_RATES] == 0:
-        use_opportunity(link, times, settings[m.PERIOD])
-        left = OPPORTUNITY
+        bottleneck.use_opportunity(link, times, settings[m.PERIOD])
+        left = bottleneck.OPPORTUNITY
     while True:
-        if link[IN_SERVICE] == 0:
+        if link[m.IN_SERVICE] == 0:
             if settings[m.BY_RATES] == 0 and left == 0:
                 break
-            if not dequeue(link, queue, settings, own, log, now):
+            if not bottleneck.dequeue(link, queue, settings, own, log, now):
                 break
-            link[IN_SERVICE] = 1
+            link[m.IN_SERVICE] = 1
             if settings[m.BY_RATES] == 1:
                 link[m.BEGAN] = now
-                link[SERVICE] = transmitted_at(link, times, rates, settings[m.PERIOD], now, link[CURRENT + m.Q_BYTES])
+                link[m.SERVICE] = bottleneck.transmitted_at(
+                    link, times, rates, settings[m.PERIOD], now, link[m.CURRENT + m.Q_BYTES]
+                )
                 break
-            link[LEFT] = link[CURRENT + m.Q_BYTES] + FRAMING
+            link[m.LEFT] = link[m.CURRENT + m.Q_BYTES] + bottleneck.FRAMING
         if settings[m.BY_RATES] == 0:
-            used = min(left, link[LEFT])
+            used = min(left, link[m.LEFT])
             left -= used
-            link[LEFT] -= used
-            if link[LEFT] > 0:
+            link[m.LEFT] -= used
+            if link[m.LEFT] > 0:
                 break
         # the packet has left the link
-        link[IN_SERVICE] = 0
-        g = link[CURRENT + m.Q_FLOW]
+        link[m.IN_SERVICE] = 0
+        g = link[m.CURRENT + m.Q_FLOW]
         his = own[g]
-        delay = delay_of_current(link, settings, now)
+        delay = bottleneck.delay_of_current(link, settings, now)
         bins[g, bin_of(delay)] += 1
         his[m.DELAY_SUM] += delay
         his[m.DELAY_MAX] = max(his[m.DELAY_MAX], delay)
         his[m.GONE] += 1
-        his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
-        his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]
+        his[m.CARRIED_BYTES] += link[m.CURRENT + m.Q_BYTES]
+        his[m.MARKED_COUNT] += link[m.CURRENT + m.Q_MARK]
         link[m.LAST_DEPARTURE] = now
-        sequence, sent_at, mark = link[CURRENT + m.Q_SEQUENCE], link[CURRENT + m.Q_SENT_AT], link[CURRENT + m.Q_MARK]
+        sequence, sent_at = link[m.CURRENT + m.Q_SEQUENCE], link[m.CURRENT + m.Q_SENT_AT]
+        mark = link[m.CURRENT + m.Q_MARK]
         if settings[m.LATE_SHARE] > 0 and is_late(settings, his, g):
-            note(link, log, now, m.CARRIED_AGAIN if is_known(his, all_received[g], sequence) else m.CARRIED, g, delay)
+            again = is_known(his, all_received[g], sequence)
+            bottleneck.note(link, log, now, m.CARRIED_AGAIN if again else m.CARRIED, g, delay)
             hold(his, dues[g], all_late[g], sequence, sent_at, mark, now + settings[m.LATE_BY])
             continue
         known = his[m.RECEIVED]
         take_in(
-            his,
-            dues[g],
-            flows[g],
-            all_received[g],
-            all_arrivals[g],
-            all_acks[g],
-            settings,
-            link,
-            reverse,
-            sequence,
-            sent_at,
-            mark,
-            now,
-        )
-        note(link, log, now, m.CARRIED if his[m.RECEIVED] > known else m.CARRIED_AGAIN, g, delay)
-    if link[IN_SERVICE] == 0 and link[m.HEAD] == link[m.TAIL]:
-        link[SERVICE] = NEVER
+            his, dues[g], flows[g], all_received[g], all_arrivals[g], all_acks[g], settings, link, reverse, sequence,
+            sent_at, mark, now,
+        )  # fmt: skip
+        bottleneck.note(link, log, now, m.CARRIED if his[m.RECEIVED] > known else m.CARRIED_AGAIN, g, delay)
+    if link[m.IN_SERVICE] == 0 and link[m.HEAD] == link[m.TAIL]:
+        link[m.SERVICE] = m.NEVER
     elif settings[m.BY_RATES] == 0:
-        link[SERVICE] = link[m.CYCLE] + times[link[m.POSITION]]
+        link[m.SERVICE] = link[m.CYCLE] + times[link[m.POSITION]]
 
 
 _I1 = types.Array(types.int64, 1, "C")
@@ -226,14 +165,14 @@ def earliest(due, own, flows):
 
     Else one of several flows of the same delay would always find the queue before the others do.
     """
-    best, flow, source = NEVER, 0, 0
+    best, flow, source = m.NEVER, 0, 0
     for f in range(flows):
-        for s in range(m.SOURCES):
-            if due[f, s] < best:
-                best, flow, source = due[f, s], f, s
+        for each in range(m.SOURCES):
+            if due[f, each] < best:
+                best, flow, source = due[f, each], f, each
             elif (
-                due[f, s] == best < NEVER
-                and s == source == ACK_ARRIVES
+                due[f, each] == best < m.NEVER
+                and each == source == m.ACK_ARRIVES
                 and own[f, m.FIRST_SERIAL] < own[flow, m.FIRST_SERIAL]
             ):
                 flow = f
@@ -242,106 +181,58 @@ def earliest(due, own, flows):
 
 @kernel(_SIGNATURE)
 def run(
-    policy,
-    handlers,
-    times,
-    rates,
-    settings,
-    loss,
-    loss_generator,
-    flows,
-    own,
-    dues,
-    all_packets,
-    all_transmissions,
-    all_lost,
-    all_received,
-    all_arrivals,
-    all_acks,
-    all_late,
-    reverse,
-    queue,
-    link,
-    shown,
-    spare,
-    bins,
-    base,
-    series,
+    policy, handlers, times, rates, settings, loss, loss_generator, flows, own, dues, all_packets, all_transmissions,
+    all_lost, all_received, all_arrivals, all_acks, all_late, reverse, queue, link, shown, spare, bins, base, series,
     log,
-):
+):  # fmt: skip
     """Run the simulation to its end. Returns the number of events."""
     count = flows.shape[0]
     events = 0
     end = settings[m.DURATION]
     measure_from = settings[m.MEASURE_FROM]
     measuring = measure_from == 0
-    next_sample = 0 if series.shape[1] > 0 else NEVER
+    next_sample = 0 if series.shape[1] > 0 else m.NEVER
     samples = 0
     period = settings[m.PERIOD]
     while True:
         now, f, source = earliest(dues, own, count)
-        by_link = link[SERVICE] <= now
+        by_link = link[m.SERVICE] <= now
         if by_link:
-            now = link[SERVICE]
+            now = link[m.SERVICE]
         if next_sample <= now:
             while next_sample <= now and samples < series.shape[1]:
                 sample(series, samples, flows, own, link)
                 samples += 1
                 next_sample += settings[m.SERIES_INTERVAL]
             if samples == series.shape[1]:
-                next_sample = NEVER
+                next_sample = m.NEVER
         if not measuring and now >= measure_from:
             begin_measuring(own, base, bins)
             measuring = True
-        if now > end and (settings[m.DRAIN] == 0 or now > 4 * end or now == NEVER or link[SERVICE] == NEVER):
+        if now > end and (settings[m.DRAIN] == 0 or now > 4 * end or now == m.NEVER or link[m.SERVICE] == m.NEVER):
             break
         events += 1
 
         if by_link:
             serve(
-                link,
-                queue,
-                settings,
-                times,
-                rates,
-                own,
-                log,
-                dues,
-                flows,
-                all_received,
-                all_arrivals,
-                all_acks,
-                all_late,
-                reverse,
-                bins,
-                now,
-            )
+                link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks,
+                all_late, reverse, bins, now,
+            )  # fmt: skip
             continue
 
         mine, due, flow = own[f], dues[f], flows[f]
-        if source == LATE_ARRIVES:
+        if source == m.LATE_ARRIVES:
             late = all_late[f]
             row = late[mine[m.LATE_HEAD] & (late.shape[0] - 1)]
             mine[m.LATE_HEAD] += 1
             waits = mine[m.LATE_HEAD] < mine[m.LATE_TAIL]
-            due[LATE_ARRIVES] = late[mine[m.LATE_HEAD] & (late.shape[0] - 1), m.L_TIME] if waits else NEVER
+            due[m.LATE_ARRIVES] = late[mine[m.LATE_HEAD] & (late.shape[0] - 1), m.L_TIME] if waits else m.NEVER
             take_in(
-                mine,
-                due,
-                flow,
-                all_received[f],
-                all_arrivals[f],
-                all_acks[f],
-                settings,
-                link,
-                reverse,
-                row[m.L_SEQUENCE],
-                row[m.L_SENT_AT],
-                row[m.L_MARK],
-                now,
-            )
+                mine, due, flow, all_received[f], all_arrivals[f], all_acks[f], settings, link, reverse,
+                row[m.L_SEQUENCE], row[m.L_SENT_AT], row[m.L_MARK], now,
+            )  # fmt: skip
             continue
-        if source == DELAYED_ACK:
+        if source == m.DELAYED_ACK:
             acknowledge(mine, due, flow, all_acks[f], settings, link, reverse, now)
             continue
         packets, transmissions, lost = all_packets[f], all_transmissions[f], all_lost[f]
@@ -349,73 +240,57 @@ def run(
         retransmit_head = False
         probe = False
         if mine[m.FORESEES] == 1:
-            until = now + int(flow[PROPAGATION])
-            flow[COMING] = coming(link, times, rates, settings[m.BY_RATES], period, now, until, int(flow[PACKET_BYTES]))
-        if source == ACK_ARRIVES:
+            until = now + int(flow[s.PROPAGATION])
+            flow[s.COMING] = bottleneck.coming(
+                link, times, rates, settings[m.BY_RATES], period, now, until, int(flow[s.PACKET_BYTES])
+            )
+        if source == m.ACK_ARRIVES:
             acks = all_acks[f]
             ack = acks[mine[m.ACKS_HEAD] & (acks.shape[0] - 1)]
             take_acknowledgement(mine, due, flow, packets, transmissions, lost, all_arrivals[f], ack, now)
             mine[m.ACKS_HEAD] += 1
             if mine[m.ACKS_HEAD] == mine[m.ACKS_TAIL]:
-                due[ACK_ARRIVES] = NEVER
+                due[m.ACK_ARRIVES] = m.NEVER
             else:
                 first = acks[mine[m.ACKS_HEAD] & (acks.shape[0] - 1)]
-                due[ACK_ARRIVES] = first[m.ACK_TIME]
+                due[m.ACK_ARRIVES] = first[m.ACK_TIME]
                 mine[m.FIRST_SERIAL] = first[m.ACK_SERIAL]
-        elif source == TIMER:
+        elif source == m.TIMER:
             if mine[m.TIMER_KIND] == m.RETRANSMISSION:
                 time_out(mine, due, flow, packets, lost, now)
-                retransmit_head = mine[UNA] < mine[NXT]
+                retransmit_head = mine[m.UNA] < mine[m.NXT]
             elif mine[m.TIMER_KIND] == m.PROBE:
                 probe = True
             else:
                 stop_waiting_for_reordering(mine, due, flow, packets, transmissions, lost, now)
-        elif source == START:
-            due[START] = NEVER
-            flow[NOW] = flow[STARTED] = now
-            flow[CWND] = flow[INITIAL_WINDOW]
-            flow[SSTHRESH] = NO_THRESHOLD
+        elif source == m.START:
+            due[m.START] = m.NEVER
+            flow[s.NOW] = flow[s.STARTED] = now
+            flow[s.CWND] = flow[s.INITIAL_WINDOW]
+            flow[s.SSTHRESH] = s.NO_THRESHOLD
             mine[m.DELIVERED_TIME] = mine[m.FIRST_SENT] = now
-            estimate(mine, max(int(flow[PROPAGATION]), 1))  # the handshake's round trip
-            flow[SMOOTHED_RTT] = mine[m.SRTT] / 8.0
+            estimate(mine, max(int(flow[s.PROPAGATION]), 1))  # the handshake's round trip
+            flow[s.SMOOTHED_RTT] = mine[m.SRTT] / 8.0
             if settings[m.HANDSHAKE] == 1:  # it waited behind what is in the queue, if the flow is not the first
-                waited = link[m.WAITING_BYTES] * 8e9 / flow[LINK_RATE]
+                waited = link[m.WAITING_BYTES] * 8e9 / flow[s.LINK_RATE]
                 late = settings[m.JITTER] * noise(settings[m.NOISE], now // MILLISECOND)
-                mine[m.MIN_RTT] = max(int(flow[PROPAGATION] + waited + late), 1)
-                flow[MIN_RTT] = mine[m.MIN_RTT]
-            if int(flow[ALGORITHM]) == POLICY:
+                mine[m.MIN_RTT] = max(int(flow[s.PROPAGATION] + waited + late), 1)
+                flow[s.MIN_RTT] = mine[m.MIN_RTT]
+            if int(flow[s.ALGORITHM]) == POLICY:
                 begin_policy(mine, flow, shown[f], settings[m.ECN] * mine[m.CAPABLE_OF_ECN])
             else:
                 dispatch.begin(flow)
         else:
-            due[MAY_SEND] = NEVER
-        if mine[m.ASK] >= 0 and int(flow[ALGORITHM]) == POLICY:
-            ask(mine, flow, policy, handlers, shown[f], spare, spare, source == ACK_ARRIVES)
-        if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (
-            flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY and flow[IS_PACED] == 0.0
+            due[m.MAY_SEND] = m.NEVER
+        if mine[m.ASK] >= 0 and int(flow[s.ALGORITHM]) == POLICY:
+            ask(mine, flow, policy, handlers, shown[f], spare, spare, source == m.ACK_ARRIVES)
+        if (flow[s.PACED] == 1.0 and flow[s.CONTROLS] == 0.0) or (
+            flow[s.PACED] == 1.0 and int(flow[s.ALGORITHM]) == POLICY and flow[IS_PACED] == 0.0
         ):
             window_rate(flow)
 
-        room = all_acks.shape[1]
         send(
-            mine,
-            due,
-            flow,
-            packets,
-            transmissions,
-            lost,
-            link,
-            queue,
-            settings,
-            times,
-            own,
-            log,
-            f,
-            room,
-            loss,
-            loss_generator,
-            retransmit_head,
-            probe,
-            now,
-        )
+            mine, due, flow, packets, transmissions, lost, link, queue, settings, times, own, log, f, loss,
+            loss_generator, retransmit_head, probe, now,
+        )  # fmt: skip
     return events

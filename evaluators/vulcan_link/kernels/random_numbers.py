@@ -23,20 +23,20 @@ def generator_state(seed: int, stream: int = 0) -> float:
 
 
 @function
-def uniform(row, slot):  # type: ignore[no-untyped-def]
+def uniform(row, slot):
     """Return the next number in [0, 1) of the generator whose state is row[slot]."""
     row[slot] = (row[slot] * 48271.0) % 2147483647.0
     return (row[slot] - 1.0) / 2147483646.0
 
 
 @function
-def below(row, slot, bound):  # type: ignore[no-untyped-def]
+def below(row, slot, bound):
     """Return the next whole number in [0, bound), as a float."""
     return float(int(uniform(row, slot) * bound))
 
 
 @function
-def noise(seed, step):  # type: ignore[no-untyped-def]
+def noise(seed, step):
     """Return a number in [0, 1) that depends on the seed and this step alone: splitmix64's mixing of the two."""
     z = np.uint64(seed) + np.uint64(step) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -11,20 +11,7 @@ import numpy as np
 
 from vulcan.kernel_support import helper
 from vulcan_link import engine_state as m
-from vulcan_link.engine_state import (
-    ACKS_TAIL,
-    ARRIVALS_TAIL,
-    DELAYED_ACK,
-    EXPECTED,
-    MAX,
-    NEVER,
-    QUICK,
-    WAITING,
-    WAITING_COVERED,
-    WAITING_ECHO,
-    WAITING_MARKED,
-)
-from vulcan_link.flow_state import PROPAGATION
+from vulcan_link import flow_state as s
 from vulcan_link.kernels.random_numbers import noise
 
 DELAY = 40_000_000
@@ -45,7 +32,7 @@ def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
 
     `reverse` is the traffic on its way: when its packets come to their queue, and when each has left it.
     """
-    at = now + int(flow[PROPAGATION])
+    at = now + int(flow[s.PROPAGATION])
     if reverse.shape[1] > 0:
         at += wait_behind(reverse, now)
     if settings[m.JITTER] > 0:
@@ -56,53 +43,53 @@ def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
         at += -at % settings[m.CLOCK]
     at = max(at, mine[m.LAST_ACK_ARRIVAL])
     mine[m.LAST_ACK_ARRIVAL] = at
-    row = acks[mine[ACKS_TAIL] & (acks.shape[0] - 1)]
+    row = acks[mine[m.ACKS_TAIL] & (acks.shape[0] - 1)]
     row[m.ACK_TIME] = at
-    row[m.ACK_NUMBER] = mine[EXPECTED]
-    row[m.ACK_PACKETS] = mine[WAITING]
-    row[m.ACK_COVERED] = mine[WAITING_COVERED]
-    row[m.ACK_MARKED] = mine[WAITING_MARKED]
-    row[m.ACK_ECHO] = mine[WAITING_ECHO]
+    row[m.ACK_NUMBER] = mine[m.EXPECTED]
+    row[m.ACK_PACKETS] = mine[m.WAITING]
+    row[m.ACK_COVERED] = mine[m.WAITING_COVERED]
+    row[m.ACK_MARKED] = mine[m.WAITING_MARKED]
+    row[m.ACK_ECHO] = mine[m.WAITING_ECHO]
     row[m.ACK_SERIAL] = link[m.SERIAL]
     row[m.ACK_LEFT] = now
-    if mine[ACKS_TAIL] == mine[m.ACKS_HEAD]:
+    if mine[m.ACKS_TAIL] == mine[m.ACKS_HEAD]:
         due[m.ACK_ARRIVES] = at
         mine[m.FIRST_SERIAL] = link[m.SERIAL]
     link[m.SERIAL] += 1
-    mine[ACKS_TAIL] += 1
-    mine[WAITING] = mine[WAITING_COVERED] = mine[WAITING_MARKED] = mine[WAITING_ECHO] = 0
-    due[DELAYED_ACK] = NEVER
+    mine[m.ACKS_TAIL] += 1
+    mine[m.WAITING] = mine[m.WAITING_COVERED] = mine[m.WAITING_MARKED] = mine[m.WAITING_ECHO] = 0
+    due[m.DELAYED_ACK] = m.NEVER
 
 
 @helper
 def receive(mine, received, arrivals, sequence, sent_at, mark):
     """Take a packet in. Returns whether it is to be acknowledged at once."""
     mask = received.shape[0] - 1
-    mine[WAITING_COVERED] += 1
-    mine[WAITING_MARKED] += mark
-    if sequence < mine[EXPECTED] or received[sequence & mask] == 1:
+    mine[m.WAITING_COVERED] += 1
+    mine[m.WAITING_MARKED] += mark
+    if sequence < mine[m.EXPECTED] or received[sequence & mask] == 1:
         return True
-    gap = mine[MAX] > mine[EXPECTED]
+    gap = mine[m.MAX] > mine[m.EXPECTED]
     received[sequence & mask] = 1
-    row = arrivals[mine[ARRIVALS_TAIL] & (arrivals.shape[0] - 1)]
+    row = arrivals[mine[m.ARRIVALS_TAIL] & (arrivals.shape[0] - 1)]
     row[0] = sequence
-    mine[ARRIVALS_TAIL] += 1
-    mine[WAITING] += 1
+    mine[m.ARRIVALS_TAIL] += 1
+    mine[m.WAITING] += 1
     mine[m.RECEIVED] += 1
-    if sequence >= mine[MAX]:
-        mine[MAX] = sequence + 1
-    expected = mine[EXPECTED]
+    if sequence >= mine[m.MAX]:
+        mine[m.MAX] = sequence + 1
+    expected = mine[m.EXPECTED]
     if sequence == expected:
-        if mine[WAITING_ECHO] == 0:
-            mine[WAITING_ECHO] = sent_at
+        if mine[m.WAITING_ECHO] == 0:
+            mine[m.WAITING_ECHO] = sent_at
         while received[expected & mask] == 1:
             received[expected & mask] = 0
             expected += 1
-        mine[EXPECTED] = expected
-    if mine[QUICK] > 0:
-        mine[QUICK] -= 1
+        mine[m.EXPECTED] = expected
+    if mine[m.QUICK] > 0:
+        mine[m.QUICK] -= 1
         return True
-    return gap or sequence > expected or mark == 1 or mine[WAITING] >= 2 or mine[m.DELAYS_ACKS] == 0
+    return gap or sequence > expected or mark == 1 or mine[m.WAITING] >= 2 or mine[m.DELAYS_ACKS] == 0
 
 
 @helper
@@ -114,8 +101,8 @@ def take_in(mine, due, flow, received, arrivals, acks, settings, link, reverse, 
         mine[m.LAST_NEW] = now
     if at_once:
         acknowledge(mine, due, flow, acks, settings, link, reverse, now)
-    elif due[DELAYED_ACK] == NEVER:
-        due[DELAYED_ACK] = now + DELAY
+    elif due[m.DELAYED_ACK] == m.NEVER:
+        due[m.DELAYED_ACK] = now + DELAY
 
 
 # Packets that are late on their way from the link, so that others overtake them.
@@ -130,7 +117,7 @@ def is_late(settings, mine, number):
 @helper
 def is_known(mine, received, sequence):
     """Check whether the receiver has had a packet."""
-    return sequence < mine[EXPECTED] or received[sequence & (received.shape[0] - 1)] == 1
+    return sequence < mine[m.EXPECTED] or received[sequence & (received.shape[0] - 1)] == 1
 
 
 @helper

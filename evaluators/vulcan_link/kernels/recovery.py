@@ -10,24 +10,8 @@ import math
 
 from vulcan.kernel_support import function, helper
 from vulcan_link import engine_state as m
+from vulcan_link import flow_state as s
 from vulcan_link.algorithms import POLICY, dispatch
-from vulcan_link.engine_state import FLAGS, HIGH, IS_LOST, LOST_HEAD, LOST_OUT, LOST_TAIL, NXT, SENDER_STATE, UNA
-from vulcan_link.flow_state import (
-    ALGORITHM,
-    CAUSE,
-    CONGESTION,
-    CONTROLS,
-    CWND,
-    NO_THRESHOLD,
-    OPEN,
-    PRIOR_CWND,
-    PRIOR_SSTHRESH,
-    PRIOR_STATE,
-    RECOVERY,
-    REDUCING,
-    SSTHRESH,
-    STATE,
-)
 from vulcan_link.kernels.scoreboard import in_flight
 
 MAX_STEPS, RECOVERIES_TO_FORGET = 255, 16
@@ -36,23 +20,23 @@ MAX_STEPS, RECOVERIES_TO_FORGET = 255, 16
 
 @function
 def change_state(mine, flow, state):
-    if mine[SENDER_STATE] != state:
-        flow[PRIOR_STATE] = mine[SENDER_STATE]
-        mine[SENDER_STATE] = state
-        flow[STATE] = state
+    if mine[m.SENDER_STATE] != state:
+        flow[s.PRIOR_STATE] = mine[m.SENDER_STATE]
+        mine[m.SENDER_STATE] = state
+        flow[s.STATE] = state
         dispatch.changed(flow)
 
 
 @function
 def begin_reduction(mine, flow):
     """Linux's tcp_init_cwnd_reduction; CAUSE says what for."""
-    mine[HIGH] = mine[NXT]
+    mine[m.HIGH] = mine[m.NXT]
     mine[m.PROBED_HIGH] = 0
     mine[m.PRR_DELIVERED] = mine[m.PRR_OUT] = 0
-    flow[PRIOR_CWND] = flow[CWND]
-    flow[PRIOR_SSTHRESH] = flow[SSTHRESH]
-    if flow[ALGORITHM] != POLICY:
-        flow[SSTHRESH] = dispatch.reduced(flow)
+    flow[s.PRIOR_CWND] = flow[s.CWND]
+    flow[s.PRIOR_SSTHRESH] = flow[s.SSTHRESH]
+    if flow[s.ALGORITHM] != POLICY:
+        flow[s.SSTHRESH] = dispatch.reduced(flow)
 
 
 @function
@@ -60,29 +44,29 @@ def begin_recovery(mine, flow):
     mine[m.RECOVERIES] += 1
     mine[m.UNDO_RECOVERY] = 1
     mine[m.UNDO_RETRANSMITTED] = 0
-    flow[CAUSE] = CONGESTION
-    if mine[SENDER_STATE] == REDUCING:
-        mine[HIGH] = mine[NXT]
+    flow[s.CAUSE] = s.CONGESTION
+    if mine[m.SENDER_STATE] == s.REDUCING:
+        mine[m.HIGH] = mine[m.NXT]
     else:
         begin_reduction(mine, flow)
-    mine[m.ASK] = CONGESTION
-    change_state(mine, flow, RECOVERY)
+    mine[m.ASK] = s.CONGESTION
+    change_state(mine, flow, s.RECOVERY)
 
 
 @helper
 def end_reduction(mine, flow):
-    if flow[CONTROLS] == 0.0 and flow[SSTHRESH] < NO_THRESHOLD:
-        flow[CWND] = flow[SSTHRESH]
+    if flow[s.CONTROLS] == 0.0 and flow[s.SSTHRESH] < s.NO_THRESHOLD:
+        flow[s.CWND] = flow[s.SSTHRESH]
 
 
 @function
 def reduce_proportionally(mine, flow, acked, lost, advanced):
     """Proportional rate reduction (RFC 6937, with Linux's tcp_cwnd_reduction)."""
     flying = in_flight(mine)
-    delta = int(flow[SSTHRESH]) - flying
+    delta = int(flow[s.SSTHRESH]) - flying
     mine[m.PRR_DELIVERED] += acked
     if delta < 0:
-        due = math.ceil(flow[SSTHRESH] * mine[m.PRR_DELIVERED] / max(flow[PRIOR_CWND], 1.0))
+        due = math.ceil(flow[s.SSTHRESH] * mine[m.PRR_DELIVERED] / max(flow[s.PRIOR_CWND], 1.0))
         count = int(due) - mine[m.PRR_OUT]
     else:
         count = max(mine[m.PRR_DELIVERED] - mine[m.PRR_OUT], acked)
@@ -90,22 +74,22 @@ def reduce_proportionally(mine, flow, acked, lost, advanced):
             count += 1
         count = min(delta, count)
     count = max(count, 0 if mine[m.PRR_OUT] > 0 else 1)
-    flow[CWND] = flying + count
+    flow[s.CWND] = flying + count
 
 
 @function
 def undo(mine, flow, packets):
     """Undo a needless reduction: nothing is deemed lost, and the window is restored (tcp_undo_cwnd_reduction)."""
     mask = packets.shape[0] - 1
-    sequence = mine[UNA]
-    while sequence < mine[NXT]:
-        packets[sequence & mask, FLAGS] &= ~IS_LOST
+    sequence = mine[m.UNA]
+    while sequence < mine[m.NXT]:
+        packets[sequence & mask, m.FLAGS] &= ~m.IS_LOST
         sequence += 1
-    mine[LOST_OUT] = 0
-    mine[LOST_HEAD] = mine[LOST_TAIL]
-    flow[CWND] = dispatch.undone(flow)
-    flow[SSTHRESH] = max(flow[SSTHRESH], flow[PRIOR_SSTHRESH])
-    change_state(mine, flow, OPEN)
+    mine[m.LOST_OUT] = 0
+    mine[m.LOST_HEAD] = mine[m.LOST_TAIL]
+    flow[s.CWND] = dispatch.undone(flow)
+    flow[s.SSTHRESH] = max(flow[s.SSTHRESH], flow[s.PRIOR_SSTHRESH])
+    change_state(mine, flow, s.OPEN)
 
 
 @function
@@ -150,7 +134,7 @@ def undo_recovery(mine, flow, packets, advanced, echo, needless):
     """
     if mine[m.UNDO_RECOVERY] == 0 or mine[m.MAY_REORDER] == 0:
         return False
-    over = mine[UNA] >= mine[HIGH]
+    over = mine[m.UNA] >= mine[m.HIGH]
     retransmitted = mine[m.FIRST_RETRANSMISSION] > 0
     original = advanced > 0 and (not retransmitted or 0 < echo < mine[m.FIRST_RETRANSMISSION])
     if original and not over:
@@ -173,17 +157,17 @@ def process_loss_state(mine, flow, packets, advanced, sacked, original, echo):
     if mine[m.UNDO] == 1 and (spurious or (mine[m.FRTO] == 1 and original == 1)):
         undo_timeout(mine, flow, packets)
         return
-    over = mine[UNA] >= mine[HIGH]
+    over = mine[m.UNA] >= mine[m.HIGH]
     if mine[m.FRTO] == 1:
-        if mine[NXT] > mine[HIGH]:
+        if mine[m.NXT] > mine[m.HIGH]:
             if sacked > 0:
                 mine[m.FRTO] = 0
         elif advanced > 0 and not over:
-            mine[HIGH] = mine[NXT]
-            if mine[NXT] - mine[UNA] < mine[m.RECEIVE_WINDOW]:
+            mine[m.HIGH] = mine[m.NXT]
+            if mine[m.NXT] - mine[m.UNA] < mine[m.RECEIVE_WINDOW]:
                 mine[m.NEW_DATA_FIRST] = 1
                 return
             mine[m.FRTO] = 0
     if over:
         mine[m.UNDO] = mine[m.FRTO] = mine[m.TIMEOUTS_IN_ROW] = 0
-        change_state(mine, flow, OPEN)
+        change_state(mine, flow, s.OPEN)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from vulcan.kernel_support import function, helper
 from vulcan_link import engine_state as m
-from vulcan_link.engine_state import NEVER, NXT, SENDER_STATE, SENT_AT, TIMER, TIMER_KIND, UNA
-from vulcan_link.flow_state import OPEN, REDUCING
+from vulcan_link import flow_state as s
 
 MIN_RTO, MAX_RTO = 200_000_000, 120_000_000_000
 TICK = 2_000_000  # what Linux adds to the timers of probes and of reordering
@@ -18,7 +17,7 @@ def estimate(mine, rtt):
         mine[m.SRTT] = rtt * 8
         mine[m.DEVIATION] = rtt * 2
         mine[m.VARIATION] = mine[m.DEVIATION_MAX] = max(rtt * 2, MIN_RTO)
-        mine[m.VARIATION_END] = mine[NXT]
+        mine[m.VARIATION_END] = mine[m.NXT]
     else:
         error = rtt - (mine[m.SRTT] >> 3)
         mine[m.SRTT] += error
@@ -32,10 +31,10 @@ def estimate(mine, rtt):
         if mine[m.DEVIATION] > mine[m.DEVIATION_MAX]:
             mine[m.DEVIATION_MAX] = mine[m.DEVIATION]
             mine[m.VARIATION] = max(mine[m.VARIATION], mine[m.DEVIATION_MAX])
-        if mine[UNA] > mine[m.VARIATION_END]:
+        if mine[m.UNA] > mine[m.VARIATION_END]:
             if mine[m.DEVIATION_MAX] < mine[m.VARIATION]:
                 mine[m.VARIATION] -= (mine[m.VARIATION] - mine[m.DEVIATION_MAX]) >> 2
-            mine[m.VARIATION_END] = mine[NXT]
+            mine[m.VARIATION_END] = mine[m.NXT]
             mine[m.DEVIATION_MAX] = MIN_RTO
     mine[m.RTO] = min((mine[m.SRTT] >> 3) + mine[m.VARIATION], MAX_RTO)
 
@@ -49,24 +48,24 @@ def timeout_after(mine):
 @function
 def arm_retransmission(mine, due, packets, now):
     """Restart the timer; what a probe or a wait for reordering has used up of it counts (tcp_rearm_rto)."""
-    if mine[UNA] == mine[NXT]:
-        due[TIMER] = NEVER
+    if mine[m.UNA] == mine[m.NXT]:
+        due[m.TIMER] = m.NEVER
         return
     wait = timeout_after(mine)
-    if due[TIMER] != NEVER and mine[TIMER_KIND] != m.RETRANSMISSION:
-        sent = packets[mine[UNA] & (packets.shape[0] - 1), SENT_AT]
+    if due[m.TIMER] != m.NEVER and mine[m.TIMER_KIND] != m.RETRANSMISSION:
+        sent = packets[mine[m.UNA] & (packets.shape[0] - 1), m.SENT_AT]
         wait = max(sent + wait - now, 1)
-    mine[TIMER_KIND] = m.RETRANSMISSION
-    due[TIMER] = now + wait
+    mine[m.TIMER_KIND] = m.RETRANSMISSION
+    due[m.TIMER] = now + wait
 
 
 @function
 def arm(mine, due, packets, now):
     """Restart the timer: for a tail loss probe where one may be sent, else for a retransmission."""
-    state = mine[SENDER_STATE]
-    if mine[UNA] != mine[NXT] and mine[m.PROBED_HIGH] == 0 and state in (OPEN, REDUCING):
-        wait = (mine[m.SRTT] >> 2) + (MIN_RTO if mine[NXT] - mine[UNA] == 1 else TICK)
-        mine[TIMER_KIND] = m.PROBE
-        due[TIMER] = now + min(wait, timeout_after(mine))
+    state = mine[m.SENDER_STATE]
+    if mine[m.UNA] != mine[m.NXT] and mine[m.PROBED_HIGH] == 0 and state in (s.OPEN, s.REDUCING):
+        wait = (mine[m.SRTT] >> 2) + (MIN_RTO if mine[m.NXT] - mine[m.UNA] == 1 else TICK)
+        mine[m.TIMER_KIND] = m.PROBE
+        due[m.TIMER] = now + min(wait, timeout_after(mine))
     else:
         arm_retransmission(mine, due, packets, now)

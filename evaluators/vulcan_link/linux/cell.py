@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from vulcan.errors import UserError
 from vulcan_link.linux.bottleneck import OPPORTUNITY_BYTES, LinkLog
@@ -17,7 +17,7 @@ from vulcan_link.workloads import MAX_FLOWS, transfer_starts
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.result import LinkResult
-    from vulcan_link.scenario import Scenario
+    from vulcan_link.scenario import Called, Scenario, SlowStart
     from vulcan_traces.links import LinkTrace
 
 PAYLOAD = 1500 - HEADERS
@@ -202,9 +202,6 @@ LATENESS_US = 2075.0
 """Up to how late an emulator in user space, with a clock of milliseconds, hands over what it carries. It was chosen so
 that BBR, which takes the highest of its rate samples for the bandwidth, has the queue that Linux's has over Mahimahi on
 a constant link (`docs/link-validation.md`); other algorithms hardly depend on it."""
-
-Called = Literal["ack", "round"]
-SlowStart = Literal["mechanism", "policy"]
 
 
 def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mechanism") -> Scenario | None:

@@ -215,11 +215,11 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
 
 
 def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
-    from vulcan.api.files import write_text
+    from vulcan.files import write_output
     from vulcan_link.linux.bottleneck import mahimahi_log, opportunity_times
 
     times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
-    write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
+    write_output(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
 def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:

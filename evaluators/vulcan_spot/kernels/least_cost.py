@@ -43,6 +43,7 @@ _SIGNATURE = types.float64(
     types.float64,  # what some policy pays: more than this is not followed
     types.Array(types.float64, 4, "C"),  # room for costs: (slots, regions, states, units of the duration)
     types.Array(types.int32, 5, "C"),  # room for counts: (slots, regions, states, units of the duration, COUNTS)
+    types.Array(types.int64, 2, "C"),  # room for the fewest and the most units of each slot: (slots, 2)
     types.Array(types.int64, 1, "C"),  # the best: finished, s, and its counts
     types.Array(types.uint8, 4, "C"),  # room for origins: (ticks, regions, states, units of the duration), or no ticks
     types.Array(
@@ -71,6 +72,7 @@ def least_cost(
     enough,
     costs,
     counts,
+    spans,
     best,
     origins,
     plan,
@@ -93,13 +95,18 @@ def least_cost(
     costs[:] = np.inf
     costs[0, 0, 0, 0] = 0.0
     counts[0, 0, 0, 0, :] = 0
-    last_unit = 0  # most units of progress that any state has
+    units = costs.shape[3]
+    spans[:, 0] = units
+    spans[:, 1] = -1
+    spans[0, :] = 0
     now = 0
     tick = last_tick = begin
     tracing = origins.shape[0] > 0
     end_tick = end_region = end_state = end_at = end_taken = end_span = 0
     while tick <= last_tick:
         side = (tick - begin) % slots
+        first_unit, last_unit = spans[side, 0], spans[side, 1]
+        spans[side, 0], spans[side, 1] = units, -1
         for region in range(regions):
             here = tick < end and available[region, tick] != 0
             for state in range(states):
@@ -107,7 +114,7 @@ def least_cost(
                 level = 0 if state == 0 else levels if at_once else (state - 1) % levels + 1
                 held = NONE if last == SPOT and not here else last
                 least_ahead = np.inf
-                for at in range(last_unit, -1, -1):
+                for at in range(last_unit, first_unit - 1, -1):
                     cost = costs[side, region, state, at]
                     if cost == np.inf:
                         continue
@@ -184,7 +191,8 @@ def least_cost(
                             continue
                         to = at + done // unit
                         other = (tick - begin + span) % slots
-                        last_unit = max(last_unit, to)
+                        spans[other, 0] = min(spans[other, 0], to)
+                        spans[other, 1] = max(spans[other, 1], to)
                         last_tick = max(last_tick, tick + span)
                         if total < costs[other, to_region, reached, to]:
                             costs[other, to_region, reached, to] = total

@@ -17,7 +17,7 @@ from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_spot import Prices, SpotJob, Windows
-from vulcan_spot.findings import CAUSES, spending_of
+from vulcan_spot.account import CAUSES, spending_of
 from vulcan_spot.runs import Tally
 from vulcan_spot.simulate import simulate, simulate_regions
 from vulcan_spot.workload import describe

@@ -16,7 +16,8 @@ from stateful_programs import stateful_programs
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_spot import Windows, simulate
-from vulcan_spot.simulate import REGION_BASELINES, simulate_regions
+from vulcan_spot.baselines import REGION_BASELINES
+from vulcan_spot.simulate import simulate_regions
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_multi")

@@ -19,9 +19,9 @@ from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
 from vulcan.task import Split
 from vulcan_spot import SpotJob
-from vulcan_spot.evaluator import MultiRegionEvaluator, load_regions
 from vulcan_spot.simulate import MAX_REGIONS, simulate_regions
-from vulcan_spot.windows import Windows, places_of
+from vulcan_spot.simulator import RegionsSimulator
+from vulcan_spot.windows import Windows, load_regions, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace
 
 TASK = find_task("spot_multi")
@@ -116,8 +116,9 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
     assert [[trace.ticks for trace in traces] for traces in regions] == [[10, 11, 12], [10, 11, 12]]
     windows = Windows.of_regions(regions, [(1, 0, 11), (2, 2, 12)])
     evaluator = load_evaluator(TASK)
-    assert isinstance(evaluator, MultiRegionEvaluator)
+    assert isinstance(evaluator, RegionsSimulator)
     assert evaluator.label(f"{tmp_path}/a :: {tmp_path}/b", regions) == "a+b"
+    assert evaluator.label(f"{tmp_path}/a :: {tmp_path}/b", regions, 1) == f"{tmp_path.name}/a+{tmp_path.name}/b"
     assert windows.available.shape == (2, 33)
     assert [list(row) for row in windows.available[:, :2]] == [[0, 0], [1, 1]]
     assert (list(windows.begins), list(windows.ends)) == ([10, 23], [21, 33])
@@ -150,7 +151,7 @@ def test_with_prices_by_region_each_hour_costs_what_it_does_there_and_the_public
     assert before["mean_cost"] != after["mean_cost"]
     assert after.keys() == before.keys()
     assert before["public_bill_score"] == before["public_score"]
-    windows = evaluator._windows_of(several)
+    windows = evaluator.at(several)[1]
     runs = simulate_regions(policy, windows, SpotJob.of_hours(48, 52, 0.2), net="published")
     ended_at = np.where(runs.ended_in == 0, 1.5, 0.9)
     bill = (runs.spot_ticks * ended_at + runs.on_demand_ticks * 3.06) * windows.gap / 3600

@@ -18,7 +18,8 @@ from vulcan.anvil import check
 from vulcan.cli.main import app
 from vulcan.export import policy_source
 from vulcan.registry import find_task
-from vulcan.results.evidence_card import CardExporter, _files, find_candidate
+from vulcan.results.evidence_card import CardExporter, _files
+from vulcan.results.recommended import find_candidate
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 

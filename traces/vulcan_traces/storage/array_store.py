@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.errors import UserError
-from vulcan.paths import cache_directory
+from vulcan.paths import cache_directory, use_temporary_cache
 
 _META = "meta.json"
 _BLOCK = 1 << 20
@@ -57,7 +57,8 @@ class ArrayStore(Generic[Kept]):
     def keep(self, name: str, digest: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> Kept | None:
         """Write an entry atomically, and return it memory-mapped; None if it is damaged before it is read.
 
-        Where another process has just done the same, its entry is used. Raises UserError where writing fails.
+        Where another process has just done the same, its entry is used. Raises UserError where writing fails, in a
+        temporary cache too.
         """
 
         def write(folder: Path) -> Mapping[str, Any]:
@@ -96,6 +97,8 @@ class ArrayStore(Generic[Kept]):
             finally:
                 shutil.rmtree(work, ignore_errors=True)
         except OSError as error:
+            if use_temporary_cache(error):
+                return self._made(name, digest, write)
             raise UserError(
                 f"cannot keep the {self.what} in {entry.parent}: {error.strerror or error}; "
                 "make room, or set VULCAN_CACHE_DIR to another place"

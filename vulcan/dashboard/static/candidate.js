@@ -6,7 +6,7 @@ import { key } from "./keys.js";
 
 const { api, address, candidate } = $("candidate").dataset;
 key("u", "back to the run", () => { location.href = address; });
-for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["g", "play", "try it in the playground"], ["w", "why", "why it scores so"]])
+for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p", "before", "the candidate before"], ["w", "why", "why it scores so"]])
   key(letter, meaning, () => { const to = $(id); if (to) location.href = to.href; });
 $("against").addEventListener("change", (event) => { location.search = event.target.value ? `?against=${Number(event.target.value)}` : ""; });
 $("why")?.addEventListener("click", (event) => { event.target.textContent = "Computing: some seconds"; });

@@ -39,8 +39,6 @@ export function link(text, address) {
   return made;
 }
 
-const changes = document.querySelector("meta[name=vulcan-changes]").content;
-
 async function answer(response) {
   const type = response.headers.get("content-type") || "";
   if (response.status === 403) throw new Error("access denied: `vulcan ui` was started again; open the address that it printed");
@@ -52,12 +50,11 @@ async function answer(response) {
 
 const SILENT = "the page's server does not answer: is `vulcan ui` still running?";
 
-// `patience`: milliseconds until a server that takes a request and does not answer it is given up; 0: never.
-async function asked(address, { patience, signal, ...options }) {
-  const late = new AbortController(), timer = patience && setTimeout(() => late.abort(), patience);
+// `patience`: milliseconds until a server that takes a request and does not answer it is given up.
+export async function get(address, patience = 10_000) {
+  const late = new AbortController(), timer = setTimeout(() => late.abort(), patience);
   try {
-    const either = AbortSignal.any([late.signal, ...(signal ? [signal] : [])]);
-    return await answer(await fetch(address, { ...options, signal: either }));
+    return await answer(await fetch(address, { signal: late.signal }));
   } catch (error) {
     if (late.signal.aborted || error instanceof TypeError) throw new Error(SILENT); // fetch throws a TypeError
     throw error;
@@ -66,35 +63,11 @@ async function asked(address, { patience, signal, ...options }) {
   }
 }
 
-export const get = (address, patience = 10_000) => asked(address, { patience });
-
-export const post = (address, given, options) =>
-  asked(address, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-vulcan-token": changes },
-    body: JSON.stringify(given),
-    patience: 60_000,
-    ...options,
-  });
-
-// A mistake in one line at the top of the page; an empty text takes it away. A refusal of what the user asked for
-// stays until the next request of the user; refreshing the page does not clear it.
-let refused = "";
-
+// A mistake in one line at the top of the page; an empty text takes it away.
 export function trouble(text) {
-  const place = $("trouble"), shown = text || refused;
-  place.hidden = !shown;
-  place.textContent = shown;
-}
-
-export async function act(work) {
-  refused = "";
-  try {
-    await work();
-  } catch (error) {
-    refused = error.message;
-  }
-  trouble("");
+  const place = $("trouble");
+  place.hidden = !text;
+  place.textContent = text;
 }
 
 // Says that the server does not answer, and asks every second until it does.

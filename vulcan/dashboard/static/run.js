@@ -1,8 +1,6 @@
 // One run: how it stands, what happens in it, and its candidates.
 import { Chart, chartOf, descentTable, operatorTable } from "./chart.js";
-import { allow, controls } from "./controls.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
-import { key } from "./keys.js";
 import { BehaviourMap, behaviourOf } from "./map.js";
 import { Candidates } from "./table.js";
 import { drawTree, treeOf } from "./tree.js";
@@ -28,7 +26,9 @@ function glance(run) {
   text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
   $("verdict").hidden = !run.verdict;
   text("verdict", run.verdict || "");
-  const message = [run.status.message, run.error].filter(Boolean).join("; ");
+  $("tags").replaceChildren(...run.notes.tags.flatMap((tag) => [element("span", tag, "tag"), " "]));
+  text("next", next(run));
+  const message = run.status.message;
   $("message").hidden = !message;
   text("message", message);
   const best = run.best;
@@ -55,6 +55,13 @@ function glance(run) {
   text("spent", "$" + run.cost.dollars.toFixed(2) + (run.budgets.budget_dollars ? ` of $${run.budgets.budget_dollars}` : ""));
   const tokens = `${figure(run.cost.tokens)}${run.budgets.budget_tokens ? ` of ${figure(run.budgets.budget_tokens)}` : ""} tokens in ${figure(run.cost.calls)} calls`;
   text("spent-note", tokens + (run.cost.unpriced_calls ? `; ${run.cost.unpriced_calls} of unknown price` : ""));
+}
+
+// What to type where the command line is: the page itself changes nothing.
+function next(run) {
+  if (run.status.state === "running") return `Ctrl-C where it runs, or kill ${run.status.pid}, stops it; it can be resumed.`;
+  if (["interrupted", "error", "crashed"].includes(run.status.state)) return `vulcan resume ${run.run}`;
+  return run.best?.chosen ? `vulcan export ${run.run}` : "";
 }
 
 function policies(run) {
@@ -151,10 +158,9 @@ $("other").addEventListener("change", (event) => {
 });
 attempt(offer);
 
-let drawnRow = -1, source = null, leaving = false, finished = false;
+let drawnRow = -1, source = null, finished = false;
 
 async function refresh() {
-  if (leaving) return null;
   const run = await attempt(() => get(api));
   if (!run) {
     unreachable();
@@ -163,7 +169,6 @@ async function refresh() {
   glance(run);
   finished = run.status.state === "finished";
   if (source?.readyState === EventSource.OPEN) live(true);
-  allow(run);
   if (!feed.newest) happened(run.log); // later rows come as events, without a gap
   if (run.row !== drawnRow) {
     drawnRow = run.row;
@@ -203,7 +208,6 @@ function listen(after) {
 
 // The server ended, or hangs. Once it answers again, it sends everything after the last row of the list.
 function lost() {
-  if (leaving) return;
   source.close();
   live(false);
   unreachable();
@@ -219,12 +223,5 @@ setInterval(() => {
   if (source && source.readyState !== EventSource.CLOSED && performance.now() - heard > SILENCE) lost();
 }, 200);
 
-function disconnect() {
-  leaving = true;
-  source?.close();
-}
-
-controls(api, soon, disconnect);
-key("g", "the playground", () => { location.href = $("play").href; });
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 refresh().then((run) => listen(run ? run.row : 0));

@@ -52,15 +52,31 @@ got(f'{found} {own} {len(pages) * PAGE}')
 def memory_results() -> Iterator[AttackResult]:
     """Let candidates leave marks, and another search all memory that it can reach for them, and for one of its own."""
     halves = secrets.token_hex(4), secrets.token_hex(4)
-    with ForkServer(RUNNER, Limits(memory_bytes=512 << 20, cpu_seconds=60)) as server:
-        for copies in _COPIES:
-            _carry_out(server, _LEAVE, {"mark": "".join(halves) * copies})
-        call = {"x86_64": 14, "aarch64": 135}.get(platform.machine(), -1)
-        given = {"halves": halves, "own": secrets.token_hex(8), "sigprocmask": call}
-        found, own, size = map(int, _carry_out(server, _SEARCH, given).split())
+    with mark_server() as server:
+        leave_marks(server, halves)
+        found, own, size = find_marks(server, halves)
     detail = f"{found} marks of others and {own} of its own in {size:,} bytes of memory"
     stopped = found == 0 and own > 0
     yield AttackResult("read what an earlier candidate was sent", "forked", TEMPLATE if stopped else None, detail)
+
+
+def mark_server() -> ForkServer:
+    """Return a server of candidates that leave and find marks."""
+    return ForkServer(RUNNER, Limits(memory_bytes=512 << 20, cpu_seconds=60))
+
+
+def leave_marks(server: ForkServer, halves: tuple[str, str]) -> None:
+    """Have a candidate be sent, and say, messages of different sizes that consist of a mark."""
+    for copies in _COPIES:
+        _carry_out(server, _LEAVE, {"mark": "".join(halves) * copies})
+
+
+def find_marks(server: ForkServer, halves: tuple[str, str]) -> tuple[int, int, int]:
+    """Have a candidate count the marks in its memory, and those of its own; return the bytes of memory too."""
+    call = {"x86_64": 14, "aarch64": 135}.get(platform.machine(), -1)
+    given = {"halves": halves, "own": secrets.token_hex(8), "sigprocmask": call}
+    found, own, size = map(int, _carry_out(server, _SEARCH, given).split())
+    return found, own, size
 
 
 def _carry_out(server: ForkServer, code: str, given: dict[str, object]) -> str:

@@ -66,7 +66,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
                 (
                     gain["split"],
                     f"start: {gain['over']}" if gain["kind"] == "start" else gain["over"],
-                    _number(gain["gain"]),
+                    _number(gain["shrunk"]),
                     _interval(gain["interval"]),
                     count(gain["count"], gain["units"][:-1]) if gain["count"] else "-",
                 )

@@ -138,8 +138,3 @@ def test_no_handler_is_shown_a_value_outside_of_its_declared_range() -> None:
         simulate(scenario(seed), watched)
         watched.seen.collect()
         assert watched.seen.checks > 1000 and watched.seen.count == {}
-
-
-def test_too_much_state_for_a_socket_is_rejected() -> None:
-    with pytest.raises(Rejected, match="state-limit"):
-        check("class policy:\n    a = [0] * 4097\ndef cwnd(state, window):\n    return 2\n", TASK)

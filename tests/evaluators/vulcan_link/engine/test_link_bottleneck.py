@@ -6,11 +6,13 @@ Flows here send one burst and hear nothing back before the end, so that what arr
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_bottleneck import Packet, bottleneck
 
+from vulcan.errors import UserError
 from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_traces.links import LinkTrace, make_link
 
@@ -90,18 +92,7 @@ def test_it_carries_and_drops_what_the_plain_one_does(
             assert abs(flow.queueing_delay_avg_ms - sum(delays) / len(delays) / MS) < 1e-9
 
 
-def test_an_opportunity_carries_several_small_packets_and_part_of_another() -> None:
-    link = make_link("ms", "opportunities", np.array([MS]), MS)
-    flow = Flow("fixed", delay_ms=DELAY_MS, stop_s=1e-7, initial_window=20, parameter=20, packet_bytes=748)
-    result = simulate(Scenario(link, Queue(packets=100), (flow,), DELAY_MS / 1000 + 0.01))
-    assert result.delivered == 20  # 752 bytes each with the framing: two an opportunity
-
-
 def test_what_a_link_carries_nothing_of_is_refused() -> None:
-    import pytest
-
-    from vulcan.errors import UserError
-
     dead = LinkTrace("dead", "rates", np.zeros(1, np.int64), np.zeros(1), MS, "")
     with pytest.raises(UserError, match="carries nothing"):
         simulate(Scenario(dead, Queue(packets=1), (Flow("reno"),), 1.0))

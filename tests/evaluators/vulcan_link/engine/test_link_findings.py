@@ -16,8 +16,8 @@ from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_link import account as a
 from vulcan_link import engine_state as m
-from vulcan_link.findings import account as a
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
 RATES = load_link("steps:rates=8-1-6-0-12,every=0.3")
@@ -164,29 +164,19 @@ def test_a_log_that_is_too_short_is_made_again() -> None:
     assert (kinds >= m.CARRIED).sum() == result.delivered
 
 
-def test_an_evaluator_says_it_in_words_and_tables() -> None:
+def test_tables_add_up_to_what_was_measured() -> None:
     task = find_task("congestion_control")
-    evaluator: Any = load_evaluator(task)
+    simulator: Any = load_evaluator(task)
     given = {"link": ["steps:rates=9-2-7,every=1"], "duration_s": 4.0, "competing": ["reno"]}
-    instance = evaluator.instances(complete_settings(task, given), task.split)[0]
+    instance = simulator.instances(complete_settings(task, given), task.split)[0]
     policies = [check(task.seed_policies()[name], task) for name in ("reno_like", "vegas_like")]
-    metrics = evaluator.evaluate(policies[0], instance)
-    found = evaluator.findings(policies[0], instance)
-    assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)
-    texts = " ".join(one.text for one in found if not hasattr(one, "title"))
-    assert f"power {metrics['power']:.3f} = share of the link" in texts
-    assert f"{metrics['queueing_delay_avg_ms']:.2f} ms on average" in texts
-    assert f"of {int(metrics['sent_packets']):,} packets sent" in texts
-    assert "Beside reno: " in texts
-    lost = round((metrics["loss"]) * metrics["sent_packets"])
-    for table in (one for one in found if isinstance(one, SmallTable)):
-        assert sum(row[6] for row in table.rows) == lost
+    metrics = simulator.evaluate(policies[0], instance)
+    found, between = simulator.findings(policies[0], instance), simulator.compare(*policies, instance)
+    assert located(found, instance) == located(simulator.findings(policies[0], instance), instance)
+    assert f"power {metrics['power']:.3f}" in found[0].text and f"power {metrics['power']:.3f}" in between[0].text
+    lost = round(metrics["loss"] * metrics["sent_packets"])
+    tables = [one for one in (*found, *between) if isinstance(one, SmallTable)]
+    assert [sum(row[6] for row in table.rows) for table in tables] == [lost] * 4
+    for table in tables[:2]:
         assert sum(row[1] for row in table.rows) == pytest.approx(100, abs=0.05)
-    between = evaluator.compare(*policies, instance)
-    assert between[0].text.startswith(f"The first: power {metrics['power']:.3f}")
-    for table in (one for one in between if isinstance(one, SmallTable)):
-        assert sum(row[6] for row in table.rows) == lost
-    described = evaluator.workload(instance)[0].text
-    assert described.startswith("Varying link: ")
-    assert "Base round trip 40 ms" in described
-    assert described.endswith("Beside it: reno, with a base round trip of 40 ms.")
+    assert "Beside it: reno" in simulator.workload(instance)[0].text

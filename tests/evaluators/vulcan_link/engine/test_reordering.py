@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from vulcan.errors import UserError
 from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link.result import LinkResult
 from vulcan_traces.links import load_link
@@ -50,8 +49,3 @@ def test_a_time_longer_than_any_patience_is_taken_for_loss() -> None:
     """RACK waits for a smoothed round trip at most, of 40 ms or more; each packet that is later is sent again."""
     result = run(Flow("bbr"), 0.01, 400.0)
     assert result.flows[0].retransmitted - result.dropped > 100
-
-
-def test_what_makes_no_sense_is_named() -> None:
-    with pytest.raises(UserError, match="late by"):
-        run(Flow("cubic"), 1.0, 10.0)

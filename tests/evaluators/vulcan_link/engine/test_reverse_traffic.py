@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from vulcan.errors import UserError
 from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link.result import LinkResult
 from vulcan_traces.links import load_link
@@ -38,15 +37,3 @@ def test_a_flow_by_delay_takes_it_for_its_own_queue_and_a_window_does_not() -> N
     assert vegas[1] < 0.9 * vegas[0]
     cubic = [run(Flow("cubic"), reverse).goodput_bps for reverse in (None, Flow("cubic"))]
     assert cubic[1] == pytest.approx(cubic[0], rel=0.1)
-
-
-def test_traffic_that_hardly_queues_hardly_delays() -> None:
-    """Of two packets at a time the second waits for a millisecond."""
-    flow, quiet = Flow("fixed", parameter=20.0, initial_window=20), Flow("fixed", parameter=2.0, initial_window=2)
-    alone, delayed = run(flow, None), run(flow, quiet)
-    assert alone.flows[0].rtt_avg_ms < delayed.flows[0].rtt_avg_ms < alone.flows[0].rtt_avg_ms + 1.0
-
-
-def test_a_policy_does_not_send_the_other_way() -> None:
-    with pytest.raises(UserError, match="other way"):
-        run(Flow("cubic"), Flow("policy"))

@@ -40,13 +40,6 @@ def test_an_application_that_writes_little_limits_the_sender() -> None:
     assert last_window(run(body, sender(write_packets=400, write_ms=100.0))) == 50, "four times what the link carries"
 
 
-def test_writes_wait_for_the_window_and_none_is_lost() -> None:
-    """A write of 100 packets every second: a window of 10 carries it in ten round trips of 40 ms."""
-    result = run("10", sender(write_packets=100, write_ms=1000.0))
-    assert result.flows[0].sent == 1000
-    assert result.flows[0].dropped == 0
-
-
 def test_the_one_way_delay_is_the_queue_ahead_and_not_the_way_back() -> None:
     """60 - q / 2 packets where w - 40 of them wait for a millisecond each: w is 53.3."""
     body = "60 - state.one_way_delay_us / 2000"

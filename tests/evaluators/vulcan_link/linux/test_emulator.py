@@ -89,13 +89,3 @@ def test_the_kernels_own_ipv6_messages_stay_out() -> None:
     bottleneck = Bottleneck([(ms + 1) * MS for ms in range(100)], 10)
     hosts.emulate(bottleneck, MS, 50 * MS)
     assert [size for _, size in bottleneck.log.arrived] == [104]
-
-
-def test_packets_over_the_buffer_are_dropped() -> None:
-    hosts = TwoHosts()
-    for _ in range(30):
-        hosts.sender.send(IPV4 + bytes(999))
-    bottleneck = Bottleneck([90 * MS], 10)
-    hosts.emulate(bottleneck, MS, 50 * MS)
-    assert len(bottleneck.log.arrived) == 30
-    assert len(bottleneck.log.dropped) == 20

@@ -61,39 +61,6 @@ def test_how_often_the_clock_is_read_does_not_matter(opportunities: list[int], r
     assert often.log == once.log
 
 
-def test_what_a_packet_leaves_of_an_opportunity_goes_to_the_next_one() -> None:
-    bottleneck = Bottleneck([1 * MS, 2 * MS, 3 * MS], 10)
-    for number in range(3):
-        bottleneck.arrive(0, named(number, 996))  # 1,000 bytes with the header: 3,000 in all, of 1,504 + 1,504
-    assert [number_of(packet) for packet in bottleneck.advance(1 * MS)] == [0]
-    assert [number_of(packet) for packet in bottleneck.advance(2 * MS)] == [1, 2]
-    assert bottleneck.next_event is None
-
-
-def test_an_opportunity_with_nothing_waiting_is_lost() -> None:
-    bottleneck = Bottleneck([1 * MS, 2 * MS, 9 * MS], 10)
-    bottleneck.advance(3 * MS)
-    bottleneck.arrive(3 * MS, named(0, 1500))
-    assert bottleneck.next_event == 9 * MS
-    assert bottleneck.advance(8 * MS) == []
-    assert len(bottleneck.advance(9 * MS)) == 1
-    assert bottleneck.log.opportunities == 3
-
-
-def test_the_buffer_counts_packets_and_not_the_one_that_is_partly_sent() -> None:
-    bottleneck = Bottleneck([1 * MS, 2 * MS], 2)
-    bottleneck.arrive(0, named(0, 1000))
-    bottleneck.arrive(0, named(1, 1000))
-    bottleneck.arrive(0, named(2, 1000))
-    assert len(bottleneck.log.dropped) == 1
-    bottleneck.advance(1 * MS)  # the first has gone, the second is half gone
-    assert bottleneck.waiting == 0
-    bottleneck.arrive(1 * MS, named(3, 1000))
-    bottleneck.arrive(1 * MS, named(4, 1000))
-    bottleneck.arrive(1 * MS, named(5, 1000))
-    assert [when for when, _ in bottleneck.log.dropped] == [0, 1 * MS]
-
-
 @settings(derandomize=True, max_examples=examples(100), deadline=None)
 @given(st.integers(0, 30), st.lists(st.integers(0, 100), max_size=30).map(sorted))
 def test_a_delay_line_holds_each_packet_for_its_delay_and_keeps_their_order(delay: int, arrivals: list[int]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan_link.linux.bottleneck import opportunity_times
-from vulcan_traces.links import load_link, make_link
+from vulcan_traces.links import make_link
 
 MS = 1_000_000
 
@@ -17,12 +17,6 @@ MS = 1_000_000
 def test_opportunities_repeat_with_the_period() -> None:
     link = make_link("two", "opportunities", np.array([2, 2, 5]) * MS, 5 * MS)
     assert (opportunity_times(link, 12 * MS) // MS).tolist() == [2, 2, 5, 7, 7, 10, 12, 12]
-
-
-def test_a_rate_of_12_mbps_gives_a_packet_a_millisecond() -> None:
-    times = opportunity_times(load_link("constant:rate=12"), 1000 * MS)
-    assert len(times) == 1000
-    assert np.abs(times - np.arange(1, 1001) * MS).max() <= 1
 
 
 def test_a_link_carries_nothing_in_an_outage_and_goes_on_where_it_was() -> None:

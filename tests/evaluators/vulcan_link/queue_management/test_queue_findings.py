@@ -8,12 +8,11 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator, located
-from vulcan.findings import SmallTable, Statement
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_link import engine_state as m
-from vulcan_link.aqm.evaluator import BASELINES
-from vulcan_link.aqm.findings import LENGTHS_MS, QueueRun, findings_of
+from vulcan_link.aqm.account import LENGTHS_MS, QueueRun, findings_of
 
 TASK = find_task("active_queue_management")
 ABOVE = check("def drop_probability(queue):\n    return 1 if queue.delay_ms > 9.4 else 0\n", TASK)
@@ -49,8 +48,8 @@ def plain_lengths(run: QueueRun) -> dict[tuple[str, int], int]:
 
 @pytest.mark.parametrize("who", [ABOVE, "codel", "fq_codel", "drop_tail"], ids=["policy", "codel", "fq", "tail"])
 def test_drops_by_length_are_those_of_a_slow_count_and_add_up(evaluator: Any, instance: Any, who: Any) -> None:
-    run = evaluator.run(instance, who, "policy")
-    found = findings_of(run, evaluator.best_on(instance))
+    run = evaluator.account(who, instance)
+    found = findings_of(run, evaluator.compare_with(instance))
     rows = {row[0]: row for one in found if isinstance(one, SmallTable) and "length" in one.title for row in one.rows}
     plain = plain_lengths(run)
     came = sum(count for (name, _), count in plain.items() if name == "came")
@@ -59,37 +58,27 @@ def test_drops_by_length_are_those_of_a_slow_count_and_add_up(evaluator: Any, in
         assert sum(row[2:5]) == plain.get(("dropped", place), 0)
         assert row[1] == pytest.approx(100 * plain.get(("came", place), 0) / came, abs=0.051)
     dropped = sum(count for (name, _), count in plain.items() if name == "dropped")
-    assert dropped == run.result.dropped == round(run.metrics["loss"] * (run.result.sent - run.result.lost))
+    assert dropped == run.result.dropped == round(run.metrics()["loss"] * (run.result.sent - run.result.lost))
 
 
 def test_flows_and_phases_add_up_to_the_run(evaluator: Any, instance: Any) -> None:
     found = evaluator.findings(ABOVE, instance)
     assert located(found, instance) == located(evaluator.findings(ABOVE, instance), instance)
-    metrics = evaluator.evaluate(ABOVE, instance)
-    run = evaluator.run(instance, ABOVE, "policy")
-    texts = " ".join(one.text for one in found if isinstance(one, Statement))
-    assert f"the delay is {metrics['delay_mean_ms']:.2f} ms on average" in texts
-    assert f"Drops: {run.result.dropped:,} packets ({metrics['loss']:.2%} of those that came)" in texts
+    run = evaluator.account(ABOVE, instance)
     tables = {one.title: one.rows for one in found if isinstance(one, SmallTable)}
     assert sum(row[1] for row in tables["By flow"]) == len(run.scenario.flows)
     assert sum(row[2] for row in tables["By flow"]) == pytest.approx(100, abs=0.05)
     for title in ("By part of the run", "By the link's rate"):
         assert sum(row[6] for row in tables[title]) == run.result.dropped
         assert sum(row[1] for row in tables[title]) == pytest.approx(100, abs=0.05)
+    between = evaluator.compare(ABOVE, NEVER, instance)
+    lost = [evaluator.account(one, instance).result.dropped for one in (ABOVE, NEVER)]
+    rows = next(one.rows for one in between if getattr(one, "title", "").endswith("by part of the run"))
+    assert [sum(row[6] for row in rows), sum(row[7] for row in rows)] == lost
+    assert "2 cubic, all along, 2 cubic, in one half" in evaluator.workload(instance)[1].text
 
 
 def test_the_best_baseline_is_that_of_the_objective(evaluator: Any, instance: Any) -> None:
     score = TASK.objectives[0].score
-    scores = {name: score(evaluator.evaluate_baseline(name, instance), {}) for name in BASELINES}
-    assert scores[evaluator.best_on(instance).name] == max(scores.values())
-
-
-def test_two_policies_are_compared_and_the_workload_is_described(evaluator: Any, instance: Any) -> None:
-    between = evaluator.compare(ABOVE, NEVER, instance)
-    assert between[0].text.startswith("The first: ")
-    lost = [evaluator.run(instance, one, "").result.dropped for one in (ABOVE, NEVER)]
-    rows = next(one.rows for one in between if getattr(one, "title", "").endswith("by part of the run"))
-    assert [sum(row[6] for row in rows), sum(row[7] for row in rows)] == lost
-    path, flows = (one.text for one in evaluator.workload(instance))
-    assert path.startswith("Varying link: ")
-    assert flows.startswith("Flows: 2 cubic, all along, 2 cubic, in one half or quarter, and ")
+    scores = {name: score(evaluator.evaluate_baseline(name, instance), {}) for name in evaluator.baselines()}
+    assert scores[evaluator.compare_with(instance).name] == max(scores.values())

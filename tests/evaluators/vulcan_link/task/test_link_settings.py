@@ -11,8 +11,8 @@ from vulcan.searches.config import complete_settings
 from vulcan.searches.reply import parse_source
 from vulcan.task import Split
 from vulcan_link import Flow
-from vulcan_link.evaluator import LinkEvaluator
 from vulcan_link.policy_state import SIGNALS
+from vulcan_link.simulator import LinkSimulator
 from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import load_link
 
@@ -20,7 +20,12 @@ S = 10**9
 
 
 def instances(task, split=None, **settings):
-    return LinkEvaluator().instances(complete_settings(task, settings), split or task.split)
+    return LinkSimulator().instances(complete_settings(task, settings), split or task.split)
+
+
+def scenario_of(instance, algorithm):
+    spec, link = LinkSimulator().at(instance)
+    return spec.scenario(link, algorithm)
 
 
 def test_by_default_there_are_generated_links_of_every_kind_in_every_part(task):
@@ -35,30 +40,49 @@ def test_by_default_there_are_generated_links_of_every_kind_in_every_part(task):
         assert sum(bool(i.parameters["competing"]) for i in of) == 1
 
 
-def test_an_application_is_part_of_an_instance_only_where_it_limits(task):
-    endless, also = instances(task)[0], instances(task, application="endless")[0]
-    assert "application" not in endless.parameters and endless == also
+OPTIONAL = {
+    "application": ("5/50", {"write_packets": 5, "write_ms": 50.0}, ("5", "0/10", "5/0", "a/b", "5/10ms")),
+    "transfers": ("30/500", {"write_packets": 30, "stop_s": 20.0}, ("30", "30/10", "1.5/10")),
+    "reordering": (
+        "0.01/10", {"late_share": 0.01, "late_ms": 10.0}, ("0.01", "1/10", "0/10", "0.01/0", "0.01/10ms", "0.5/20000"),
+    ),
+    "policer": ("8/64", {"policer_mbps": 8.0, "policer_bytes": 64_000}, ("8", "0/64", "8/1", "8/64kB", "8/1e9")),
+    "reverse": ("cubic", {"reverse": Flow("cubic", delay_ms=20.0)}, ("policy", "nothing", "cubic:2", "cubic@5")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_what_few_paths_have_is_part_of_an_instance_only_where_it_is_set(task, name):
+    value, becomes, wrong = OPTIONAL[name]
+    default = "endless" if name == "application" else "none"
+    plain, also = instances(task)[0], instances(task, **{name: default})[0]
+    assert name not in plain.parameters and plain == also
+    (instance, *_) = instances(task, link=["constant:rate=12"], **{name: value})
+    assert instance.parameters[name] == value
+    scenario = scenario_of(instance, "cubic")
+    seen = {at: getattr(scenario if hasattr(scenario, at) else scenario.flows[0], at) for at in becomes}
+    assert seen == becomes
+    for text in wrong:
+        with pytest.raises(UserError, match=name if name != "reverse" else r"algorithm|flows|reverse"):
+            instances(task, **{name: text})
+
+
+def test_a_fair_share_is_of_what_an_application_writes_and_a_policer_lets_through(task):
     (limited, *_) = instances(task, link=["constant:rate=12"], application="5/50")
-    scenario = LinkEvaluator().scenario(limited, "cubic")
-    assert (scenario.flows[0].write_packets, scenario.flows[0].write_ms) == (5, 50.0)
-    metrics = LinkEvaluator().evaluate_baseline("cubic", limited)
+    metrics = LinkSimulator().evaluate_baseline("cubic", limited)
     assert metrics["goodput_mbps"] == pytest.approx(5 * 1448 * 8 / 0.05 / 1e6, rel=0.02)
-    assert metrics["share"] == pytest.approx(1.0, abs=0.02), "of what its application writes"
-    for wrong in ("5", "0/10", "5/0", "a/b", "5/10ms"):
-        with pytest.raises(UserError, match="application"):
-            instances(task, application=wrong)
+    assert metrics["share"] == pytest.approx(1.0, abs=0.02)
+    (policed, *_) = instances(task, link=["constant:rate=20"], policer="8/64")
+    assert LinkSimulator().evaluate_baseline("bbr", policed)["share"] == pytest.approx(1.0, abs=0.05)
 
 
 def test_transfers_are_flows_of_their_own_that_end(task):
-    endless, also = instances(task)[0], instances(task, transfers="none")[0]
-    assert "transfers" not in endless.parameters and endless == also
-    (found, *_) = instances(task, link=["constant:rate=12"], transfers="30/500", duration_s=5.0, competing=["cubic"])
-    scenario = LinkEvaluator().scenario(found, "policy")
-    assert [(f.algorithm, f.start_s, f.write_packets) for f in scenario.flows] == [
+    (shared, *_) = instances(task, link=["constant:rate=12"], transfers="30/500", duration_s=5.0, competing=["cubic"])
+    assert [(f.algorithm, f.start_s, f.write_packets) for f in scenario_of(shared, "policy").flows] == [
         *(("policy", 0.5 * n, 30) for n in range(10)), ("cubic", 0.0, 0),
     ]  # fmt: skip
     alone = instances(task, link=["constant:rate=12"], transfers="30/500", duration_s=5.0)[0]
-    quick, crowded = (LinkEvaluator().evaluate_baseline("reno", i) for i in (alone, found))
+    quick, crowded = (LinkSimulator().evaluate_baseline("reno", i) for i in (alone, shared))
     # an opening, 10 and then 20 packets of a millisecond: three round trips of 40 ms, and 20 ms of the last burst
     assert quick["completed"] == 1.0 and quick["completion_ms"] == pytest.approx(110, abs=20)
     assert quick["completion"] == pytest.approx((40 + 30) / quick["completion_ms"], rel=0.02)
@@ -67,44 +91,9 @@ def test_transfers_are_flows_of_their_own_that_end(task):
     assert completion.score(quick, {}) == quick["completion"] * quick["drop_discount"]
     assert [completion.unfit({"transfers": of}) is None for of in (None, "none", "30/500")] == [False, False, True]
     slow = instances(task, link=["constant:rate=1"], transfers="400/5000", duration_s=3.0)[0]
-    assert LinkEvaluator().evaluate_baseline("reno", slow)["completed"] == 0.0, "4.8 s of the link in 3 s"
-    for wrong in ({"transfers": "30"}, {"transfers": "30/10"}, {"transfers": "9/500", "application": "9/50"}):
-        with pytest.raises(UserError, match="transfers"):
-            instances(task, **wrong)
-
-
-def test_reordering_is_part_of_an_instance_only_where_there_is_some(task):
-    plain, also = instances(task)[0], instances(task, reordering="none")[0]
-    assert "reordering" not in plain.parameters and plain == also
-    (late, *_) = instances(task, link=["constant:rate=20"], reordering="0.01/10")
-    scenario = LinkEvaluator().scenario(late, "cubic")
-    assert (scenario.late_share, scenario.late_ms) == (0.01, 10.0)
-    for wrong in ("0.01", "1/10", "0/10", "0.01/0", "0.01/10ms", "0.01/1e9", "0.5/20000"):
-        with pytest.raises(UserError, match="reordering"):
-            instances(task, reordering=wrong)
-
-
-def test_a_policer_is_part_of_an_instance_only_where_there_is_one(task):
-    endless, also = instances(task)[0], instances(task, policer="none")[0]
-    assert "policer" not in endless.parameters and endless == also
-    (policed, *_) = instances(task, link=["constant:rate=20"], policer="8/64")
-    scenario = LinkEvaluator().scenario(policed, "bbr")
-    assert (scenario.policer_mbps, scenario.policer_bytes) == (8.0, 64_000)
-    assert LinkEvaluator().evaluate_baseline("bbr", policed)["share"] == pytest.approx(1.0, abs=0.05), "of 8 Mbit/s"
-    for wrong, says in (("8", "policer"), ("0/64", "policer"), ("8/1", "bytes"), ("8/64kB", "policer")):
-        with pytest.raises(UserError, match=says):
-            for instance in instances(task, policer=wrong):
-                LinkEvaluator().scenario(instance, "cubic")
-
-
-def test_traffic_the_other_way_is_part_of_an_instance_only_where_there_is_some(task):
-    endless, also = instances(task)[0], instances(task, reverse="none")[0]
-    assert "reverse" not in endless.parameters and endless == also
-    (found, *_) = instances(task, link=["constant:rate=20"], reverse="cubic")
-    assert LinkEvaluator().scenario(found, "bbr").reverse == Flow("cubic", delay_ms=20.0)
-    for wrong in ("policy", "nothing", "cubic:2", "cubic@5"):
-        with pytest.raises(UserError, match=r"algorithm|flows|reverse"):
-            instances(task, reverse=wrong)
+    assert LinkSimulator().evaluate_baseline("reno", slow)["completed"] == 0.0, "4.8 s of the link in 3 s"
+    with pytest.raises(UserError, match="transfers"):
+        instances(task, transfers="9/500", application="9/50")
 
 
 def test_signals_are_offered_where_they_are_asked_for(task):
@@ -160,19 +149,8 @@ def test_windows_cover_a_part_up_to_a_limit_and_leave_out_outages(task, tmp_path
     assert {40, 60, 80, 100} & set(without) == set() and len(without) == 146
 
 
-def test_settings_of_a_run_recorded_before_there_was_noise_give_the_instances_of_then(task, tmp_path):
-    path = tmp_path / "slow"
-    path.write_text("".join(f"{ms}\n" for ms in range(20, 100_001, 20)))
-    settings = complete_settings(task, {"link": [str(path)], "loss": 0.0})
-    for added in ("jitter_ms", "ack_batch_ms", "competing_delay_ms", "handshake", "windows"):
-        del settings[added]
-    found = LinkEvaluator().instances(settings, task.split)
-    assert [(i.name, i.parameters["buffer_packets"]) for i in found] == [("slow 20ms 1bdp", 2)] * 3
-    assert "jitter_ms" not in found[0].parameters and "measured_by" not in found[0].parameters
-
-
-@pytest.mark.parametrize("jitters", [[0.0, 0.5, 2.0]])
-def test_noise_is_set_for_every_path(task, jitters):
+def test_noise_is_set_for_every_path(task):
+    jitters = [0.0, 0.5, 2.0]
     found = instances(task, jitter_ms=jitters, ack_batch_ms=3.0, competing_delay_ms=70.0)
     assert [i.parameters["jitter_ms"] for i in found] == jitters * 19
     assert {(i.parameters["ack_batch_ms"], i.parameters["competing_delay_ms"]) for i in found} == {(3.0, 70.0)}
@@ -207,7 +185,6 @@ def test_links_of_one_name_are_told_apart_by_their_folders(task, tmp_path):
 
 
 def test_competing_flows_are_parsed():
-    assert parse_competitors("none") is None
     assert parse_competitors("cubic") == Competitors("cubic", 1)
     assert parse_competitors("cubic:2@5-15") == Competitors("cubic", 2, 5.0, 15.0)
     assert parse_competitors("reno@2.5") == Competitors("reno", 1, 2.5, None)
@@ -235,24 +212,20 @@ def test_a_buffer_is_packets_or_multiples_of_the_bandwidth_delay_product():
     [
         ({"buffer": ["lots"]}, "buffer 'lots'"),
         ({"buffer": ["0"]}, "from 1 to 1000000 packets"),
-        ({"buffer": ["1.5"]}, "a whole number of packets, or multiples of the BDP as 1.5bdp"),
-        ({"buffer": ["1e9"]}, "buffer '1e9'"),
+        ({"buffer": ["1.5"]}, "1.5bdp"),
         ({"buffer": ["100000bdp"]}, "from 1 to 1000000 packets"),
-        ({"delay_ms": [0.0]}, "delay 0 ms"),
         ({"delay_ms": [float("nan")]}, "delay nan ms"),
-        ({"duration_s": 0.0}, "duration 0.0 s"),
         ({"duration_s": float("inf")}, "duration inf s"),
         ({"flows": 0}, "flows 0"),
         ({"loss": 1.0}, "loss 1.0"),
         ({"jitter_ms": [-1.0]}, "jitter -1 ms"),
         ({"ack_batch_ms": 1e9}, "ack batch 1e+09 ms"),
         ({"windows": 0}, "windows 0"),
-        ({"competing": ["cubik"]}, "no algorithm 'cubik'; did you mean 'cubic'?"),
+        ({"competing": ["cubik"]}, "did you mean 'cubic'?"),
         ({"competing": ["cubic:0"]}, "from 1 to 100 flows"),
-        ({"competing": ["cubic@5-5"]}, "they stop before they start"),
+        ({"competing": ["cubic@5-5"]}, "stop before they start"),
         ({"competing": ["policy"]}, "no algorithm 'policy'"),
         ({"link": ["none.trace"]}, "no trace at none.trace"),
-        ({"link": ["constant:rat=1"]}, "did you mean 'rate'?"),
         ({"link_format": "csv"}, "no --link is given"),
     ],
 )

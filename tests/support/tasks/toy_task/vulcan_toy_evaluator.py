@@ -14,8 +14,10 @@ import threading
 import time
 
 from vulcan.anvil import Layout, Slot
+from vulcan.doctor.attacks.memory import find_marks, leave_marks, mark_server
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
+from vulcan.scoring.program_server_client import ForkServer
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _DECIDE = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.POINTER(ctypes.c_double)] * 3, ctypes.c_double)
@@ -28,6 +30,8 @@ _call_numbers = {
 _parent = os.getppid()
 
 helpers: list[subprocess.Popen] = []
+servers: list[ForkServer] = []
+_MARK = ("a mark t", "o find !")
 
 
 def honest(policy):
@@ -249,11 +253,19 @@ class ToyEvaluator(Evaluator):
                     time.sleep(1000)
                 case "helper":
                     helpers.append(subprocess.Popen(["sleep", "1000"]))
+                case "marks":
+                    servers.append(mark_server())
+                    servers[0].start()
 
     def evaluate(self, policy, instance):
         kind = instance.parameters.get("kind", "honest")
         if kind == "helper":
             return {"pid": os.getpid(), "helper": helpers[0].pid}
+        if kind == "leave marks":
+            leave_marks(servers[0], _MARK)
+            return {}
+        if kind == "find marks":
+            return dict(zip(("of others", "its own", "bytes"), find_marks(servers[0], _MARK), strict=True))
         if kind == "scale":
             return {name: value * instance.parameters["by"] for name, value in honest(policy).items()}
         return BEHAVIOURS[kind](policy)

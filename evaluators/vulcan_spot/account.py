@@ -1,25 +1,16 @@
-"""Findings of the spot evaluators: the dollars of a policy by cause, against a plan that knows availability."""
+"""Where the dollars of runs go: the dollars of a policy by cause, against a plan that knows availability."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy
-from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
-from vulcan.task import Metrics
 from vulcan_spot.job import SECONDS, Prices, SpotJob
-from vulcan_spot.plan import job_of, late_under_both, net_of, prices_of
-from vulcan_spot.runs import JobRuns, Tally, late_there_too, room_for_plans
-from vulcan_spot.simulate import BOUND, Simulate
-from vulcan_spot.windows import Windows
-from vulcan_spot.workload import AVAILABLE, classes_of, describe, money, row
+from vulcan_spot.runs import JobRuns, Tally
+from vulcan_spot.workload import AVAILABLE, money, row
 
 Dollars = NDArray[np.float64]
 
@@ -90,8 +81,8 @@ def spending_of(runs: JobRuns, tally: Tally, gap: int, job: SpotJob, prices: Pri
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """References for a policy: the best baseline, and a plan of the least cost if it could be traced."""
+class References:
+    """What a policy is compared with: the best baseline, and a plan of the least cost if it could be traced."""
 
     baseline: str
     best: Spending
@@ -100,71 +91,11 @@ class _Known:
     """The class of each run in `AVAILABLE`."""
 
 
-class SpotFindings(Evaluator):
-    """Findings on instances of the spot tasks; a subclass knows the instances and how they are simulated."""
-
-    simulate: ClassVar[Simulate]
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
-
-    @abstractmethod
-    def baselines(self) -> Mapping[str, BaselineKind]:
-        """See `vulcan.evaluator.Evaluator`."""
-
-    @abstractmethod
-    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`."""
-
-    @abstractmethod
-    def _windows_of(self, instance: Instance) -> Windows: ...
-
-    def prepare_findings(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.Evaluator`."""
-        for instance in instances:
-            self._compared_with(instance)
-
-    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.Evaluator`."""
-        return describe(self._windows_of(instance), job_of(instance.parameters), prices_of(instance.parameters))
-
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.Evaluator`: dollars by cause, against the best baseline and the least cost."""
-        known = self._compared_with(instance)
-        gap = self._windows_of(instance).gap
-        return _findings(self.spending(policy, instance), known, gap, job_of(instance.parameters))
-
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """See `vulcan.evaluator.Evaluator`."""
-        classes = classes_of(self._windows_of(instance), job_of(instance.parameters))
-        return _differences(self.spending(first, instance), self.spending(second, instance), classes)
-
-    def spending(self, who: Policy | str, instance: Instance) -> Spending:
-        """Return the numbers behind `findings`, of a policy, a baseline, or a plan of the least cost."""
-        of = instance.parameters
-        windows, job, prices = self._windows_of(instance), job_of(of), prices_of(of)
-        tally = Tally.of(windows)
-        runs = self.simulate(who, windows, job, prices, net_of(of), tally)
-        if late_under_both(of) and who != BOUND:
-            runs = late_there_too(runs, self.simulate(who, windows, job, prices, "published"), job, prices)
-        return spending_of(runs, tally, windows.gap, job, prices)
-
-    def _compared_with(self, instance: Instance) -> _Known:
-        key = str(instance.parameters)
-        if key not in self._known:
-            names = [name for name, kind in self.baselines().items() if kind == "baseline"]
-            best = min(names, key=lambda name: self.evaluate_baseline(name, instance)["mean_cost"])
-            windows, job = self._windows_of(instance), job_of(instance.parameters)
-            plan = None if room_for_plans(windows, job) is None else self.spending(BOUND, instance)
-            self._known[key] = _Known(best, self.spending(best, instance), plan, classes_of(windows, job))
-        return self._known[key]
-
-
-def _findings(own: Spending, known: _Known, gap: int, job: SpotJob) -> list[EvaluatorFinding]:
-    plan, runs = known.plan, len(own.runs.cost)
-    against = plan or known.best
-    reference = f"the best baseline {known.baseline}" if plan is None else "the least-cost plan"
-    words = f"The best baseline, {known.baseline}, pays {money(known.best.cost)}"
+def findings_of(own: Spending, references: References, gap: int, job: SpotJob) -> list[EvaluatorFinding]:
+    plan, runs = references.plan, len(own.runs.cost)
+    against = plan or references.best
+    reference = f"the best baseline {references.baseline}" if plan is None else "the least-cost plan"
+    words = f"The best baseline, {references.baseline}, pays {money(references.best.cost)}"
     if plan is not None:
         words += f", the least-cost plan, which knows availability in advance, {money(plan.cost)}"
     made: list[EvaluatorFinding] = [
@@ -185,9 +116,9 @@ def _findings(own: Spending, known: _Known, gap: int, job: SpotJob) -> list[Eval
     made += [
         Statement(_time(own, against, reference, job), 8.0),
         Statement(_slack(own, job), 7.0),
-        _cause_table(own, known),
-        _availability_table(own, against, known.classes),
-        _phase_table(own, known),
+        _cause_table(own, references),
+        _availability_table(own, against, references.classes),
+        _phase_table(own, references),
     ]
     if len(own.zones) > 1:
         made.append(_zone_table(own, against, gap))
@@ -231,15 +162,15 @@ def _slack(own: Spending, job: SpotJob) -> str:
     )
 
 
-def _cause_table(own: Spending, known: _Known) -> SmallTable:
-    shown = [own, known.best] + ([known.plan] if known.plan else [])
+def _cause_table(own: Spending, references: References) -> SmallTable:
+    shown = [own, references.best] + ([references.plan] if references.plan else [])
     means = np.array([one.by_cause for one in shown])
     rows = [
         row(CAUSES[cause], *means[:, cause], means[0, cause] - means[-1, cause])
         for cause in range(len(CAUSES))
         if means[:, cause].any()
     ]
-    columns = ("class", "policy", known.baseline, *(["least cost"] if known.plan else []), "regret")
+    columns = ("class", "policy", references.baseline, *(["least cost"] if references.plan else []), "regret")
     return SmallTable("Dollars a run by cause", columns, tuple(rows), 6.0)
 
 
@@ -259,9 +190,9 @@ def _availability_table(own: Spending, against: Spending, classes: NDArray[np.in
     return SmallTable("Regret by the share of the time in which spot is available", columns, tuple(rows), 5.0)
 
 
-def _phase_table(own: Spending, known: _Known) -> SmallTable:
+def _phase_table(own: Spending, references: References) -> SmallTable:
     runs, parts = len(own.runs.cost), len(own.phases)
-    shown = [own, known.best] + ([known.plan] if known.plan else [])
+    shown = [own, references.best] + ([references.plan] if references.plan else [])
     rows = [
         row(
             f"{n + 1}/{parts}",
@@ -270,7 +201,7 @@ def _phase_table(own: Spending, known: _Known) -> SmallTable:
         )
         for n in range(parts)
     ]
-    columns = ("class", "policy", known.baseline, *(["least cost"] if known.plan else []), "regret")
+    columns = ("class", "policy", references.baseline, *(["least cost"] if references.plan else []), "regret")
     return SmallTable("Dollars a run paid for VMs by part of the time until the deadline", columns, tuple(rows), 4.0)
 
 
@@ -304,7 +235,7 @@ def _zone_table(own: Spending, against: Spending, gap: int) -> SmallTable:
     return SmallTable("Hours and dollars a run by region", columns, tuple(rows), 4.5)
 
 
-def _differences(first: Spending, second: Spending, classes: NDArray[np.int64]) -> list[EvaluatorFinding]:
+def differences(first: Spending, second: Spending, classes: NDArray[np.int64]) -> list[EvaluatorFinding]:
     costs = first.runs.cost, second.runs.cost
     gain = costs[1] - costs[0]
     runs = len(gain)

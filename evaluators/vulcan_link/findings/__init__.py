@@ -1,1 +1,0 @@
-"""Findings of the link evaluators: what a link is like, and where delay, idle capacity and losses come from."""

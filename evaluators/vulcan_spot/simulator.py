@@ -1,0 +1,388 @@
+"""The simulators of the two spot tasks: availability and jobs in, dollars out."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance
+from vulcan.findings import EvaluatorFinding
+from vulcan.simulator import Case, Simulator, distinct, kinds_of, override, sources, with_folders
+from vulcan.simulator.plan import SPLITS
+from vulcan.task import Json, Metrics, Split
+from vulcan_spot.account import References, Spending, differences, findings_of, spending_of
+from vulcan_spot.baselines import BASELINES, BOUND, REGION_BASELINES
+from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of
+from vulcan_spot.least_cost import room_for_plans
+from vulcan_spot.runs import JobRuns, Tally, late_there_too
+from vulcan_spot.simulate import Simulate, simulate, simulate_regions
+from vulcan_spot.spec import BOTH, SpotSpec
+from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, load_regions, places_of, room
+from vulcan_spot.workload import classes_of, describe
+from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
+
+MAX_RUNS = 10_000
+
+_PROBED = 2
+"""Windows of each searched instance whose decisions tell policies apart."""
+
+_MULTIPLIER = 6364136223846793005
+
+
+def metrics_of(runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
+    """Means over all runs, of which none is left out.
+
+    Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed the
+    deadline, `latest_h` by how many hours the worst did.
+    """
+    hours = gap / SECONDS
+    mean = float(runs.cost.mean())
+    late = np.maximum(runs.finished - job.deadline, 0)
+    return {
+        "mean_cost": mean,
+        "std_cost": float(runs.cost.std()),
+        "worst_cost": float(runs.cost.max()),
+        "missed": float((late > 0).mean()),
+        "latest_h": float(late.max()) / SECONDS,
+        "runs": float(len(runs.cost)),
+        "finished_h": float(runs.finished.mean()) / SECONDS,
+        "spot_h": float(runs.spot_ticks.mean()) * hours,
+        "on_demand_h": float(runs.on_demand_ticks.mean()) * hours,
+        "starts": float(runs.starts.mean()),
+        "preemptions": float(runs.preemptions.mean()),
+        "overruled": float(runs.overruled.mean()),
+    }
+
+
+def public_metrics(runs: JobRuns, job: SpotJob, prices: Prices) -> dict[str, float]:
+    """Metrics of the public leaderboard, of runs under its rules.
+
+    `public_score` is from 0 (the work done on demand) to 100 (all of it on spot, without a single start-up):
+    clip((OD - cost) / (OD - SPOT)) * 100. A missed deadline costs nothing there but the hours that it takes.
+    """
+    missed = runs.finished > job.deadline
+    cost = float((runs.cost - prices.missed * missed).mean())
+    return {"public_score": public_score(cost, job, prices), "public_missed": float(missed.mean())}
+
+
+def public_bill(runs: JobRuns, windows: Windows, prices: Prices) -> NDArray[np.float64]:
+    """Dollars of each run as the public evaluator for several regions bills: all its hours on spot at one price.
+
+    That is the price, at the window's begin, of the region where the job is when it is done.
+    """
+    assert windows.prices is not None
+    assert runs.ended_in is not None
+    spot = windows.prices[runs.ended_in, windows.begins]
+    return np.asarray((runs.spot_ticks * spot + runs.on_demand_ticks * prices.on_demand) * windows.gap / SECONDS)
+
+
+def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.float64]:
+    """Dollars of each run that no policy can get below as `public_bill` counts: all of it at the lowest price."""
+    least = []
+    for window in range(len(windows.begins)):
+        one = windows.single(window)
+        assert one.prices is not None
+        lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
+        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, prices, "published")
+        least.append(runs.cost[0] - prices.missed * (runs.finished[0] > job.deadline))
+    return np.array(least)
+
+
+def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
+    """From 0 to 100; 0 where on-demand and spot cost the same."""
+    on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
+    return 100 * min(1.0, max(0.0, (on_demand - cost) / (on_demand - spot))) if on_demand > spot else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpotResult:
+    """Runs of an instance, and those under the published safety net if they count too."""
+
+    runs: JobRuns
+    published: JobRuns | None
+    job: SpotJob
+    gap: int
+    migrates: bool
+
+    @property
+    def decisions(self) -> int:
+        made = [runs.decisions or 0 for runs in (self.runs, self.published) if runs is not None]
+        return made[0] if len(made) == 1 else (made[0] + 1) * _MULTIPLIER + made[1]
+
+    def metrics(self) -> dict[str, float]:
+        """Return means over all runs; of jobs that may move, also `moves`."""
+        moves = {"moves": float(self.runs.moves.mean())} if self.migrates else {}
+        return {**metrics_of(self.runs, self.gap, self.job), **moves}
+
+
+class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
+    """An instance is an environment with a job: the same job is run in each of the environment's windows.
+
+    A long trace is cut along time, and each split has windows from its own part of it; of ready-made windows each split
+    has those that lie in its part. Windows are independent runs: nothing is carried from one to the next.
+    """
+
+    spec = SpotSpec
+    kernels = ("vulcan_spot.kernels.engine",)
+    unmeasured = ("trace", "meaning")
+
+    migrates: ClassVar[bool] = False
+    """Whether a job may move to another region."""
+
+    usual_job: ClassVar[UsualJob]
+    simulate: ClassVar[Simulate]
+
+    @abstractmethod
+    def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
+        """Return the traces of an environment. Raises UserError."""
+
+    @abstractmethod
+    def embedded(self, priced: bool) -> Mapping[str, Sequence[str]]:
+        """Return the default environments, by split."""
+
+    @abstractmethod
+    def label(self, source: str, regions: Regions, folders: int | None = None) -> str:
+        """Return a short name of an environment; a longer one, with so many directories, if that is not enough."""
+
+    @override
+    def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[SpotSpec]]:
+        s: Any = settings
+        costs = Prices(s["on_demand_price"], s["spot_price"], s["missed_cost"])
+        given, priced = s["trace"] or (), s.get("prices") == "regions"
+        plan = sorted(sources(given, self.embedded(priced), split), key=lambda one: SPLITS.index(one[1]))
+        environments = {source: self._traces(source, s["meaning"], s["nodes"]) for source, *_ in plan}
+        shortest = {source: _shortest(regions) for source, regions in environments.items()}
+        jobs = jobs_of(s, self.usual_job, min(room(shortest[source], *share) for source, _, share in plan))
+        longest = max(job.deadline for job in jobs)
+        labels = {source: self.label(source, regions) for source, regions in environments.items()}
+        if given:  # embedded environments of several splits may share a name
+            labels = distinct(labels, lambda source, count: self.label(source, environments[source], count))
+        for source, part, share in plan:
+            regions = environments[source]
+            count = _runs_in(s["windows"], share)
+            windows = places_of(shortest[source], longest, count, *share, source)
+            digest = _digest(regions)
+            prices = _digest_of_prices(regions, costs.on_demand, source) if priced else None
+            for job in jobs:
+                spec = SpotSpec(
+                    trace=source,
+                    meaning=s["meaning"],
+                    nodes=s["nodes"],
+                    regions=len(regions) if self.migrates else 0,
+                    digest=digest,
+                    windows=windows,
+                    prices=prices,
+                    duration_s=job.duration,
+                    deadline_s=job.deadline,
+                    overhead_s=job.overhead,
+                    **{name: s[name] for name in ("on_demand_price", "spot_price", "missed_cost", "safety_net")},
+                )
+                hours = f"{job.deadline / SECONDS:.4g}h+{job.overhead / SECONDS:.4g}h"
+                yield Case(f"{labels[source]}@{hours}", part, spec)
+
+    @override
+    def load(self, spec: SpotSpec) -> Windows:
+        regions = self._traces(spec.trace, spec.meaning, spec.nodes)
+        if spec.regions == 0:
+            return Windows.of(regions[0], spec.windows)
+        return Windows.of_regions(regions, spec.windows, spec.prices is not None)
+
+    @override
+    def source(self, spec: SpotSpec) -> object:
+        return spec.digest, spec.windows, spec.prices
+
+    @override
+    def run(self, who: Policy | str, spec: SpotSpec, workload: Windows, tally: Tally | None = None) -> SpotResult:
+        """Run the job in each window, and fill in the tally if given.
+
+        Under `both` a run is late, and pays for it, where it would be under the published safety net.
+        """
+        job, costs = spec.job, spec.costs
+        runs = self.simulate(who, workload, job, costs, spec.net, tally)
+        published = None
+        if spec.safety_net == BOTH and who != BOUND:
+            published = self.simulate(who, workload, job, costs, "published")
+            runs = late_there_too(runs, published, job, costs)
+        return SpotResult(runs, published, job, workload.gap, self.migrates)
+
+    @override
+    def measure(self, who: Policy | str, spec: SpotSpec, workload: Windows) -> Metrics:
+        result = self.run(who, spec, workload)
+        published = result.runs if spec.net == "published" else result.published
+        if published is None:
+            published = self.simulate(who, workload, spec.job, spec.costs, "published")
+        return {**result.metrics(), **self.public_metrics(who, published, workload, spec.job, spec.costs)}
+
+    def public_metrics(
+        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
+    ) -> dict[str, float]:
+        """Return the metrics of the public leaderboard, of runs under its rules."""
+        return public_metrics(runs, job, prices)
+
+    @override
+    def probe(self, spec: SpotSpec) -> SpotSpec:
+        return replace(spec, windows=spec.windows[:_PROBED])
+
+    @override
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        spec, windows = self.at(instance)
+        return describe(windows, spec.job, spec.costs)
+
+    @override
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return dollars by cause, against the best baseline and the least cost."""
+        spec, windows = self.at(instance)
+        return findings_of(self.spending(policy, instance), self.compare_with(instance), windows.gap, spec.job)
+
+    @override
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        spec, windows = self.at(instance)
+        return differences(
+            self.spending(first, instance), self.spending(second, instance), classes_of(windows, spec.job)
+        )
+
+    @override
+    def compare_with(self, instance: Instance) -> References:
+        spec, windows = self.at(instance)
+
+        def references() -> References:
+            best = self.best_baseline(instance, lambda metrics: -metrics["mean_cost"])
+            plan = None if room_for_plans(windows, spec.job) is None else self.spending(BOUND, instance)
+            return References(best, self.spending(best, instance), plan, classes_of(windows, spec.job))
+
+        return self.once("references", spec, references)
+
+    def spending(self, who: Policy | str, instance: Instance) -> Spending:
+        """Return the numbers behind `findings`, of a policy, a baseline, or a plan of the least cost."""
+        spec, windows = self.at(instance)
+        tally = Tally.of(windows)
+        runs = self.run(who, spec, windows, tally).runs
+        return spending_of(runs, tally, windows.gap, spec.job, spec.costs)
+
+    def _traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
+        return self.once("traces", (source, meaning, nodes), lambda: self.load_traces(source, meaning, nodes))
+
+
+class SpotSimulator(WindowsSimulator):
+    """An environment is one region."""
+
+    simulate = staticmethod(simulate)
+    known = kinds_of(BASELINES, (BOUND,))
+    usual_job = USUAL_SINGLE
+    identity = ("spot", 4)
+
+    @override
+    def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
+        return (load_spot(source, meaning=meaning, nodes=nodes),)
+
+    @override
+    def embedded(self, priced: bool) -> Mapping[str, Sequence[str]]:
+        return EMBEDDED_SPOT
+
+    @override
+    def label(self, source: str, regions: Regions, folders: int | None = None) -> str:
+        """Return the trace's; of several windows, the last telling part of the path."""
+        (traces,) = regions
+        return with_folders(source, traces[0].name if len(traces) == 1 else _folder_name(source), folders or 0)
+
+
+_NAMED = 3
+"""Regions whose names stand in an instance's name."""
+
+
+def _joined(sets_by_part: Mapping[str, Sequence[Sequence[str]]]) -> Mapping[str, Sequence[str]]:
+    return {part: [BETWEEN_REGIONS.join(specs) for specs in sets] for part, sets in sets_by_part.items()}
+
+
+_EMBEDDED, _PRICED = _joined(EMBEDDED_REGIONS), _joined(PRICED_REGIONS)
+
+
+class RegionsSimulator(WindowsSimulator):
+    """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
+
+    migrates = True
+    simulate = staticmethod(simulate_regions)
+    known = kinds_of(REGION_BASELINES, (BOUND,))
+    usual_job = USUAL_MULTI
+    identity = ("spot regions", 4)
+
+    @override
+    def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
+        return load_regions(source, meaning, nodes)
+
+    @override
+    def embedded(self, priced: bool) -> Mapping[str, Sequence[str]]:
+        return _PRICED if priced else _EMBEDDED
+
+    @override
+    def label(self, source: str, regions: Regions, folders: int | None = None) -> str:
+        """Return the names of the first regions, and how many more there are; of a longer label, those of all."""
+        names = [traces[0].name for traces in regions]
+        places = [part.strip() for part in source.split(BETWEEN_REGIONS)]
+        if len(regions[0]) > 1:  # windows, named by numbers
+            names = [_folder_name(place) for place in places]
+        if folders is not None:
+            if len(places) == 1:  # a directory with a file for each region
+                places = [f"{source}/{name}" for name in names]
+            names = [with_folders(place, name, folders) for place, name in zip(places, names, strict=True)]
+        elif len(names) > _NAMED:
+            return "+".join(names[: _NAMED - 1]) + f"+{len(names) - _NAMED + 1}"
+        return "+".join(names)
+
+    @override
+    def public_metrics(
+        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
+    ) -> dict[str, float]:
+        """Besides, `public_bill_score`: by the bill of the public evaluator. With one price it is `public_score`."""
+        found = public_metrics(runs, job, prices)
+        if windows.prices is None:
+            return {**found, "public_bill_score": found["public_score"]}
+        bill = least_bill(windows, job, prices) if who == BOUND else public_bill(runs, windows, prices)
+        return {**found, "public_bill_score": public_score(float(bill.mean()), job, prices)}
+
+
+def _folder_name(spec: str) -> str:
+    """Return the name of a directory of windows: its last part that says something."""
+    parts = [part for part in PurePosixPath(spec).parts if part not in ("/", "traces", "random_start")]
+    return parts[-1] if parts else spec
+
+
+def _runs_in(count: int, share: tuple[float, float]) -> int:
+    """Return how many windows a share of an environment has. Raises UserError for too many in all."""
+    if not 1 <= count <= MAX_RUNS:
+        raise UserError(f"{count} windows: from 1 to {MAX_RUNS:,} are needed")
+    return max(1, round(count * (share[1] - share[0])))
+
+
+def _shortest(regions: Regions) -> tuple[SpotTrace, ...]:
+    """Return for every window the trace of the region in which it is shortest."""
+    return tuple(min(together, key=lambda trace: trace.ticks) for together in zip(*regions, strict=True))
+
+
+def _digest_of_prices(regions: Regions, on_demand: float, source: str) -> str:
+    """Return a hash of the traces' prices. Raises UserError where one has none, or spot costs more than on-demand."""
+    content = hashlib.sha256()
+    for trace in (trace for traces in regions for trace in traces):
+        if trace.prices is None:
+            raise UserError(f"{source}: {trace.name} has no prices; use traces that have them, or --prices one")
+        if trace.prices.max() > on_demand:
+            raise UserError(
+                f"{source}: spot costs {trace.prices.max():g} dollars an hour in {trace.name}, more than on-demand "
+                f"with {on_demand:g}; raise --on-demand-price, or use --prices one"
+            )
+        content.update(trace.prices.tobytes())
+    return content.hexdigest()
+
+
+def _digest(regions: Regions) -> str:
+    """Return a hash of the content of all traces, in their order."""
+    return hashlib.sha256("".join(trace.digest for traces in regions for trace in traces).encode()).hexdigest()

@@ -1,0 +1,144 @@
+"""The policy of a run that is exported: a candidate that is named, or what the verdict recommends."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from vulcan.errors import UserError
+from vulcan.export.provenance import Provenance
+from vulcan.python_policy.check import AnyPolicy, check_policy
+from vulcan.registry import recorded_task
+from vulcan.results.run import run_verdict
+from vulcan.searches.evidence import SPLITS
+from vulcan.searches.verdict import RunVerdict, plain_name
+from vulcan.store import RunRecord
+from vulcan.store.events import CandidateJudged
+from vulcan.store.runs import open_store
+from vulcan.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCandidate:
+    """A policy with its provenance, ready for export; `number` is the candidate's, None for one of the task's own."""
+
+    number: int | None
+    policy: AnyPolicy
+    provenance: Provenance
+
+    @property
+    def name(self) -> str:
+        return (
+            f"a policy of the task, by {self.provenance.run}"
+            if self.number is None
+            else f"candidate {self.number} of {self.provenance.run}"
+        )
+
+
+def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
+    """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
+    with closing(open_store(run)) as store:
+        record, date = RunRecord.of(store.events()), store.started_at()
+        chosen = _chosen(record, run, candidate)
+        call = store.call(chosen.proposal, chosen.turn)
+    task = recorded_task(record.config["task"])
+    provenance = _provenance(
+        record, run, task, _author(chosen, call.model if call else "the task's author"), date, chosen
+    )
+    return ExportCandidate(chosen.candidate, check_policy(chosen.source, task), provenance)
+
+
+def _provenance(
+    record: RunRecord, run: Path, task: Task, author: str, date: str, chosen: CandidateJudged | None = None
+) -> Provenance:
+    number = None if chosen is None else chosen.candidate
+    scores = {split: record.score_of(number, split) for split in SPLITS} if number is not None else {}
+    return Provenance(
+        task=task.name,
+        run=run.name,
+        candidate="" if number is None else str(number),
+        proposer=author,
+        date=date,
+        seed=record.config["seed"],
+        objective=record.config["objective"],
+        scores={split: score for split, score in scores.items() if score is not None},
+        instances=[f"{instance.name}, {instance.split}" for instance in record.instances],
+        settings=record.config["settings"],
+        version=record.version,
+    )
+
+
+def _author(chosen: CandidateJudged, writer: str) -> str:
+    if chosen.derived_from is None:
+        return writer
+    return f"{writer}, {chosen.origin} by the search"
+
+
+def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
+    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
+    named = shlex.quote(str(run))
+    if candidate is None:
+        ranked = record.ranked()
+        if not ranked:
+            raise UserError(f"{run} has no scored candidate yet: continue with `vulcan resume {named}`")
+        return record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
+    judged = record.candidates.get(candidate)
+    if judged is None or judged.fingerprint is None:
+        raise UserError(f"{run} has no policy of number {candidate} (`vulcan show {named}` lists what it has)")
+    return judged
+
+
+def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCandidate, str | None]:
+    """Return the candidate of that number, or the policy that the verdict on the run recommends, and the verdict.
+
+    The verdict is a sentence. Without one it is the winner, or the best so far. Raises UserError, also for a baseline
+    that is recommended and has no form in the policy language: nothing takes its place.
+    """
+    with closing(open_store(run)) as store:
+        record = RunRecord.of(store.events())
+    verdict = run_verdict(run, record) if record.chosen is not None else None
+    if verdict is None:
+        return find_candidate(run, candidate), None
+    if candidate is not None:
+        return find_candidate(run, candidate), verdict.sentence
+    found = find_candidate(run, verdict.candidate) if verdict.candidate is not None else _known_policy(run, verdict)
+    return found, f"{verdict.sentence}{export_note(verdict, found.number)}"
+
+
+def known_source(task: Task, verdict: RunVerdict) -> str | None:
+    """Return the task's own policy of the recommended baseline's name; None where there is none."""
+    own = task.seed_policies(state=True).items()
+    return next((source for name, source in own if plain_name(name) == plain_name(verdict.policy)), None)
+
+
+def how_to_take(run: Path, task: Task, verdict: RunVerdict | None) -> str:
+    """Return what to do next with a finished run, for a sentence: the command that exports what is recommended."""
+    command = f"vulcan export {shlex.quote(str(run))}"
+    if verdict is None or verdict.candidate is not None or known_source(task, verdict) is not None:
+        what = "it" if verdict is None else verdict.policy.removeprefix("start: ")
+        return f"take {what} with `{command} --format python -o best.py`"
+    what = f"{verdict.policy} has no form in the policy language to export"
+    return what if verdict.second is None else f"{what}; `{command} --candidate {verdict.second}` writes what it found"
+
+
+def _known_policy(run: Path, verdict: RunVerdict) -> ExportCandidate:
+    """Return the task's own policy of the name of the recommended baseline. Raises UserError where there is none."""
+    with closing(open_store(run)) as store:
+        record, date = RunRecord.of(store.events()), store.started_at()
+    task = recorded_task(record.config["task"])
+    if (source := known_source(task, verdict)) is None:
+        raise UserError(f"{verdict.sentence} {how_to_take(run, task, verdict)}")
+    provenance = _provenance(record, run, task, "the task's author", date)
+    return ExportCandidate(None, check_policy(source, task), provenance)
+
+
+def export_note(verdict: RunVerdict, exported: int | None) -> str:
+    """Say what is exported for a verdict that does not recommend the winner of the search."""
+    if verdict.conclusion == "better" or verdict.kind == "candidate":
+        return ""
+    which = "the task's own policy" if exported is None else f"candidate {exported}"
+    what = f" Exported: {verdict.policy.removeprefix('start: ')} in the policy language, {which}"
+    other = f"; `--candidate {verdict.second}` exports what the search found" if verdict.second is not None else ""
+    return f"{what}{other}."
