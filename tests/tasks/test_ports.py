@@ -22,13 +22,14 @@ NOISE = {
 PORTS = [
     (task, policy)
     for task in NAMES
+    if not task.startswith("cache_")  # their programs are compared with baselines request by request
     for policy in find_task(task).seed_policies(state=True)
     if policy.replace("_", "-") in {name.replace("_", "-") for name in load_evaluator(find_task(task)).baselines()}
 ]
 
 
 def test_there_are_ports_to_compare() -> None:
-    assert len(PORTS) >= 15
+    assert len(PORTS) >= 10
     assert set(NOISE) <= set(PORTS)
 
 
