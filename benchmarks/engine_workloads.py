@@ -39,6 +39,12 @@ def priority(now, obj, cache, ghost):
     return obj.last_access
 """
 
+
+def under(mechanism: str, source: str) -> str:
+    """Return the policy with a line that names its mechanism."""
+    return f'MECHANISM = "{mechanism}"\n{source}'
+
+
 BY_STATISTICS = {"no statistics": PLAIN, "one statistic": ONE_STATISTIC, "five statistics": FIVE_STATISTICS}
 
 
@@ -65,7 +71,7 @@ def first(trace: Trace, requests: int) -> Trace:
     return replace(
         trace,
         objects=objects,
-        sizes=np.maximum(trace.sizes[:requests], np.uint32(1)),
+        sizes=np.maximum(trace.sizes[:requests], 1),
         times=np.asarray(trace.times[:requests]),
         next_access=np.where(following < requests, following, -1),
         keys=np.asarray(trace.keys[: int(objects.max()) + 1]),

@@ -17,9 +17,11 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import spot_windows
 from benchmarks.spot import ARCHIVE, DEADLINES, OVERHEADS, ZONES
@@ -27,10 +29,10 @@ from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot import SpotJob, Windows, simulate
 from vulcan_spot.baselines import BOUND
-from vulcan_spot.job import Prices
+from vulcan_spot.job import SECONDS, Prices
 from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import simulate_regions
-from vulcan_spot.simulator import least_bill, public_bill, public_score
+from vulcan_spot.simulator import public_score
 from vulcan_spot.windows import load_regions, regular
 from vulcan_traces.spot import load_spot
 
@@ -129,6 +131,29 @@ def bills(who: Policy | str, cases: Iterable[Case]) -> tuple[float, float, int]:
     return float(np.mean(own)), float(np.mean(public)), missed
 
 
+def public_bill(runs: JobRuns, windows: Windows, prices: Prices) -> NDArray[np.float64]:
+    """Dollars of each run as the public evaluator for several regions bills: all its hours on spot at one price.
+
+    That is the price, at the window's begin, of the region where the job is when it is done.
+    """
+    assert windows.prices is not None
+    assert runs.ended_in is not None
+    spot = windows.prices[runs.ended_in, windows.begins]
+    return np.asarray((runs.spot_ticks * spot + runs.on_demand_ticks * prices.on_demand) * windows.gap / SECONDS)
+
+
+def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.float64]:
+    """Dollars of each run that no policy can get below as `public_bill` counts: all of it at the lowest price."""
+    least = []
+    for window in range(len(windows.begins)):
+        one = windows.single(window)
+        assert one.prices is not None
+        lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
+        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, prices, "published")
+        least.append(runs.cost[0] - prices.missed * (runs.finished[0] > job.deadline))
+    return np.array(least)
+
+
 def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
     """Return the lines of a Markdown table of `bills`, best under the public bill of the first set first."""
     rows = [(name, [bills(who, cases) for cases in sets.values()]) for name, who in policies_of("spot_multi").items()]
@@ -143,7 +168,7 @@ def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
 def policies_of(task: str) -> dict[str, Policy | str]:
     """Return the task's policies, those of this directory for it, and the least cost."""
     declared = find_task(task)
-    seeds = declared.seed_policies(state=True)
+    seeds = declared.seed_policies()
     found: dict[str, Policy | str] = {name: check(text, declared) for name, text in seeds.items()}
     own = ("spot_levi", "spot_reserve", "spot_surplus") if task == "spot_single" else ("spot_looks", "spot_prices")
     for name in own:

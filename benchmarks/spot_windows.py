@@ -146,7 +146,7 @@ def commands(directory: Path, priced: bool) -> Iterator[str]:
     yield "--task spot_multi \\"
     for name in SCENARIOS:
         yield f"    --trace '{setting(directory, name)}' \\"
-    objective = "--prices regions --objective public_bill" if priced else "--objective public_on_time"
+    objective = f"{'--prices regions ' if priced else ''}--objective public_on_time"
     yield f"    --deadline 52 --overhead 0.2 --windows 8 {common} {objective}"
 
 

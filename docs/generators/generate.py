@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from anvil_page import describe_reference
 from command_line_page import command_line_page
 from json_page import json_pages
+from json_schema import SCHEMA_FILE, schema_text
 from performance_chart import PAGE, performance_chart
 from python_page import python_page
 from results_charts import results_charts
 from run_reports import recorded_page
 from task_pages import task_pages
-
-from vulcan.anvil.reference_page import describe_reference
-from vulcan.documents.schema import SCHEMA_FILE, schema_text
 
 DOCS = Path(__file__).resolve().parents[1]
 
@@ -24,7 +23,7 @@ def generated_pages() -> dict[str, str]:
     return {
         "anvil.md": describe_reference(),
         **json_pages(),
-        f"../{SCHEMA_FILE.relative_to(DOCS.parent).as_posix()}": schema_text(),
+        SCHEMA_FILE.relative_to(DOCS).as_posix(): schema_text(),
         "images/performance.svg": performance_chart(PAGE.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
         "reference/python.md": python_page(),

@@ -9,10 +9,10 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_typeddict
 
+from json_schema import keys_of, meaning_of, models_of, type_of
 from markdown_parts import paragraphs, written_by
 
 from vulcan.documents import card, conversation, host, library, policy, report, run
-from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
 from vulcan_link.linux import documents as linux
 from vulcan_traces import documents as traces
@@ -24,8 +24,8 @@ while a search runs. Progress and messages go to standard error. Numbers are fin
 Exit codes: 0, 1 (a rejected or failed policy), 2 (a mistake in what was given: one line on standard error), 130
 (interrupted), 143 (terminated by SIGTERM).
 
-The package has a [JSON Schema](https://json-schema.org) of these documents, `vulcan/documents/schema.json`: each is
-under `$defs` by the name that is given here, such as `schema.json#/$defs/RunDocument`. Later versions may add keys."""
+These documents have a [JSON Schema](https://json-schema.org), [schema.json](reference/schema.json): each is under
+`$defs` by the name that is given here, such as `schema.json#/$defs/RunDocument`. Later versions may add keys."""
 
 _LINES = """\
 One JSON document a line on standard output, written as things happen, and nothing else there: `--progress json`

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from vulcan.task import Argument, Event, Feature, Global, Metrics, Objective, Setting, event
+from collections.abc import Mapping
+
+from vulcan.task import Argument, Event, Feature, Global, Json, Metrics, Objective, Setting, event
 from vulcan_spot.job import UsualJob
 
 MAX = 36_000_000.0
@@ -75,6 +77,12 @@ def _cost(metrics: Metrics) -> float:
     return -metrics["mean_cost"] - 0.25 * metrics["std_cost"]
 
 
+def _under_other_rules(settings: Mapping[str, Json]) -> str | None:
+    if settings["safety_net"] == "published":
+        return None
+    return "the objective 'public_on_time' is of the public leaderboard's rules: add --safety-net published"
+
+
 def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
     """`greedy` is the baseline that savings are measured against."""
     return (
@@ -94,40 +102,19 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
             beside=("missed",),
         ),
         Objective(
-            name="public",
-            metric="public_score",
-            meaning="the score of the public leaderboard: clip((OD - cost) / (OD - SPOT)) * 100, where OD and SPOT "
-            "are what the work costs on demand and on spot without any start-up, under the leaderboard's safety net",
-            score=lambda metrics, references: metrics["public_score"],
-            lowest=0.0,
-            highest=100.0,
-            beside=("public_missed",),
-        ),
-        Objective(
             name="public_on_time",
             metric="public_score",
-            meaning="the score of the public leaderboard, under its safety net, less 100 times the share of runs that "
-            "miss their deadline there",
+            meaning="the score of the public leaderboard, clip((OD - cost) / (OD - SPOT)) * 100, where OD and SPOT are "
+            "what the work costs on demand and on spot without any start-up, less 100 times the share of runs that "
+            "miss their deadline; with --safety-net published",
             score=lambda metrics, references: metrics["public_score"] - 100.0 * metrics["public_missed"],
             lowest=-100.0,
             highest=100.0,
             beside=("public_missed",),
+            unfit=_under_other_rules,
         ),
     )
 
-
-PUBLIC_BILL = Objective(
-    name="public_bill",
-    metric="public_bill_score",
-    meaning="the score of the public leaderboard as its evaluator bills, under its safety net: all the hours on spot "
-    "of a run count at one price, that which the region where the job is when it is done had at the run's begin; "
-    "less 100 times the share of runs that miss their deadline",
-    score=lambda metrics, references: metrics["public_bill_score"] - 100.0 * metrics["public_missed"],
-    lowest=-100.0,
-    highest=100.0,
-    beside=("public_missed", "public_score"),
-)
-"""Of several regions. With one price for all of them the bill is that of `public_on_time`."""
 
 PRICES = Setting(
     "prices",

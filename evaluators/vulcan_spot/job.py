@@ -115,7 +115,8 @@ def jobs_of(settings: Mapping[str, Json], usual: UsualJob, room: int) -> list[Sp
     deadlines = deadlines or [round(scale * hours, 2) for hours in usual.deadlines]
     overheads = overheads or [round(min(1.0, scale) * hours, 4) for hours in usual.overheads]
     if scale != 1.0:
-        _say(f"a job of {duration:g} h due after {_listed(deadlines)} h, with {_listed(overheads)} h to start: {why}")
+        hours = f"{duration:g} h due after {_listed(deadlines)} h, with {_listed(overheads)} h to start"
+        say_once(f"a job of {hours}: {why}")
     return [SpotJob.of_hours(duration, deadline, overhead) for deadline in deadlines for overhead in overheads]
 
 
@@ -124,6 +125,6 @@ def _listed(hours: Sequence[float]) -> str:
 
 
 @cache
-def _say(text: str) -> None:
+def say_once(text: str) -> None:
     """Log a warning, once."""
     log.warning("%s", text)

@@ -32,6 +32,17 @@ def room_for_plans(windows: Windows, job: SpotJob) -> NDArray[np.uint8] | None:
     return np.zeros((len(windows.begins), ticks), np.uint8)
 
 
+MAX_WORK = 10**11
+"""Steps of the search for the least cost, of about a nanosecond: one or two minutes of one core, once a machine."""
+
+
+def work_of(windows: Windows, job: SpotJob) -> int:
+    """Return the number of steps at most: for each window, tick and state, and each choice where there are regions."""
+    ticks = -(-job.deadline // windows.gap)
+    _, regions, states, units = _room(windows, job)
+    return len(windows.begins) * ticks * regions * states * units * (1 if regions == 1 else 3 + 2 * regions)
+
+
 def _room(windows: Windows, job: SpotJob) -> tuple[int, int, int, int]:
     """Return the numbers of slots for ticks to come, of regions, of states of a VM and of units of progress."""
     units = job.duration // math.gcd(windows.gap, job.overhead) + 2

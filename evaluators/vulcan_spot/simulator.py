@@ -10,19 +10,18 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance
+from vulcan.evaluator import BaselineKind, Instance
 from vulcan.findings import EvaluatorFinding
 from vulcan.simulator import Case, Simulator, distinct, kinds_of, override, sources, with_folders
 from vulcan.simulator.plan import SPLITS
-from vulcan.task import Json, Metrics, Split
+from vulcan.task import Json, Split
 from vulcan_spot.account import References, Spending, differences, findings_of, spending_of
 from vulcan_spot.baselines import BASELINES, BOUND, REGION_BASELINES
-from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of
-from vulcan_spot.least_cost import room_for_plans
+from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of, say_once
+from vulcan_spot.least_cost import MAX_WORK, room_for_plans, work_of
 from vulcan_spot.runs import JobRuns, Tally, late_there_too
 from vulcan_spot.simulate import Simulate, simulate, simulate_regions
 from vulcan_spot.spec import BOTH, SpotSpec
@@ -74,29 +73,6 @@ def public_metrics(runs: JobRuns, job: SpotJob, prices: Prices) -> dict[str, flo
     return {"public_score": public_score(cost, job, prices), "public_missed": float(missed.mean())}
 
 
-def public_bill(runs: JobRuns, windows: Windows, prices: Prices) -> NDArray[np.float64]:
-    """Dollars of each run as the public evaluator for several regions bills: all its hours on spot at one price.
-
-    That is the price, at the window's begin, of the region where the job is when it is done.
-    """
-    assert windows.prices is not None
-    assert runs.ended_in is not None
-    spot = windows.prices[runs.ended_in, windows.begins]
-    return np.asarray((runs.spot_ticks * spot + runs.on_demand_ticks * prices.on_demand) * windows.gap / SECONDS)
-
-
-def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.float64]:
-    """Dollars of each run that no policy can get below as `public_bill` counts: all of it at the lowest price."""
-    least = []
-    for window in range(len(windows.begins)):
-        one = windows.single(window)
-        assert one.prices is not None
-        lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
-        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, prices, "published")
-        least.append(runs.cost[0] - prices.missed * (runs.finished[0] > job.deadline))
-    return np.array(least)
-
-
 def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
     """From 0 to 100; 0 where on-demand and spot cost the same."""
     on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
@@ -109,9 +85,8 @@ class SpotResult:
 
     runs: JobRuns
     published: JobRuns | None
-    job: SpotJob
+    spec: SpotSpec
     gap: int
-    migrates: bool
 
     @property
     def decisions(self) -> int:
@@ -119,9 +94,13 @@ class SpotResult:
         return made[0] if len(made) == 1 else (made[0] + 1) * _MULTIPLIER + made[1]
 
     def metrics(self) -> dict[str, float]:
-        """Return means over all runs; of jobs that may move, also `moves`."""
-        moves = {"moves": float(self.runs.moves.mean())} if self.migrates else {}
-        return {**metrics_of(self.runs, self.gap, self.job), **moves}
+        """Return means over all runs, with `moves` where jobs may, and the public score under the published rules."""
+        metrics = metrics_of(self.runs, self.gap, self.spec.job)
+        if self.spec.regions > 0:
+            metrics["moves"] = float(self.runs.moves.mean())
+        if self.spec.net == "published":
+            metrics |= public_metrics(self.runs, self.spec.job, self.spec.costs)
+        return metrics
 
 
 class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
@@ -212,21 +191,19 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
         if spec.safety_net == BOTH and who != BOUND:
             published = self.simulate(who, workload, job, costs, "published")
             runs = late_there_too(runs, published, job, costs)
-        return SpotResult(runs, published, job, workload.gap, self.migrates)
+        return SpotResult(runs, published, spec, workload.gap)
 
     @override
-    def measure(self, who: Policy | str, spec: SpotSpec, workload: Windows) -> Metrics:
-        result = self.run(who, spec, workload)
-        published = result.runs if spec.net == "published" else result.published
-        if published is None:
-            published = self.simulate(who, workload, spec.job, spec.costs, "published")
-        return {**result.metrics(), **self.public_metrics(who, published, workload, spec.job, spec.costs)}
-
-    def public_metrics(
-        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
-    ) -> dict[str, float]:
-        """Return the metrics of the public leaderboard, of runs under its rules."""
-        return public_metrics(runs, job, prices)
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """Return the baselines without the oracle where that would take longer than a search; a log warning says so."""
+        work = sum(work_of(windows, spec.job) for spec, windows in map(self.at, instances))
+        if work <= MAX_WORK:
+            return self.known
+        say_once(
+            f"{BOUND} is left out, for it would take {work / 6e10:,.0f} minutes or more; fewer --windows, regions or "
+            "jobs have it"
+        )
+        return {name: kind for name, kind in self.known.items() if name != BOUND}
 
     @override
     def probe(self, spec: SpotSpec) -> SpotSpec:
@@ -256,7 +233,8 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
 
         def references() -> References:
             best = self.best_baseline(instance, lambda metrics: -metrics["mean_cost"])
-            plan = None if room_for_plans(windows, spec.job) is None else self.spending(BOUND, instance)
+            traced = work_of(windows, spec.job) <= MAX_WORK and room_for_plans(windows, spec.job) is not None
+            plan = self.spending(BOUND, instance) if traced else None
             return References(best, self.spending(best, instance), plan, classes_of(windows, spec.job))
 
         return self.once("references", spec, references)
@@ -278,7 +256,7 @@ class SpotSimulator(WindowsSimulator):
     simulate = staticmethod(simulate)
     known = kinds_of(BASELINES, (BOUND,))
     usual_job = USUAL_SINGLE
-    identity = ("spot", 4)
+    identity = ("spot", 5)
 
     @override
     def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
@@ -313,7 +291,7 @@ class RegionsSimulator(WindowsSimulator):
     simulate = staticmethod(simulate_regions)
     known = kinds_of(REGION_BASELINES, (BOUND,))
     usual_job = USUAL_MULTI
-    identity = ("spot regions", 4)
+    identity = ("spot regions", 5)
 
     @override
     def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
@@ -337,17 +315,6 @@ class RegionsSimulator(WindowsSimulator):
         elif len(names) > _NAMED:
             return "+".join(names[: _NAMED - 1]) + f"+{len(names) - _NAMED + 1}"
         return "+".join(names)
-
-    @override
-    def public_metrics(
-        self, who: Policy | str, runs: JobRuns, windows: Windows, job: SpotJob, prices: Prices
-    ) -> dict[str, float]:
-        """Besides, `public_bill_score`: by the bill of the public evaluator. With one price it is `public_score`."""
-        found = public_metrics(runs, job, prices)
-        if windows.prices is None:
-            return {**found, "public_bill_score": found["public_score"]}
-        bill = least_bill(windows, job, prices) if who == BOUND else public_bill(runs, windows, prices)
-        return {**found, "public_bill_score": public_score(float(bill.mean()), job, prices)}
 
 
 def _folder_name(spec: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
-from vulcan_spot.interface import JOB, MAX, PRICES, PUBLIC_BILL, REGIONAL, VM, market, objectives, settings, tick
+from vulcan_spot.interface import JOB, MAX, PRICES, REGIONAL, VM, market, objectives, settings, tick
 from vulcan_spot.job import USUAL_MULTI
 
 REGIONS = Global(
@@ -104,10 +104,7 @@ TASK = Task(
         ),
     ),
     evaluator="vulcan_spot.simulator:RegionsSimulator",
-    objectives=(
-        *objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
-        PUBLIC_BILL,
-    ),
+    objectives=objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
     directory=Path(__file__).parent,
     settings=(
         *settings(

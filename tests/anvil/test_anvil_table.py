@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 from anvil_example import EXAMPLE_LAYOUT
+from anvil_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
 from anvil_twin import Twin
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.examples import Example, RejectedExample
-from vulcan.anvil.reference_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
 
 TABLES = {
     "BINARY": grammar.BINARY, "UNARY": grammar.UNARY, "BOOLEAN": grammar.BOOLEAN, "FUNCTIONS": grammar.FUNCTIONS,

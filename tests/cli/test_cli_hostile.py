@@ -18,7 +18,7 @@ from every_command import every_command
 from forked_commands import CLOSED, MOOD, Commands, Ended, commands
 
 ALL = os.environ.get("VULCAN_FAULTS") == "all"
-SAMPLE = 40
+SAMPLE = 30
 MEMORY = 1 << 30
 SEARCH = (
     "--task",
@@ -48,7 +48,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "vulcan report": ("RUN", "--format", "md"),
     "vulcan check": ("POLICY", "--task", MOOD),
     "vulcan verify": ("POLICY", "--task", MOOD),
-    "vulcan export": ("RUN", "--list"),
+    "vulcan export": ("POLICY", "--task", MOOD, "--list"),
     "vulcan prompt": ("--task", MOOD),
     "vulcan cache": (),
     "vulcan tasks": (),

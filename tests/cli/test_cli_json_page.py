@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from console import LRU, MOOD_TASK, ZIPF, Console
 from json_documents import CLOSED, faults
+from json_schema import DOCUMENTS, SCHEMA_FILE, keys_of, models_of
 from jsonschema import Draft202012Validator
 from locations import ROOT
-
-from vulcan.documents.schema import DOCUMENTS, SCHEMA_FILE, keys_of, models_of
 
 PAGES = ROOT / "docs" / "reference" / "json"
 """The schema that refuses keys without a model."""
@@ -87,7 +86,7 @@ def test_a_document_is_what_its_model_says(documents: dict[str, Any], command: s
     assert faults(documents[command], MODELS[command]) == []
 
 
-def test_the_shipped_schema_is_one_and_takes_keys_of_later_versions(documents: dict[str, Any]) -> None:
+def test_the_schema_is_one_and_takes_keys_of_later_versions(documents: dict[str, Any]) -> None:
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     assert Draft202012Validator(schema).is_valid({**documents["search"], "later": 1})

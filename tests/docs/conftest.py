@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from console import Console
-from locations import ROOT
-
-sys.path.append(str(ROOT / "docs" / "generators"))
-
 from docs_shell import write_trace
 
 SHORT = ("--budget-candidates", "4", "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1", "-q")

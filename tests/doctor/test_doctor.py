@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from console import Console
+from json_schema import make_schema
 from jsonschema import Draft202012Validator
 
 from vulcan.doctor import host
 from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.doctor.host import DefenceCheck
-from vulcan.documents.schema import make_schema
 from vulcan.scoring.sandbox.layers import Layer
 
 

@@ -23,7 +23,7 @@ from vulcan.store.events import RunStopped
 from vulcan.store.runs import FILE, open_store
 
 ALL = os.environ.get("VULCAN_FAULTS") == "all"
-SAMPLE = 24
+SAMPLE = 20
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EINTR, errno.EMFILE, KILL)
 ONCE = (errno.EINTR, KILL)
 SCORING = ("--executor", "local", "--workers", "1", "--quiet")

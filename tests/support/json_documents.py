@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from json_schema import DOCUMENTS, make_schema
 from jsonschema import Draft202012Validator
 
-from vulcan.documents.schema import DOCUMENTS, make_schema
 from vulcan_traces.documents import CatalogueDocument, HeadDocument, StatsDocument
 
 CLOSED = make_schema((*DOCUMENTS, CatalogueDocument, HeadDocument, StatsDocument), closed=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from console import Console
 from faults import FAULTS, Fault
+from json_schema import make_schema
 from jsonschema import Draft202012Validator
 
-from vulcan.documents.schema import make_schema
 from vulcan.errors import UserError
 from vulcan.scaffold import write_task
 from vulcan.testing import CHECKS, CheckFailed, Subject, examine

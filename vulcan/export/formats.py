@@ -128,11 +128,8 @@ def _settings(task: Task, settings: Mapping[str, Json]) -> list[str]:
         value = settings.get(setting.name)
         value = setting.default if value is None else value
         if setting.choices and isinstance(value, str):
-            found.append(
-                f"#define SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}".upper().replace(
-                    "#DEFINE", "#define"
-                )
-            )
+            name = f"SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}"
+            found.append(f"#define {name.upper()}")
     return found
 
 

@@ -64,7 +64,7 @@ def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tu
         raise UserError(why)
     split = task.split if config.split == "task" else replace(task.split, by="none")
     found = tuple(evaluator.instances(config.settings, split))
-    if split == replace(split, by="none"):
+    if split.by == "none":
         found = tuple(replace(instance, split="train") for instance in found)
     names = [(instance.split, instance.name) for instance in found]
     twice = {name for name in names if names.count(name) > 1}

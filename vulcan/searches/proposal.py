@@ -78,8 +78,8 @@ class PendingProposal:
     """The state of a proposal that has no verdict yet.
 
     `before` are the events that precede its own: instructions that apply from it on, findings that its prompt was the
-    first to need. `answered` is true once the open turn has its
-    reply, `unpaid` if it has none because the budget was spent, `refused` if the model answers others, but not it.
+    first to need. `answered` is true once the open turn has its reply, `unpaid` if it has none because the budget was
+    spent, `refused` if the model answers others, but not it.
     """
 
     proposal: Proposal

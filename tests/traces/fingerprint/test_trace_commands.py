@@ -173,9 +173,10 @@ def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert load_trace(out).requests == 20_000
 
 
-def test_times_that_do_not_fit_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["time,id\n5000000000,1\n5000000001,2\n", "time,id,size\n1,1,5000000000\n2,1,1\n"])
+def test_times_and_sizes_that_do_not_fit_are_told(tmp_path: Path, text: str) -> None:
     source = tmp_path / "t.csv"
-    source.write_text("time,id\n5000000000,1\n5000000001,2\n")
+    source.write_text(text)
     with pytest.raises(UserError, match="2\\^32"):
         run("convert", str(source), str(tmp_path / "out.oracleGeneral"))
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

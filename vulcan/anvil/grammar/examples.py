@@ -1,6 +1,6 @@
 """Examples of the grammar table: short fragments, and the frames that make whole programs of them.
 
-They are about the task of `vulcan.anvil.reference_page`, whose function is `score(now, obj, pool, past)`.
+They are about the task of `docs/generators/anvil_page.py`, whose function is `score(now, obj, pool, past)`.
 """
 
 from __future__ import annotations
