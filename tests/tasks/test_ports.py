@@ -23,7 +23,7 @@ PORTS = [
     (task, policy)
     for task in NAMES
     if not task.startswith("cache_")  # their programs are compared with baselines request by request
-    for policy in find_task(task).seed_policies(state=True)
+    for policy in find_task(task).seed_policies()
     if policy.replace("_", "-") in {name.replace("_", "-") for name in load_evaluator(find_task(task)).baselines()}
 ]
 
@@ -41,7 +41,7 @@ def test_a_policy_with_the_name_of_a_baseline_measures_like_it(name: str, port: 
     instances = [each for each in evaluator.instances(settings, task.split) if each.split == "train"][:6]
     evaluator.prepare(instances)
     baseline = next(n for n in evaluator.baselines() if n.replace("-", "_") == port)
-    policy = check_policy(task.seed_policies(state=True)[port], task)
+    policy = check_policy(task.seed_policies()[port], task)
     objective = task.objective()
     for instance in instances:
         references = {each: evaluator.evaluate_baseline(each, instance) for each in objective.references}
