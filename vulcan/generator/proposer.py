@@ -204,7 +204,7 @@ class SeveralBreeder:
         breeders = self._of(one.policy.task)
         name = rng.choice(list(breeders))
         like = [parent for parent in parents if _same(parent, one, name)]
-        if operator == "crossover" and len(like) > 1 and rng.random() < _WHOLE_FUNCTION:
+        if operator == "crossover" and min(len(like), len(breeders)) > 1 and rng.random() < _WHOLE_FUNCTION:
             said = f"took {name} of {like[1].label} into {one.label}"
             return self._put(one, name, like[1].programs[name], said)
         own = [replace(parent.parts[name], label=parent.label) for parent in like]
