@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
@@ -15,11 +13,9 @@ TASK = find_task("cache_eviction")
 SETTINGS = {"trace": ["zipf:requests=20000,objects=2000,seed=3,sizes=lognormal"], "cache_size": ["5%"]}
 
 
-@pytest.mark.parametrize("mechanism", ["sample", "heap"])
-def test_blocks_of_time_are_counted_as_runs_of_their_own(mechanism: str) -> None:
+def test_blocks_of_time_are_counted_as_runs_of_their_own() -> None:
     evaluator = CacheEvaluator()
-    settings = complete_settings(TASK, {**SETTINGS, "mechanism": mechanism})
-    instances = {i.split: i for i in evaluator.instances(settings, TASK.split)}
+    instances = {i.split: i for i in evaluator.instances(complete_settings(TASK, SETTINGS), TASK.split)}
     whole = instances["validation"]
     evaluator.prepare(list(instances.values()))
     sources = TASK.seed_policies()

@@ -18,7 +18,7 @@ from vulcan.registry import find_task
 
 TASK = find_task("cache_eviction")
 POLICIES = TASK.seed_policies()
-PARENTS = (Parent(11, POLICIES["lfu"], 0.1), Parent(12, POLICIES["gdsf"], 0.3))
+PARENTS = (Parent(11, POLICIES["lfu"], 0.1), Parent(12, POLICIES["gdsf_admitting"], 0.3))
 LOOPING = """\
 def priority(now, obj, cache, ghost):
     total = 0.0

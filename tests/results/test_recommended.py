@@ -21,7 +21,7 @@ def verdict(policy: str, candidate: int | None = None, second: int | None = 9, k
 
 def test_a_recommended_baseline_is_the_tasks_own_policy_of_its_name() -> None:
     source = known_source(TASK, verdict("gdsf"))
-    assert source == TASK.seed_policies(state=True)["gdsf"]
+    assert source == TASK.seed_policies()["gdsf"]
     assert how_to_take(RUN, TASK, verdict("gdsf")) == "take gdsf with `vulcan export run-1 --format python -o best.py`"
     assert export_note(verdict("gdsf"), None) == (
         " Exported: gdsf in the policy language, the task's own policy; `--candidate 9` exports what the search found."

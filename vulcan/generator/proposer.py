@@ -199,12 +199,12 @@ class SeveralBreeder:
         self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str
     ) -> BredPolicy | None:
         one = parents[0]
-        if self._varies and rng.random() < _OTHER_FORM:
+        if self._varies and operator != "crossover" and rng.random() < _OTHER_FORM:
             return self._of_other_form(rng, one, parents[1:], proposal)
         breeders = self._of(one.policy.task)
         name = rng.choice(list(breeders))
         like = [parent for parent in parents if _same(parent, one, name)]
-        if operator == "crossover" and len(like) > 1 and rng.random() < _WHOLE_FUNCTION:
+        if operator == "crossover" and min(len(like), len(breeders)) > 1 and rng.random() < _WHOLE_FUNCTION:
             said = f"took {name} of {like[1].label} into {one.label}"
             return self._put(one, name, like[1].programs[name], said)
         own = [replace(parent.parts[name], label=parent.label) for parent in like]
@@ -226,16 +226,16 @@ class SeveralBreeder:
         if rng.random() * (len(kinds) + len(optional)) < len(kinds):
             kind = rng.choice(kinds)
             parts = {f.function: one.programs[f.function] for f in kind.functions}
-            return self._checked(parts, kind, f"put {one.label} under the mechanism {kind.mechanism}")
+            return self._checked(parts, kind, f"changed {one.label}: put it under the mechanism {kind.mechanism}")
         name = rng.choice(optional)
         if name in one.parts:
             parts = {other: part for other, part in one.programs.items() if other != name}
-            return self._checked(parts, one.policy.task, f"left {name} out of {one.label}")
+            return self._checked(parts, one.policy.task, f"changed {one.label}: left {name} out")
         donor = next((other for other in others if name in other.parts), None)
         if donor is not None and rng.random() < 0.5:
-            return self._put(one, name, donor.programs[name], f"took {name} of {donor.label} into {one.label}")
+            return self._put(one, name, donor.programs[name], f"changed {one.label}: took {name} of {donor.label}")
         new = self._of(whole)[name].write(rng, [], proposal, "fresh").policy.program
-        return self._put(one, name, new, f"wrote a new {name} for {one.label}")
+        return self._put(one, name, new, f"changed {one.label}: wrote a new {name}")
 
     def _put(self, parent: Genomes, name: str, new: ir.Module, said: str) -> BredPolicy | None:
         """Return the parent with one of its functions replaced or added."""

@@ -102,7 +102,7 @@ def test_an_evaluator_says_it_in_words_and_tables(discipline: str, retries: int)
     given |= {"timeout": 60.0, "retries": retries} if retries else {}
     causes = discipline == "queue" and not retries
     instance = evaluator.instances(complete_settings(task, given), task.split)[0]
-    policies = [check(task.seed_policies()[name], task) for name in ("shortest_queue", "expected_wait")]
+    policies = [check(task.seed_policies()[name], task) for name in ("shortest_reported_queue", "expected_wait")]
     metrics = [evaluator.evaluate(policy, instance) for policy in policies]
     said = [f"mean {one['mean_ms']:.2f} ms, p99 {one['p99_ms']:.1f} ms" for one in metrics]
     found = evaluator.findings(policies[0], instance)

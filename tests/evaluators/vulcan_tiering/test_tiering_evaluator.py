@@ -196,7 +196,7 @@ def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
 
 
 def test_the_policy_of_arms_is_the_baseline(evaluator):
-    arms = check(TASK.seed_policies()["arms"], TASK)
+    arms = check(TASK.seed_policies()["arms_like"], TASK)
     for instance in evaluator.instances(settings(trace=[SPEC]), Split(0.6, 0.2, 0.2)):
         assert evaluator.evaluate(arms, instance) == evaluator.evaluate_baseline("arms-like", instance)
 

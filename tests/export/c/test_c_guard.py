@@ -314,7 +314,7 @@ def test_other_formats_of_c_are_refused() -> None:
     for format in ("c-fixed", "bpf"):
         with pytest.raises(UserError, match=f"cannot be exported as {format}; use --format python or c"):
             export_guarded(policy, format, Provenance("cache_eviction", "a.py", "", "", ""), "lru")
-    vegas = find_task("congestion_control").seed_policies()["vegas"]
+    vegas = find_task("congestion_control").seed_policies()["vegas_like"]
     with pytest.raises(UserError, match="policies of this task cannot be guarded"):
         export_guarded(
             check(vegas, find_task("congestion_control")), "c", Provenance("congestion_control", "a", "", "", ""), "lru"

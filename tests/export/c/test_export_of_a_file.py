@@ -19,7 +19,7 @@ SEEDS = find_task("congestion_control").seed_policies()
 def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "reno.py"
-    path.write_text(SEEDS["reno"])
+    path.write_text(SEEDS["reno_like"])
     return path
 
 

@@ -69,7 +69,7 @@ def policy(name: str) -> Policy:
     return check(STATEFUL[name], TASK)
 
 
-@pytest.mark.parametrize("name", ["timers", "copa", "bbr_like", "reno"])
+@pytest.mark.parametrize("name", ["timers", "copa", "bbr_like", "reno_like"])
 def test_named_policies_decide_as_plain_python(name: str) -> None:
     handled: dict[str, int] = {}
     for seed in range(6 if name == "timers" else 2):
@@ -102,9 +102,9 @@ def test_each_flow_has_state_and_random_numbers_of_its_own() -> None:
 
 def test_a_policy_without_handlers_is_as_one_whose_handlers_do_nothing() -> None:
     for seed in range(4):
-        plain = simulate(scenario(seed), policy("vegas"))
+        plain = simulate(scenario(seed), policy("vegas_like"))
         idle = "\n\nclass policy:\n    x = 0\n\n\ndef on_ack(state, window, flow):\n    policy.x = 1\n"
-        assert simulate(scenario(seed), check(STATEFUL["vegas"] + idle, TASK)) == plain
+        assert simulate(scenario(seed), check(STATEFUL["vegas_like"] + idle, TASK)) == plain
 
 
 PACED = """

@@ -21,7 +21,7 @@ LINK = ("--link", "constant:rate=12", "--delay-ms", "21")
 
 @with_policies
 def test_reno_as_a_policy_does_in_the_kernel_what_it_is_predicted_to() -> None:
-    given = (POLICIES / "reno.py", *LINK, "--seconds", "8" if ALL else "3")
+    given = (POLICIES / "reno_like.py", *LINK, "--seconds", "8" if ALL else "3")
     document = agreeing(lambda: Console(ROOT).document("kernel", "run", *given), as_predicted, late_ms)
     assert document["algorithm"] == "reno"
     assert not left_in_the_kernel()
@@ -116,7 +116,7 @@ def test_the_kernel_paces_at_the_rate_of_the_policy(tmp_path: Path) -> None:
 
 @with_policies
 def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
-    command = (COMMAND, "kernel", "run", POLICIES / "reno.py", *LINK, "--seconds", "60")
+    command = (COMMAND, "kernel", "run", POLICIES / "reno_like.py", *LINK, "--seconds", "60")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "sending for 60 s\n"

@@ -9,7 +9,7 @@ from console import Console, one_line
 @pytest.fixture
 def vulcan(tmp_path, task):
     """A directory with a policy."""
-    (tmp_path / "mine.py").write_text(task.seed_policies()["vegas"])
+    (tmp_path / "mine.py").write_text(task.seed_policies()["vegas_like"])
     return Console(tmp_path)
 
 

@@ -62,7 +62,7 @@ def test_a_held_out_part_alone_can_be_prepared_and_decided_on(task, part):
     assert evaluator.decisions(policy_of(task, "return 40")) != evaluator.decisions(policy_of(task, "return 50"))
 
 
-@pytest.mark.parametrize("name", ["vegas", "fast"])
+@pytest.mark.parametrize("name", ["vegas_like", "fast"])
 def test_a_delay_based_policy_keeps_a_few_packets_in_the_queue(task, name):
     evaluator, (instance,) = prepared(task, **WIRED, buffer=["4bdp"])
     metrics = evaluator.evaluate(check(task.seed_policies()[name], task), instance)
@@ -93,7 +93,7 @@ def test_power_is_best_at_the_bandwidth_delay_product(task):
 def test_settings_reach_the_simulator(task):
     base = {**WIRED, "buffer": ["4bdp"], "duration_s": 10.0}
     plain, (instance,) = prepared(task, **base)
-    policy = check(task.seed_policies()["cubic"], task)
+    policy = check(task.seed_policies()["cubic_like"], task)
     usual = plain.evaluate(policy, instance)
 
     def measured(policy=policy, **more):
@@ -118,7 +118,7 @@ def test_only_the_handshake_sees_the_round_trip_that_batched_acknowledgements_hi
     seen = {}
     for handshake in ("measured", "none"):
         evaluator, (instance,) = prepared(task, **{**batched, "handshake": handshake})
-        seen[handshake] = evaluator.evaluate(check(task.seed_policies()["vegas"], task), instance)["rtt_min_ms"]
+        seen[handshake] = evaluator.evaluate(check(task.seed_policies()["vegas_like"], task), instance)["rtt_min_ms"]
     assert seen["measured"] == 40.0
     assert seen["none"] >= 41.0
 
@@ -130,7 +130,7 @@ def test_rungs_are_shorter_runs_of_the_same_instances(task):
     assert [i.parameters["duration_s"] for i in rung.instances] == [3.0] * len(training)
     assert {i.parameters["digest"] for i in rung.instances} == {i.parameters["digest"] for i in training}
     evaluator.prepare(rung.instances)
-    policy = check(task.seed_policies()["reno"], task)
+    policy = check(task.seed_policies()["reno_like"], task)
     assert all(evaluator.evaluate(policy, i)["delivered_packets"] > 100 for i in rung.instances)
     assert rungs_of(evaluator, prepared(task, split=task.split, duration_s=2.0)[1][:7]) == ()
 
@@ -152,11 +152,11 @@ def test_perturbed_copies_are_of_training_links_with_a_competitor_or_slower(task
 
 def test_decisions_tell_policies_apart(task):
     evaluator, _ = prepared(task, split=task.split)
-    sources = [*task.seed_policies().values(), task.seed_policies()["vegas"].replace("ALPHA = 2", "ALPHA = 3")]
+    sources = [*task.seed_policies().values(), task.seed_policies()["vegas_like"].replace("ALPHA = 2", "ALPHA = 3")]
     digests = [evaluator.decisions(check(source, task)) for source in sources]
     assert len(set(digests)) == len(digests)
-    renamed = task.seed_policies()["vegas"].replace("queued", "backlog")
-    assert evaluator.decisions(check(renamed, task)) == digests[list(task.seed_policies()).index("vegas")]
+    renamed = task.seed_policies()["vegas_like"].replace("queued", "backlog")
+    assert evaluator.decisions(check(renamed, task)) == digests[list(task.seed_policies()).index("vegas_like")]
 
 
 def test_a_trace_that_has_changed_since_is_not_measured_on(task, tmp_path):
@@ -187,7 +187,7 @@ def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, pat
     link, queue, more = PATHS[path]
     flow = Flow("policy", delay_ms=15.0, called=called, slow_start=slow_start, ecn=queue.ecn)
     others = (Flow("cubic", delay_ms=15.0, start_s=2.0, stop_s=6.0),)
-    source = task.seed_policies()["reno"].replace("packets + 1", "packets + 1 + 0 * state.cubic_cwnd_packets")
+    source = task.seed_policies()["reno_like"].replace("packets + 1", "packets + 1 + 0 * state.cubic_cwnd_packets")
     watched = WatchedPolicy.of(check(source, task))
     simulate(Scenario(load_link(link), queue, (flow, *others), duration_s=12.0, **more), watched)
     watched.seen.collect()

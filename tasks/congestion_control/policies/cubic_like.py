@@ -1,5 +1,6 @@
-"""CUBIC (RFC 9438) without fast convergence: a cubic function of the time since the last loss, or Reno's growth where
-that is faster. What it may not remember, the window before the last loss, is twice the slow-start threshold.
+"""A likeness of CUBIC (RFC 9438) without fast convergence: a cubic function of the time since the last loss, or Reno's
+growth where that is faster. What it may not remember, the window before the last loss, is twice the slow-start
+threshold.
 """
 
 C = 0.4

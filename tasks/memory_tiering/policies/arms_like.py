@@ -1,4 +1,4 @@
-"""ARMS (adaptive and robust memory tiering): a fast and a slow moving average of accesses together."""
+"""The score of ARMS (adaptive and robust memory tiering) alone: a fast and a slow moving average together."""
 
 FAST_WEIGHT = 0.731
 SLOW_WEIGHT = 0.269

@@ -1,4 +1,4 @@
-"""Vegas (Brakmo and Peterson, 1995): keeps between ALPHA and BETA packets of its own in the queue."""
+"""A likeness of Vegas (Brakmo and Peterson, 1995): keeps between ALPHA and BETA packets of its own in the queue."""
 
 ALPHA = 2
 BETA = 4

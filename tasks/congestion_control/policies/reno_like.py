@@ -1,4 +1,4 @@
-"""Reno (RFC 5681): a packet more each round-trip time, half as many at a loss."""
+"""A likeness of Reno (RFC 5681), without its state: a packet more each round-trip time, half as many at a loss."""
 
 
 def cwnd(state, window):
