@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo replay test test-sglang test-slow lint docs wheel-check bench evidence library lock chaos fuzz clean
+.PHONY: attack audit demo replay test test-sglang test-slow lint docs wheel-check bench evidence library lock chaos faults fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -85,6 +85,10 @@ library: $(VENV)/.tests-installed
 FAULTS ?= 200
 chaos: $(VENV)/.tests-installed
 	$(BIN)/python tests/reliability/chaos.py --faults $(FAULTS)
+
+# Every call on a search's files fails once, and every argument of every command is what no argument should be; hours
+faults: $(VENV)/.tests-installed
+	VULCAN_FAULTS=all $(BIN)/python -m pytest -m faults -n auto --dist worksteal -rP $(ARGS)
 
 # Every reader and the checker are handed what nobody should hand them, for so many minutes each: for the night
 MINUTES ?= 10

@@ -65,7 +65,7 @@ def first(trace: Trace, requests: int) -> Trace:
     return replace(
         trace,
         objects=objects,
-        sizes=np.maximum(trace.sizes[:requests], np.uint32(1)),
+        sizes=np.maximum(trace.sizes[:requests], 1),
         times=np.asarray(trace.times[:requests]),
         next_access=np.where(following < requests, following, -1),
         keys=np.asarray(trace.keys[: int(objects.max()) + 1]),

@@ -94,7 +94,7 @@ def in_this_process(objects: int, mechanism: str, plan: str) -> int:
     """Bytes by which the largest resident set exceeds that before the run."""
     policy = policy_for(mechanism, plan)
     requests = np.concatenate((np.arange(objects), np.arange(objects))).astype(np.uint32)
-    sizes = np.ones(len(requests), np.uint32)
+    sizes = np.ones(len(requests), np.int64)
     capacity = objects // 2 if plan in HALF_LEAVES else objects
     kind = mechanism.partition(",")[0]
     simulate(policy, requests[:1000], sizes[:1000], capacity, mechanism=kind)  # whatever is loaded late

@@ -22,7 +22,7 @@ PACKAGES = {
 LAYERS = (
     {"vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface"},
     {"vulcan.files"},
-    {"vulcan.inputs", "vulcan.paths", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
+    {"vulcan.inputs", "vulcan.paths", "vulcan.svg", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
@@ -57,7 +57,7 @@ FOR_EVALUATORS = {
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.linux.command"}
-FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths"}
+FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths", "vulcan.svg"}
 
 DOMAIN = re.compile(
     r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"

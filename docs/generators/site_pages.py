@@ -14,9 +14,7 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
-from run_reports import SCRIPT, linked_stores, page_of, report_of
-
-from vulcan.results.report.figures import plotly_script
+from run_reports import linked_stores, page_of, report_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +44,6 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
     for store in linked_stores():
         files.append(File.generated(config, page_of(store), content=report_of(store)))
-    files.append(File.generated(config, SCRIPT, content=plotly_script()))
     return files
 
 

@@ -60,7 +60,7 @@ class CacheEvaluator(CacheFindings):
     def __init__(self) -> None:
         super().__init__()
         self._traces: dict[str, Trace] = {}
-        self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
+        self._sizes: dict[tuple[str, bool], NDArray[np.int64]] = {}
         self._probe: CacheProbe | None = None
         self._last_run = LastRun()
 
@@ -361,7 +361,7 @@ class CacheEvaluator(CacheFindings):
             int(start),
         )
 
-    def _counted_sizes(self, trace: Trace, unit: bool) -> NDArray[np.uint32]:
+    def _counted_sizes(self, trace: Trace, unit: bool) -> NDArray[np.int64]:
         key = (trace.digest, unit)
         if key not in self._sizes:
             self._sizes[key] = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)

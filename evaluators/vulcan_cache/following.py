@@ -34,7 +34,7 @@ class FollowedResult:
 def simulate_following(
     policies: Sequence[tuple[Policy, Mapping[str, Any]]],
     objects: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
     capacity: int,
     *,
     by_bytes: bool = False,

@@ -53,7 +53,7 @@ def simulate_guarded(
     policy: Policy,
     safe: str,
     objects: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
     capacity: int,
     *,
     measure_from: int = 0,
@@ -111,7 +111,7 @@ def departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
 def warm_up(safe: str) -> None:
     """Compile the safe policy and all kernels of a guarded run."""
     requests = np.zeros(2, np.uint32)
-    simulate_guarded(compiled(safe), safe, requests, requests + np.uint32(1), 1, **_how(safe))
+    simulate_guarded(compiled(safe), safe, requests, np.ones(2, np.int64), 1, **_how(safe))
 
 
 def source() -> GuardSource:

@@ -35,7 +35,8 @@ NOW = Scalar(
 )
 
 ID = Feature("id", "int", "identity", 0.0, float(2**32), "identifies the object and means nothing else")
-SIZE = Feature("size", "int", "bytes", 1.0, float(2**32), "its size")
+MAX_OBJECT_SIZE = float(2**48)
+SIZE = Feature("size", "int", "bytes", 1.0, MAX_OBJECT_SIZE, "its size")
 COUNT = Feature("count", "int", "requests", 1.0, MAX_REQUESTS, "requests for it since it entered, that one included")
 LAST_ACCESS = Feature(
     "last_access",

@@ -35,7 +35,7 @@ class MechanismRun:
 
     policy: Policy
     objects: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
     times: NDArray[np.float64]
     weight: int
     object_count: int

@@ -18,7 +18,7 @@ VERSION = 1
 """Version in the cache key of fingerprints: raise it when the same requests give another fingerprint."""
 
 
-def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
+def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.int64], first: int) -> Mapping[str, float]:
     """Return the fingerprint of an instance's first requests, cached on disk; `sizes` are those that count."""
     capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
     requests = min(first, stop)
@@ -42,7 +42,7 @@ trials cannot tell policies apart. Of 2, 5, 10, 20 and 30 % it chose best on tra
 """
 
 
-def opening_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Instance:
+def opening_of(instance: Instance, trace: Trace, sizes: NDArray[np.int64], first: int) -> Instance:
     """Return the first requests of an instance, from an empty cache; the first half fills it, and does not count."""
     requests = min(first, cast(int, instance.parameters["measure_to"]))
     _, at = np.unique(np.asarray(trace.objects)[:requests], return_index=True)

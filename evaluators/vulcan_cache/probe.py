@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan_cache.simulate import simulate
+from vulcan_traces.raw_requests import MAX_SIZE
 
 REQUESTS = 5000
 RESIDENTS = 60
@@ -46,7 +47,7 @@ class CacheProbe:
     """
 
     objects: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
     times: NDArray[np.float64]
     capacity: int
     weight: int
@@ -93,13 +94,13 @@ def _objects(random: np.random.RandomState) -> NDArray[np.uint32]:
     return dense
 
 
-def _sizes(random: np.random.RandomState, objects: NDArray[np.uint32], mean: float) -> NDArray[np.uint32]:
+def _sizes(random: np.random.RandomState, objects: NDArray[np.uint32], mean: float) -> NDArray[np.int64]:
     """Log-normal, in steps of four times the size; all 1 where all are, for looking at it is no difference then."""
     steps = 1.4 * np.rint(1.5 * random.randn(int(objects.max()) + 1) / 1.4)
     if mean <= 1:
-        return np.ones(len(objects), np.uint32)
+        return np.ones(len(objects), np.int64)
     scaled = np.rint(np.exp(steps) * (mean / np.exp(steps).mean()))
-    sizes: NDArray[np.uint32] = scaled.clip(1, 2**32 - 1).astype(np.uint32)
+    sizes: NDArray[np.int64] = scaled.clip(1, MAX_SIZE).astype(np.int64)
     return sizes[objects]
 
 

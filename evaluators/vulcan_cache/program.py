@@ -129,7 +129,7 @@ def blocks() -> Iterator[int]:
 def replay_program(
     policy: ProgramPolicy,
     objects: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
     capacity: int,
     measure_from: int = 0,
     object_count: int | None = None,
@@ -176,7 +176,7 @@ class _Cache:
     """State of a replay that the kernel advances."""
 
     objects: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
     capacity: int
     measure_from: int
     hooks: int
@@ -266,8 +266,8 @@ def _fresh(replay: ModuleType) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.zeros(replay.STATE, np.int64), np.empty((_MAX_ROWS, replay.ROW), np.int64)
 
 
-def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    return np.empty(0, np.uint32), np.empty(0, np.uint32)
+def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    return np.empty(0, np.uint32), np.empty(0, np.int64)
 
 
 @cache
@@ -277,7 +277,7 @@ def _loop() -> bytes:
 
 
 @cache
-def _probe() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _probe() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Objects and sizes of a short trace in which objects come again soon, late and never, of sizes from 1 to 4."""
     random = np.random.RandomState(1)  # its stream is the same in every version of numpy
     popular = (300 * random.rand(_PROBE_REQUESTS) ** 2.5).astype(np.int64)
@@ -292,4 +292,4 @@ def _probe() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
             asked.append(int(popular[request]) + request // 200 * 5)
     dense: dict[int, int] = {}
     objects = np.array([dense.setdefault(obj, len(dense)) for obj in asked], np.uint32)
-    return objects, random.randint(1, 5, len(dense)).astype(np.uint32)[objects]
+    return objects, random.randint(1, 5, len(dense)).astype(np.int64)[objects]

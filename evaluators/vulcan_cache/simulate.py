@@ -42,7 +42,7 @@ class CacheResult:
 def simulate(
     policy: Policy,
     objects: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
     capacity: int,
     *,
     mechanism: str = "sample",

@@ -12,6 +12,7 @@ from vulcan_cache.interface import (
     IN_ORDER,
     INSERTION,
     LAST_ACCESS,
+    MAX_OBJECT_SIZE,
     MAX_REQUESTS,
     NOW,
     OBJECTIVES,
@@ -43,7 +44,7 @@ VICTIM = Global(
     name="victim",
     meaning="the object that would be evicted first to make room; all 0 where there is room",
     features=(
-        Feature("size", "int", "bytes", 0.0, float(2**32), "its size"),
+        Feature("size", "int", "bytes", 0.0, MAX_OBJECT_SIZE, "its size"),
         Feature("count", "int", "requests", 0.0, MAX_REQUESTS, "requests for it since it entered"),
         Feature(
             "last_access", "int", "requests", 0.0, MAX_REQUESTS,

@@ -22,6 +22,7 @@ from vulcan_cache.interface import (
     ID,
     INSERTION,
     LAST_ACCESS,
+    MAX_OBJECT_SIZE,
     MAX_REQUESTS,
     NOW,
     OBJECTIVES,
@@ -111,7 +112,7 @@ TAILS = Global(
         ),
         *(
             Feature(
-                f"size_{number}", "int", "bytes", 0.0, float(2**32),
+                f"size_{number}", "int", "bytes", 0.0, MAX_OBJECT_SIZE,
                 f"the size of the object at the tail of queue {number}, 0 if it is empty",
             )
             for number in NUMBERS

@@ -27,7 +27,7 @@ def test_a_policy_that_is_accepted_is_described_and_its_warnings_shown_in_its_li
         "  line 1, column 1: [unused-name] the parameter 'WEIGHT' is never used",
         "  line 3, column 44: [zero-divisor] `age`, from 0 to 2^40, may be 0, and `obj.count.ewma(0.3) / age` is 0 "
         "there",
-        "  line 4, column 2: [constant-condition] `obj.size > 0` always holds (`obj.size` is from 1 to 2^32), so its "
+        "  line 4, column 2: [constant-condition] `obj.size > 0` always holds (`obj.size` is from 1 to 2^48), so its "
         "other branch is never taken",
     ]
     caret = lines.index("          age = now - obj.last_access; 'größe'; x = obj.count.ewma(0.3) / age") + 1

@@ -55,7 +55,7 @@ def test_the_notebook_searches_and_leaves_what_it_says(executed: tuple[Path, Any
 def test_the_notebook_shows_tables_a_program_and_a_plot(executed: tuple[Path, Any]) -> None:
     _, notebook = executed
     kinds = {kind for output in outputs(notebook) for kind in output.get("data", {})}
-    assert {"text/html", "application/vnd.plotly.v1+json"} <= kinds
+    assert {"text/html", "image/svg+xml"} <= kinds
     pages = "".join(output.get("data", {}).get("text/html", "") for output in outputs(notebook))
     assert "<caption>cache_eviction-" in pages
     assert "def priority" in pages

@@ -26,6 +26,7 @@ import zstandard
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
 from vulcan.inputs import read_policy_file
+from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task
 from vulcan.searches.config import read_config
 from vulcan_traces import open_trace
@@ -67,7 +68,13 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-PACKED, ROWS = (("zst",), 32 * MB) if "--short" in sys.argv else (("gz", "bz2", "xz", "zst"), 128 * MB)
+PACKED, LINE, LINES, ROWS = (
+    (("zst",), b"1" * 15 + b"\n", 60 * MB, 18 * MB)
+    if "--short" in sys.argv
+    else (("gz", "bz2", "xz", "zst"), b"1\n", 150 * MB, 128 * MB)
+)
+"""In the short form too each goes beyond a bound: 64 MiB, the memory for columns of so many lines, the rows of page
+counts."""
 
 
 def packed(chunk: bytes, name: str) -> bytes:
@@ -83,12 +90,12 @@ def files(directory: Path) -> Iterator[Path]:
     (directory / "folder.json").mkdir()
     yield from (directory / "fifo", directory / "folder.json", Path("/dev/zero"), Path("/dev/tty"), Path("a\0b"))
     for name in PACKED:
-        for what, chunk in (("zeros", bytes(MB)), ("ones", b"1\n" * MB)):
+        for what, chunk in (("zeros", bytes(MB)), ("ones", LINE * MB)):
             path = directory / f"{what}.tar.{name}"  # as an archive it is none
             path.write_bytes(packed(chunk, name))
             yield path
     with zipfile.ZipFile(directory / "ones.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("ones", b"1\n" * 150 * MB)
+        archive.writestr("ones", b"1\n" * LINES)
     yield directory / "ones.zip"
     with zipfile.ZipFile(directory / "rows.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for column in ("epoch", "page", "loads", "stores"):
@@ -141,6 +148,7 @@ def main(directory: Path) -> int:
 
 
 if __name__ == "__main__":
+    keep_compiled_kernels_in_cache()
     with tempfile.TemporaryDirectory(prefix="vulcan-hostile-") as cache:
         os.environ["VULCAN_CACHE_DIR"] = cache
         sys.exit(main(Path(sys.argv[1])))

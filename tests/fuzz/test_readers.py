@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from effort import examples
 from fuzz import fuzzed, tried
-from fuzz_targets import TARGETS
+from fuzz_targets import TARGETS, TRACES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutation import mutated
+
+from vulcan_traces.readers import FORMATS
 
 INPUTS, INPUTS_IF_COSTLY = 150, 12
 
@@ -23,6 +25,10 @@ def test_a_reader_refuses_what_it_cannot_read(name: str) -> None:
     count, findings = fuzzed(name, 600.0, seed=3, most=INPUTS_IF_COSTLY if TARGETS[name].costly else INPUTS)
     assert [(finding.what, finding.data) for finding in findings] == []
     assert count > 10
+
+
+def test_every_format_of_traces_has_an_example() -> None:
+    assert set(TRACES) == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "library"])  # which is several files

@@ -206,3 +206,11 @@ def test_a_policy_that_makes_no_sense_is_refused() -> None:
         BreakerPolicy(failures=0)
     with pytest.raises(UserError, match="above 0 and grow"):
         BreakerPolicy(initial_open=10.0, max_open=5.0)
+
+
+def test_calls_that_are_cut_off_as_a_search_ends_are_no_failures(caplog: pytest.LogCaptureFixture) -> None:
+    model = Scripted(failing)
+    breaker = Breaker(model, POLICY, Clock())
+    breaker.close()
+    assert [unavailable(breaker) for _ in range(POLICY.failures + 1)] == ["gave up"] * (POLICY.failures + 1)
+    assert (model.calls, caplog.messages) == (POLICY.failures + 1, [])

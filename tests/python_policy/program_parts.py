@@ -101,5 +101,5 @@ def trace(requests: int, objects: int, seed: int = 1, largest: int = 1) -> tuple
     _, first, inverse = np.unique(asked, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))
     dense = order[inverse].astype(np.uint32)
-    sizes = random.integers(1, largest + 1, len(first)).astype(np.uint32)[dense]
+    sizes = random.integers(1, largest + 1, len(first)).astype(np.int64)[dense]
     return dense, sizes

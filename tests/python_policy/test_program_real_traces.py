@@ -21,10 +21,11 @@ from vulcan_traces import load_trace
 
 REQUESTS = 20_000
 Column = NDArray[np.uint32]
+Sizes = NDArray[np.int64]
 
 
 @cache
-def requests(unit_sizes: bool) -> tuple[Column, Column]:
+def requests(unit_sizes: bool) -> tuple[Column, Sizes]:
     """Objects and sizes at the beginning of a trace of a virtual disk (CloudPhysics)."""
     trace = load_trace(real_data("cache", "libcachesim") / "cloudPhysicsIO.vscsi")
     objects, sizes = np.asarray(trace.objects)[:REQUESTS], np.asarray(trace.sizes)[:REQUESTS]
@@ -45,7 +46,7 @@ def server() -> Iterator[ForkServer]:
         yield server
 
 
-def as_program(server: ForkServer, name: str, objects: Column, sizes: Column, capacity: int) -> CacheResult:
+def as_program(server: ForkServer, name: str, objects: Column, sizes: Sizes, capacity: int) -> CacheResult:
     program = check_program(SEEDS[name], CACHE).hosted_by(lambda: server.open(300.0))
     return replay_program(program, objects, sizes, capacity, blocks=blocks())
 

@@ -64,7 +64,7 @@ def test_blocks_of_any_length_and_one_request_after_the_other_come_to_the_same_a
 ) -> None:
     known: dict[int, int] = {}
     objects = np.array([known.setdefault(obj, len(known)) for obj, _ in requests], np.uint32)
-    sizes = np.array([size for _, size in requests], np.uint32)
+    sizes = np.array([size for _, size in requests], np.int64)
     program = policy(SEEDS[name]).hosted_by(Here)
     alone = replay_program(program, objects, sizes, capacity)
     in_blocks = replay_program(program, objects, sizes, capacity, blocks=iter([length] * 121))
@@ -75,7 +75,7 @@ def test_blocks_of_any_length_and_one_request_after_the_other_come_to_the_same_a
 
 def test_what_is_not_admitted_is_not_kept_and_counts_as_passed_by() -> None:
     source = SEEDS["lru"] + "\n    def admit(self, request):\n        return request.size < 3\n"
-    objects, sizes = np.array([0, 1, 0, 1, 2, 0], np.uint32), np.array([2, 3, 2, 3, 1, 2], np.uint32)
+    objects, sizes = np.array([0, 1, 0, 1, 2, 0], np.uint32), np.array([2, 3, 2, 3, 1, 2], np.int64)
     for lengths in (None, iter([4, 4])):
         result = replay_program(policy(source).hosted_by(Here), objects, sizes, 3, blocks=lengths)
         assert (result.misses, result.bypassed) == (4, 2)
@@ -96,7 +96,7 @@ def decided(*numbers: int) -> bytes:
     return bytes([OK]) + struct.pack(f"<{len(numbers)}q", *numbers)
 
 
-THREE = np.array([0, 1, 2], np.uint32), np.array([1, 1, 1], np.uint32)
+THREE = np.array([0, 1, 2], np.uint32), np.array([1, 1, 1], np.int64)
 
 
 @pytest.mark.parametrize(

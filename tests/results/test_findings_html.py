@@ -31,7 +31,7 @@ def test_bars_are_to_scale_within_counts_shares_and_amounts() -> None:
     svg = svg_of(TABLE)
     widths = [(bar.get("class"), float(bar.get("width") or 0)) for bar in svg.iter("rect")]
     shares, counts, amounts = widths[:2], widths[2:5], widths[5:]
-    assert [kind for kind, _ in amounts] == ["minus", "plus"]
+    assert [kind for kind, _ in amounts] == ["dot s1", "dot s0"]
     assert shares[0][1] == pytest.approx(4 * shares[1][1], abs=0.3)
     assert counts[0][1] == pytest.approx(4 * counts[1][1], abs=0.3)
     assert counts[0][1] == pytest.approx(8 * counts[2][1], abs=0.5)  # misses and regret have one scale
@@ -82,7 +82,7 @@ def test_a_sweep_is_a_line_for_each_policy_with_a_tick_for_each_step() -> None:
         assert [y for _, y in line] == sorted(y for _, y in line)  # ever less, so ever lower
     texts = [text.text for text in svg.iter("text")]
     assert {"cache size, bytes", "100,000", "(5 x)", *names} <= set(texts)
-    width = float(svg.get("width") or 0)
+    width = float((svg.get("viewBox") or "").split()[2])
     assert all(float(text.get("x") or 0) < width for text in svg.iter("text"))
     assert "policy, cache size, bytes 1 (0 x): 0.9" in [title.text for title in svg.iter("title")]
 

@@ -53,15 +53,19 @@ def page(browser: Browser, written: Path) -> Iterator[Page]:
 
 
 def test_its_figures_are_drawn(page: Page) -> None:
-    for name in ("progress", "heat", "lineage", "tradeoff"):
-        expect(page.locator(f"#figure-{name} svg.main-svg").first).to_be_visible()
-    assert page.locator("#figure-progress .scatterlayer path").count() > 0
-    assert page.locator("#figure-heat .heatmaplayer image").count() > 0
+    for section in ("progress", "instances", "lineage", "tradeoff", "behaviour"):
+        expect(page.locator(f"#{section} svg.chart").first).to_be_visible()
+    assert page.locator("#progress svg polyline").count() > 1
+    page.locator("#progress svg a .ring").first.click()
+    expect(page.locator("#panel-title")).to_contain_text("Judged")
+    page.keyboard.press("Escape")
 
 
 def test_every_number_leads_to_a_row_that_is_there(page: Page) -> None:
-    rows = set(page.evaluate("data.rows.map((row) => row.row)"))
-    links = page.eval_on_selector_all("a[href^='#row-']", "all => all.map((link) => Number(link.hash.slice(5)))")
+    rows = set(page.evaluate("unpacked().then((data) => data.rows.map((row) => row.row))"))
+    links = page.eval_on_selector_all(
+        "a[href^='#row-']", "all => all.map((link) => Number(link.getAttribute('href').slice(5)))"
+    )
     assert len(links) > 100
     assert set(links) <= rows
     page.locator("#result a[href^='#row-']").first.click()

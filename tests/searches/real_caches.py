@@ -55,7 +55,7 @@ def improvement(trace: str) -> Evaluate:
     if not (DATA / "cache" / path).exists():
         pytest.skip(f"no real trace at {DATA / 'cache' / path}; set VULCAN_DATA")
     requests = load_trace(DATA / "cache" / path, format=form)
-    sizes = np.maximum(np.asarray(requests.sizes), np.uint32(1))
+    sizes = np.maximum(np.asarray(requests.sizes), 1)
 
     def misses(source: str) -> dict[str, float]:
         result = simulate(check(source, TASK), np.asarray(requests.objects), sizes, requests.footprint // 10)

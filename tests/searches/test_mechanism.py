@@ -14,10 +14,12 @@ from vulcan.api.run import Run
 from vulcan.cli.summary import print_summary
 from vulcan.errors import UserError
 from vulcan.registry import find_task
+from vulcan.searches import mechanism
 from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.costs import Costs
 from vulcan.searches.mechanism import PILOT, best_mechanism, pilot_length, with_mechanism
 from vulcan.store import RunRecord
+from vulcan.store.events import RunStopped
 from vulcan.store.runs import open_store
 
 SETTINGS = {"trace": "zipf:objects=300,requests=4000,alpha=0.8,seed=3", "cache_size": "10%"}
@@ -96,6 +98,33 @@ def test_a_search_goes_on_from_its_pilot_and_its_repetition_does_the_same(
     assert again.config == found.config
     assert again.summary["mechanisms"] == tried
     assert again.candidates[columns].equals(found.candidates[columns])
+
+
+def test_an_interruption_of_a_pilot_leaves_a_run_that_comes_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = search(tmp_path / "whole", budget_candidates=ENOUGH)
+    genuine, pilots = mechanism._piloted, []
+
+    def interrupted(*arguments: Any) -> Any:
+        pilots.append(arguments)
+        if len(pilots) == 2:
+            raise KeyboardInterrupt
+        return genuine(*arguments)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as ended:
+        patched.setattr(mechanism, "_piloted", interrupted)
+        search(tmp_path / "cut", budget_candidates=ENOUGH)
+    assert "nothing is lost" in " ".join(ended.value.__notes__)
+    (path,) = (tmp_path / "cut").iterdir()
+    cut = vulcan.load(path)
+    assert (cut.summary["state"], cut.summary["proposals"]) == ("interrupted", 0)
+    cut.resume(workers=1, executor="local", progress="none")
+    events = []
+    for run in (whole.path, path):
+        with closing(open_store(run)) as store:
+            events.append([event for event in store.events() if not isinstance(event, RunStopped)])
+    assert events[0] == events[1]
 
 
 def test_the_generator_searches_in_place_of_a_language_model() -> None:

@@ -115,6 +115,18 @@ def test_without_budget_for_a_repair_a_program_stays_rejected(children: Executor
         assert len(judged(store)) == len(list(store.calls())) == 4
 
 
+def test_what_calls_without_an_answer_were_charged_is_said() -> None:
+    budget = Budget(tokens=100)
+    pool = ModelPool(Ensemble([Paying(good, budget)]), budget)
+    budget.acquire(Cost(None, 60)).charge_unanswered()
+    assert pool.why_exhausted() == ""
+    with pytest.raises(BudgetExhausted):
+        budget.acquire(Cost(None, 60))
+    why = pool.why_exhausted()
+    assert "the budget of 100 tokens is used up: 60 are spent" in why
+    assert why.endswith("; 60 tokens of it are charged for 1 call without an answer, at their most")
+
+
 def test_the_first_to_find_the_budget_spent_waits_for_what_becomes_of_the_others(children: Executor) -> None:
     """The first proposal has its verdict, the second no budget, long before the third is told that it has none."""
     third_is_asked, never = threading.Event(), threading.Event()

@@ -21,7 +21,7 @@ class Columns:
     """A trace as the kernels want it."""
 
     objects: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
     next_access: NDArray[np.int64]
     object_count: int
 
@@ -48,7 +48,7 @@ def columns(ids: NDArray[np.integer], sizes: NDArray[np.integer]) -> Columns:
     next_access = np.full(len(objects), NEVER, np.int64)
     same = objects[order[1:]] == objects[order[:-1]]
     next_access[order[:-1][same]] = order[1:][same]
-    return Columns(objects, np.ascontiguousarray(sizes, dtype=np.uint32), next_access, len(first))
+    return Columns(objects, np.ascontiguousarray(sizes, dtype=np.int64), next_access, len(first))
 
 
 @cache
@@ -73,7 +73,7 @@ def real_trace(name: str) -> Columns:
 
 
 def _unit_columns(ids: NDArray[np.int64]) -> Columns:
-    return columns(ids, np.ones(len(ids), np.uint32))
+    return columns(ids, np.ones(len(ids), np.int64))
 
 
 def _blocks(extents: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from vulcan.registry import find_task
 from vulcan_cache import simulate
 
 Column = NDArray[np.uint32]
+Sizes = NDArray[np.int64]
 
 ADMITS_LITTLE = """
 def priority(now, obj, cache, ghost):
@@ -94,17 +95,17 @@ def made(task: str, source: str, format: str, capacity: int, mechanism: str, **h
 
 
 def simulated(
-    task: str, source: str, objects: Column, sizes: Column, capacity: int, mechanism: str, **how: int
+    task: str, source: str, objects: Column, sizes: Sizes, capacity: int, mechanism: str, **how: int
 ) -> tuple[int, int]:
     """Return the misses of the simulator, and its bypassed requests."""
     result = simulate(check(source, find_task(task)), objects, sizes, capacity, mechanism=mechanism, **how)
     return result.misses, result.bypassed
 
 
-def requests(count: int, objects: int, seed: int) -> tuple[Column, Column]:
+def requests(count: int, objects: int, seed: int) -> tuple[Column, Sizes]:
     """Skewed requests for objects of very different sizes, each of one size; dense ids."""
     random = np.random.default_rng(seed)
     drawn = random.zipf(1.2, count) % objects
     _, first, ids = np.unique(drawn, return_index=True, return_inverse=True)
     dense = np.argsort(np.argsort(first))[ids].astype(np.uint32)
-    return dense, np.ceil(2.0 ** random.uniform(0, 14, objects)).astype(np.uint32)[dense]
+    return dense, np.ceil(2.0 ** random.uniform(0, 14, objects)).astype(np.int64)[dense]

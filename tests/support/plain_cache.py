@@ -5,11 +5,12 @@ Slow, and simple enough to be seen right. `assert_equal` compares the kernels wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from plain_queues import PlainQueues
 
 from vulcan.anvil import Policy
@@ -173,6 +174,12 @@ def hash_of(gone: Iterable[int]) -> int:
     return value
 
 
+def columns_of(requests: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The objects and the sizes of requests."""
+    objects, sizes = zip(*requests, strict=True)
+    return np.array(objects, np.uint32), np.array(sizes, np.int64)
+
+
 def assert_equal(
     policy: Policy,
     requests: list[tuple[int, int]],
@@ -198,7 +205,7 @@ def assert_equal(
         for number, (now, (key, size)) in enumerate(zip(moments, requests, strict=True))
         if not plain.request(int(now), key, size)
     ]
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    objects, sizes = columns_of(requests)
     result = simulate(
         policy, objects, sizes, capacity, mechanism=mechanism, sample_size=draws, sample_seed=seed,
         measure_from=measure_from, times=times, weight=weight,

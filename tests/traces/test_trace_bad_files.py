@@ -28,21 +28,21 @@ BAD_LINES = [
     ("arc", f"1 1 0 0\n{DIGITS} 1 0 1\n", 2, "64 bits"),
     ("arc", f"1 1 0 0\n1 {DIGITS} 0 1\n", 2, "count"),
     ("lirs", f"1\n{DIGITS}\n", 2, "64 bits"),
-    ("time-id-size", f"1 2 3\n2 2 {DIGITS}\n", 2, "over 4294967295 bytes"),
+    ("time-id-size", f"1 2 3\n2 2 {DIGITS}\n", 2, "over 2^48 bytes"),
     ("mooncake", f'{{"timestamp": 0, "hash_ids": [1]}}\n{{"timestamp": {DIGITS}, "hash_ids": [1]}}\n', 2, ""),
     ("txt", "1\n2\nabc\n4\n", 3, "'abc'"),
     ("txt", "1\n2\n18446744073709551616\n", 3, "64 bits"),
     ("lirs", "1\n*\nx\n", 3, "not a whole number"),
     ("time-id-size", "1 2 3\n2 2\n", 2, "3 fields expected"),
     ("time-id-size", "1 2 3\n\n2 2 -5\n", 3, "negative"),
-    ("time-id-size", "1 2 3\n2 2 4294967296\n", 2, "over 4294967295 bytes"),
+    ("time-id-size", "1 2 3\n2 2 281474976710657\n", 2, "over 2^48 bytes"),
     ("time-id-size", "1 2 3\nnan 2 3\n", 2, "time is not a number"),
     ("time-id-size", "1 2 3\n1e999 2 3\n", 2, "time is not a number"),
     ("arc", "1 1 0 0\n1 0 0 1\n", 2, "count"),
     ("arc", "1 1 0 0\n1 4000000000 0 1\n", 2, "count"),
     ("msr", "1,h,0,Read,5,512,1\n1,h,0,Read,5\n", 2, "6 fields expected"),
     ("twitter", "0,k,1,2,3,get,0\n0,,1,2,3,get,0\n", 2, "id is empty"),
-    ("tencent", "0,1,8,0,5\n0,1,8388608,0,5\n", 2, "over 4294967295 bytes"),
+    ("tencent", "0,1,8,0,5\n0,1,549755813889,0,5\n", 2, "over 2^48 bytes"),
     ("alibaba", "1,R,0,512,7\n1,R,zero,512,7\n", 2, "not a whole number"),
     ("mooncake", '{"timestamp": 0, "hash_ids": [1]}\n{"timestamp": 0, "hash_ids": ["1"]}\n', 2, "hash_ids"),
     ("csv", "id,size\n1,2\n1,2.5\n", 3, "size is not a whole number"),
@@ -230,3 +230,10 @@ def test_no_bytes_bring_any_reader_to_another_error(tmp_path, content, skip):
         assert len(raw.keys) == len(raw.sizes) == len(raw.times)
         if known.recognises is not None:
             known.recognises(source)
+
+
+def test_more_bytes_than_sums_can_hold_are_refused(write):
+    at_most = "".join(f"{i} 1 {2**48}\n" for i in range(2**14))
+    assert open_trace(write("most.txt", at_most), format="time-id-size").requests == 2**14
+    with pytest.raises(UserError, match=r"2\^62 bytes in all"):
+        open_trace(write("more.txt", at_most + "99999 1 1\n"), format="time-id-size")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from traces_in_memory import build_trace
 
 from vulcan.errors import UserError
-from vulcan_traces.raw_requests import RawRequests, unit_requests
+from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, unit_requests
 
 KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), min_size=1, max_size=200)
 
@@ -17,7 +17,7 @@ KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), min_size=1, max_s
 def built(keys, sizes=None):
     raw = unit_requests(np.array(keys, np.uint64))
     if sizes is not None:
-        raw = RawRequests(raw.keys, np.array(sizes, np.uint32), raw.times)
+        raw = RawRequests(raw.keys, np.array(sizes, np.int64), raw.times)
     return build_trace("t", "00", raw)
 
 
@@ -39,7 +39,7 @@ def test_next_access_is_the_next_request_for_the_same_key(keys):
     assert built(keys).next_access.tolist() == expected
 
 
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 2**32 - 1)), min_size=1, max_size=100))
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, MAX_SIZE)), min_size=1, max_size=100))
 def test_footprint_counts_each_object_at_its_first_size(requests):
     first: dict[int, int] = {}
     for key, size in requests:
@@ -54,7 +54,7 @@ def test_unit_sized_needs_every_size_to_be_one():
 
 def test_columns_have_their_types_and_cannot_be_written():
     trace = built([3, 1, 3])
-    types = {"objects": "u4", "sizes": "u4", "times": "f8", "next_access": "i8", "keys": "u8"}
+    types = {"objects": "u4", "sizes": "i8", "times": "f8", "next_access": "i8", "keys": "u8"}
     for column, code in types.items():
         values = getattr(trace, column)
         assert values.dtype == np.dtype(code)

@@ -185,7 +185,13 @@ def monitor() -> Written:
     return "monitor.log", "\n".join(lines), {}, requests
 
 
-SHAPES = (web_log, json_lines, cachelib, twitter, ibm, msr, lambda: msr(4096), blkparse, iolog, iolog_2, monitor)
+def huge() -> Written:
+    requests: list[Request] = [(key, (size << 23) + coin) for key, size, coin in drawn(11)]
+    rows = (f"{i},{key},{size}" for i, (key, size) in enumerate(requests))
+    return "huge.csv", "\n".join(["time,id,size", *rows]), {}, requests
+
+
+SHAPES = (web_log, huge, json_lines, cachelib, twitter, ibm, msr, lambda: msr(4096), blkparse, iolog, iolog_2, monitor)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -221,6 +227,34 @@ def test_the_operations_of_a_table_are_chosen_by_name(write: Callable[..., Path]
     columns = "time=1,id=2,op=3,size=4,ids=text"
     assert open_trace(path, columns=columns).times.tolist() == [1, 3]
     assert open_trace(path, columns=f"{columns},ops=get+put").times.tolist() == [1, 2, 3]
+
+
+def test_a_comment_names_the_numbers_of_operations(write: Callable[..., Path]) -> None:
+    text = "# time (ms), op type [Put:0, Get: 1], id, size\n1000,0,7,5\n2000,1,7,5\n3000,1,8,6\n"
+    trace = open_trace(write("t.csv", text))
+    assert (trace.times.tolist(), trace.notes[0].reasons) == ([2, 3], {"put": 1})
+    written = open_trace(write("w.csv", text), columns="time=1,id=3,size=4,op=2,ops=put")
+    assert (written.requests, written.notes[0].reasons) == (1, {"get": 2})
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_commands_of_vscsi_are_chosen_by_what_they_do(version: int, tmp_path: Path) -> None:
+    commands = (0x28, 0x2A, 0x88, 0x00, 0x8A)
+    path = tmp_path / "a.vscsi"
+    path.write_bytes(
+        b"".join(
+            struct.pack("<IIIHHQQ", i, 512, 1, cmd, 0x100, 7 + i, i * 10**6)
+            if version == 1
+            else struct.pack("<HHIIIQQQ", cmd, 0x200, i, 512, 1, 7 + i, i * 10**6, 9)
+            for i, cmd in enumerate(commands)
+        )
+    )
+    assert open_trace(path).requests == 5
+    reads = open_trace(path, columns="ops=read", page_size="4KiB")
+    assert (reads.times.tolist(), reads.notes[0].reasons) == ([0, 2], {"write": 2, "other": 1})
+    assert open_trace(path, columns="ops=W+read").times.tolist() == [0, 1, 2, 4]
+    with pytest.raises(UserError, match="ops=read"):
+        open_trace(path, columns="ops=flush")
 
 
 @pytest.mark.parametrize(

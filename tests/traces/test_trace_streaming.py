@@ -18,7 +18,7 @@ from traces_in_memory import build_trace
 from vulcan.errors import UserError
 from vulcan_traces import open_trace
 from vulcan_traces.notes import NoteCounts, notes_of
-from vulcan_traces.raw_requests import RawRequests, join, without_clock
+from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, join, without_clock
 from vulcan_traces.storage import column_files, dense_ids
 from vulcan_traces.storage.column_files import write_columns
 from vulcan_traces.storage.dense_ids import DenseIds
@@ -26,7 +26,7 @@ from vulcan_traces.storage.dense_ids import DenseIds
 COLUMNS = ("objects", "sizes", "times", "next_access", "keys")
 KEYS = st.integers(0, 12) | st.integers(0, 2**64 - 1)
 PARTS = st.lists(
-    st.lists(st.tuples(KEYS, st.integers(1, 2**32 - 1), st.floats(0, 1e9)), max_size=40), min_size=1, max_size=8
+    st.lists(st.tuples(KEYS, st.integers(1, MAX_SIZE), st.floats(0, 1e9)), max_size=40), min_size=1, max_size=8
 )
 
 
@@ -34,7 +34,7 @@ def raw(part):
     keys, sizes, times = (list(column) for column in zip(*part, strict=True)) if part else ([], [], [])
     return RawRequests(
         np.array(keys, np.uint64),
-        np.array(sizes, np.uint32),
+        np.array(sizes, np.int64),
         np.array(times, np.float64),
         NoteCounts({("odd", ""): len(part) % 3}),
     )
@@ -75,11 +75,11 @@ def test_without_a_clock_the_time_is_the_number_of_the_request_in_all_parts():
     assert join(without_clock(parts)).times.tolist() == [0, 1, 2, 3, 4]
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**32 - 1)), min_size=1, max_size=100), st.integers(1, 9))
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, MAX_SIZE)), min_size=1, max_size=100), st.integers(1, 9))
 @settings(derandomize=True, deadline=None)
 def test_the_footprint_does_not_depend_on_the_blocks_that_it_is_added_up_in(requests, block):
     keys, sizes = (np.array(column) for column in zip(*requests, strict=True))
-    trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.uint32), keys.astype(float)))
+    trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.int64), keys.astype(float)))
     first = dict(reversed(requests))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vulcan_traces.request_trace._BLOCK", block)

@@ -126,7 +126,7 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
         doubts[DOUBT, f"of {requests:,} times fall"] = backwards
     if climbing > 0.9 * requests and requests > _FEW:
         doubts[DOUBT, "sizes climb as times do"] = climbing
-    yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0), doubts)
+    yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), doubts)
 
 
 _MOST_SKIPPED, _MUCH_SKIPPED = 0.5, 0.01

@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from vulcan_traces.notes import OVERLAP, NoteCounts
 
-MAX_SIZE = 2**32 - 1
-"""Bytes of the largest request that a trace can hold."""
+MAX_SIZE = 2**48
+"""Bytes of the largest request that a trace can hold (256 TiB)."""
+
+MAX_BYTES = 2**62
+"""Bytes that the requests of a trace may have in all: sums of them fit 64 bits."""
 
 _AT_A_TIME = 1 << 20
 
@@ -25,7 +28,7 @@ class RawRequests:
     """
 
     keys: npt.NDArray[np.uint64]
-    sizes: npt.NDArray[np.uint32]
+    sizes: npt.NDArray[np.int64]
     times: npt.NDArray[np.float64]
     notes: NoteCounts = field(default_factory=NoteCounts)
     lines: int | None = None
@@ -34,7 +37,7 @@ class RawRequests:
 def join(parts: Iterable[RawRequests]) -> RawRequests:
     """Return the parts one after another, in memory."""
     parts = list(parts)
-    empty = RawRequests(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, np.float64))
+    empty = RawRequests(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.float64))
     everything = parts or [empty]
     return RawRequests(
         np.concatenate([part.keys for part in everything]),
@@ -62,7 +65,7 @@ def noted(parts: Iterable[RawRequests], notes: NoteCounts) -> Iterator[RawReques
 
 def unit_requests(keys: npt.NDArray[np.uint64], notes: NoteCounts | None = None) -> RawRequests:
     """Requests of size 1 in a trace without a clock: the time of a request is its index."""
-    sizes, times = np.ones(len(keys), np.uint32), np.arange(len(keys), dtype=np.float64)
+    sizes, times = np.ones(len(keys), np.int64), np.arange(len(keys), dtype=np.float64)
     return RawRequests(keys, sizes, times, notes or NoteCounts())
 
 
@@ -101,13 +104,11 @@ def in_pages(parts: Iterable[RawRequests], unit: int, page: int) -> Iterator[Raw
     Without a page size they stay as they are, and a note says how many of the first part overlap.
     """
     for number, part in enumerate(parts):
-        starts, sizes = part.keys * np.uint64(unit), part.sizes.astype(np.int64)
+        starts, sizes = part.keys * np.uint64(unit), part.sizes
         if page:
             firsts = starts // np.uint64(page)
             lasts = (starts + np.maximum(sizes, 1).astype(np.uint64) - np.uint64(1)) // np.uint64(page)
-            pages = replace(
-                part, keys=firsts, sizes=np.full(len(sizes), page, np.uint32), lines=part.lines or len(sizes)
-            )
+            pages = replace(part, keys=firsts, sizes=np.full_like(sizes, page), lines=part.lines or len(sizes))
             yield from expanded(pages, (lasts - firsts).astype(np.int64) + 1, None, ranges=True)
         elif number == 0:
             overlaps = overlapping(starts, sizes, np.zeros(len(starts), np.uint64))

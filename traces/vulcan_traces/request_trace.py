@@ -26,7 +26,7 @@ class Trace:
 
     Columns of shape (requests,):
     `objects` uint32, the dense id of the object, numbered from 0 in order of first appearance;
-    `sizes` uint32, bytes of this request (an object's size may change from one request to the next); `times` float64,
+    `sizes` int64, bytes of this request (an object's size may change from one request to the next); `times` float64,
     seconds in the trace's own clock (the request's index where the source has no clock); `next_access` int64, the index
     of the next request for the same object, -1 where there is none.
 
@@ -39,7 +39,7 @@ class Trace:
     name: str
     digest: str
     objects: npt.NDArray[np.uint32]
-    sizes: npt.NDArray[np.uint32]
+    sizes: npt.NDArray[np.int64]
     times: npt.NDArray[np.float64]
     next_access: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint64]
@@ -63,7 +63,7 @@ class Trace:
             # ids come in order: a new object's is the number of those before it
             known = np.maximum.accumulate(objects.astype(np.int64) + 1)
             np.maximum(known, seen, out=known)
-            total += int(sizes[np.diff(known, prepend=seen) > 0].sum(dtype=np.uint64))
+            total += int(sizes[np.diff(known, prepend=seen) > 0].sum())
             seen = int(known[-1])
         return total
 
@@ -72,7 +72,7 @@ class Trace:
         """True if every request has size 1."""
         return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
 
-    def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
+    def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]:
         """Objects and sizes, this many at a time that what is made of them takes little memory."""
         for start in range(0, self.requests, _BLOCK):
             yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from vulcan import __version__
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
@@ -26,7 +27,7 @@ from vulcan.scoring import WorkerLost
 from vulcan.searches.config import MECHANISM, SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
-from vulcan.searches.mechanism import chooses, go_on_from, with_mechanism
+from vulcan.searches.mechanism import awaits_mechanism, chooses, go_on_from, with_mechanism
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.resumption import change_settings
 from vulcan.searches.session import (
@@ -153,14 +154,20 @@ class RunSession:
 
     @classmethod
     def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
-        """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
-        request = request.resolved(runs)
+        """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything.
+
+        Where its mechanism is yet to be chosen, the run holds what was asked for, so that it can be resumed.
+        """
+        request = replace(request, search=with_starts(request.search, request.task, runs))
+        awaits = awaits_mechanism(request.search, request.task)
         if evidence is None:
             evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)
         store = create_store(path)
         if request.pilot is not None:
             go_on_from(request.pilot, request.search, store)
+        if awaits:
+            store.append(RunStarted(request.search.to_json(), __version__))
         if request.replay is not None:
             store.append(*request.replay.searches)
             request.replay.mark(path)
@@ -205,14 +212,15 @@ class RunSession:
                 change_settings(self.path, self.store, self.config)
             models = () if self.asks else self.config.model
             display.opened(RunInfo(self.path, self.task.name, len(self.evidence.instances), models, repeats))
+            chosen = self._with_mechanism(display)
             if self.asks:
-                self._open_for_asking(display)
+                chosen._open_for_asking(display)
             else:
                 run_search(
                     self.task,
-                    self.config,
+                    chosen.config,
                     self.store,
-                    self.evidence,
+                    chosen.evidence,
                     self.machines,
                     display,
                     control=self._control,
@@ -224,6 +232,19 @@ class RunSession:
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
             display.finished(run_document(self.path, record, costs))
         return record, costs
+
+    def _with_mechanism(self, display: Display) -> RunSession:
+        """Choose the mechanism, if it is yet to be chosen, and record what the search goes on from."""
+        if not awaits_mechanism(self.config, self.task):
+            return self
+        with record_stop(self.store):
+            opening = with_mechanism(self.config, self.task, self.machines.count, display.preparing)
+            evidence = check_config(self.task, opening.config, models=self.replay is None)
+        if opening.pilot is not None:
+            go_on_from(opening.pilot, opening.config, self.store)
+        else:
+            self.store.append(RunStarted(opening.config.to_json(), __version__))
+        return replace(self, config=opening.config, evidence=evidence)
 
     def _open_for_asking(self, display: Display) -> None:
         with (

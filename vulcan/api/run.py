@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vulcan.api.files import output_paths
-from vulcan.errors import UserError
+from vulcan.errors import UserError, did_you_mean
 from vulcan.files import write_output
 from vulcan.progress.loggers import Logger, make_loggers
+from vulcan.results import figures
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.report.data import Report, RunData, difference
@@ -20,6 +21,7 @@ from vulcan.results.run import run_document, state_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.options import EXECUTION_OPTIONS, RESUME_OPTIONS, parse_execution, take_options
+from vulcan.svg import Figure
 from vulcan.terminal_text import count, printable
 
 if TYPE_CHECKING:
@@ -262,6 +264,31 @@ class Run:
         output = Path(path)
         write_output(output, report_text(self._report, form_of(output, format), seconds, explain))
         return output
+
+    def plot(self, figure: str = "progress") -> Figure:
+        """Return a figure of the run, which a notebook shows, and whose `save("x.svg")` writes it to a file.
+
+        `figure` is `progress` (scores and the best so far), `instances` (the winner and the known policies on each
+        instance), `behaviour` (policies by two measures), `descent` (the winner's ancestors), or `size` or `operations`
+        (score against the size or the cost of programs). Raises UserError for another name, and where too little is
+        scored.
+        """
+        record, scorer = self._report.record, self._report.scorer
+        mapped = figures.behaviour(record, scorer) if figure == "behaviour" else None
+        makers: Mapping[str, Callable[[], Figure | None]] = {
+            "progress": lambda: figures.best_score(record),
+            "instances": lambda: figures.by_instance(record, scorer),
+            "behaviour": lambda: mapped[0] if mapped else None,
+            "descent": lambda: figures.descent(record),
+            "size": lambda: figures.tradeoff(record, "size"),
+            "operations": lambda: figures.tradeoff(record, "operations"),
+        }
+        if figure not in makers:
+            raise UserError(f"no figure {figure!r}{did_you_mean(figure, makers)} (known: {', '.join(makers)})")
+        drawn = makers[figure]()
+        if drawn is None:
+            raise UserError(f"{self.name} has too few scored candidates to draw {figure!r}")
+        return drawn
 
     def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **options: Any) -> Run:
         """Resume an interrupted search to its end; the result is the same as without the interruption.

@@ -64,9 +64,7 @@ class SeedSeries:
         return found
 
 
-def search_seeds(
-    request: SearchRequest, count: int, runs: Path, displays: Displays, evidence: EvaluationSet | None = None
-) -> SeedComparison:
+def search_seeds(request: SearchRequest, count: int, runs: Path, displays: Displays) -> SeedComparison:
     """Search with each of `count` seeds from the request's own on, and compare the results.
 
     Raises UserError, for an invalid request before writing anything; `resume_seeds` continues after an interruption.
@@ -76,8 +74,7 @@ def search_seeds(
     if request.replay is not None or request.search.model == (ASK,):
         raise UserError(f"several seeds cannot be searched with in a replay, nor with the model {ASK}")
     request = request.resolved(runs)
-    if evidence is None:
-        evidence = check_config(request.task, request.search)
+    evidence = check_config(request.task, request.search)
     series = SeedSeries(secrets.token_hex(8), request.search.seed, count)
     return _search(series, request, runs, displays, evidence)
 

@@ -106,6 +106,8 @@ def search_with_seeds(
         if begun:
             named = shlex.quote(str(begun[-1]))
             tell(f"interrupted; nothing is lost: continue, with the other seeds too, with `vulcan resume {named}`")
+        else:
+            tell("interrupted before the first search began: start the command again")
         raise
     if form == "json":
         open_display(form).finished(compared.document())

@@ -90,8 +90,6 @@ def search(
     wanted = configured(context, config, replay, runs_dir)
     if dry_run and wanted.search.offline:  # no prompt depends on the mechanism
         wanted = replace(wanted, search=replace(wanted.search, choose_mechanism=None))
-    wanted = wanted.resolved(runs_dir, lambda what: None if form == "none" else tell(what))
-    evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if seeds is not None:
         from vulcan.api.seeds import search_seeds
         from vulcan.cli.launch import search_with_seeds
@@ -99,15 +97,17 @@ def search(
         if replay is not None or dry_run or wanted.search.model == (ASK,):
             raise UserError("--seeds goes with none of --replay, --dry-run and --model ask")
         search_with_seeds(
-            lambda displays: search_seeds(wanted, seeds, runs_dir, displays, evidence), form, log or (), as_json=as_json
+            lambda displays: search_seeds(wanted, seeds, runs_dir, displays), form, log or (), as_json=as_json
         )
         return
     if dry_run:
         from vulcan.cli.launch import show_dry_run
 
+        wanted = wanted.resolved(runs_dir, lambda what: None if form == "none" else tell(what))
+        evidence = check_config(wanted.task, wanted.search, models=False)
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return
-    search_in(RunSession.start(wanted, runs_dir, evidence), form, loggers, as_json=as_json)
+    search_in(RunSession.start(wanted, runs_dir), form, loggers, as_json=as_json)
 
 
 @takes_options((*RESUME_OPTIONS.values(), *EXECUTION_OPTIONS.values()), after="run")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
+from vulcan import svg
 from vulcan.errors import UserError
 from vulcan.files import write_output
-from vulcan.results.report.figures import plotly_script
+from vulcan.svg import BASE, BEST, Axis, Chart, Figure, number
 from vulcan.task import Metrics, Picture
 
-_SYMBOLS = {"candidate": "star", "baseline": "circle", "oracle": "diamond-open"}
-_SIZES = {"candidate": 18, "baseline": 11, "oracle": 12}
-_POSITIONS = ("top center", "bottom center", "middle right", "middle left")
-"""Positions of labels, in turn, as policies are often close to each other."""
 _MEAN = "mean of all instances"
 
 
@@ -33,120 +29,62 @@ class PolicyMetrics:
 def write_pictures(
     path: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
 ) -> None:
-    """Write a page with each picture: one point per policy, for the mean over instances or for a chosen one.
+    """Write a page with each picture: a point per policy, for the mean over instances and for each of them.
 
     Means are of the metric itself, not of a score. Raises UserError where there is no picture, the file cannot be
     written, or a metric of a picture was not measured.
     """
     if not pictures:
         raise UserError("the task declares no picture to plot; give it pictures=(Picture(...),) in its task.py")
-    figures = [
-        figure_of(picture, instances, measured).to_html(
-            include_plotlyjs=False, full_html=False, div_id=f"picture-{number}", config={"displaylogo": False}
-        )
-        for number, picture in enumerate(pictures, 1)
-    ]
-    heading = html.escape(title)
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title>\n'
-        f"<script>{plotly_script()}</script>\n"
-        "<style>body { font: 15px sans-serif; margin: 1.5rem; max-width: 72rem }</style></head>\n"
-        f"<body>\n<h1>{heading}</h1>\n{''.join(figures)}\n</body>\n</html>\n"
-    )
-    write_output(path, page)
+    parts = []
+    for picture in pictures:
+        first, *others = figures_of(picture, instances, measured)
+        parts.append(f"<h2>{escape(first.title)}</h2><figure>{first.svg()}</figure>")
+        parts += [
+            f"<details><summary>{escape(one.title)}</summary><figure>{one.svg()}</figure></details>" for one in others
+        ]
+    write_output(path, svg.page(title, "\n".join(parts)))
 
 
-def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> Any:
-    """Return the plotly figure of one picture, with a menu of the instances where there are several."""
-    from plotly import graph_objects as go
+def figures_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> list[Figure]:
+    """Return the figures of one picture: the mean (if there are several instances), then each instance."""
+    for policy in measured:
+        for name in (picture.x, picture.y):
+            if any(name not in metrics for metrics in policy.metrics):
+                raise UserError(f"picture {picture.name!r}: {policy.policy} has no metric {name!r}")
+    views = {
+        instance: [(p.metrics[n][picture.x], p.metrics[n][picture.y]) for p in measured]
+        for n, instance in enumerate(instances)
+    }
+    if len(instances) > 1:
+        mean = [(fmean(m[picture.x] for m in p.metrics), fmean(m[picture.y] for m in p.metrics)) for p in measured]
+        views = {f"{_MEAN} ({len(instances)})": mean, **views}
+    return [_figure(f"{picture.name}: {view}", picture, measured, points) for view, points in views.items()]
 
-    views = _views(picture, instances, measured)
-    least = _least(picture, views)
-    figure = go.Figure()
-    for number, (_, points) in enumerate(views.items()):
-        for policy, (x, y) in zip(measured, points, strict=True):
-            shown = max(x, least) if picture.x_log else x
-            figure.add_trace(
-                go.Scatter(
-                    x=[shown],
-                    y=[y],
-                    name=_label(policy, measured),
-                    text=[policy.policy],
-                    mode="markers+text",
-                    textposition=_POSITIONS[measured.index(policy) % len(_POSITIONS)],
-                    visible=number == 0,
-                    marker={"symbol": _SYMBOLS.get(policy.kind, "circle"), "size": _SIZES.get(policy.kind, 11)},
-                    hovertemplate=f"{html.escape(policy.policy)} ({policy.kind})<br>"
-                    f"{html.escape(picture.x_label)}: {x:.4g}<br>"
-                    f"{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
-                )
-            )
-    figure.update_layout(
-        title=_titled(picture, next(iter(views))),
-        template="plotly_white",
-        height=640,
-        colorway=["#c0392b", "#2c6fbb", "#2e8b57", "#8e44ad", "#d4841c", "#16828a", "#7f5539", "#5c6b73", "#b0307a"],
-        margin={"t": 110},
-    )
-    figure.update_xaxes(
-        title=picture.x_label,
-        type="log" if picture.x_log else "linear",
-        autorange="reversed" if picture.x_reversed else True,
-    )
-    figure.update_yaxes(title=picture.y_label, rangemode="tozero")
-    if len(views) > 1:
-        figure.update_layout(updatemenus=[_menu(picture, list(views), len(measured))])
-    return figure
+
+def _figure(
+    title: str, picture: Picture, measured: Sequence[PolicyMetrics], points: Sequence[tuple[float, float]]
+) -> Figure:
+    least = min((x for x, _ in points if x > 0), default=1.0) / 2  # where 0 is drawn on a logarithmic axis
+    places = [max(x, least) if picture.x_log else x for x, _ in points]
+    low, high = (min(places) / 1.3, max(places) * 1.3) if picture.x_log else svg.around(places)
+    x = Axis(picture.x_label, low, high, log=picture.x_log, reverse=picture.x_reversed)
+    chart = Chart(title, x, Axis(picture.y_label, 0.0, 1.05 * max(y for _, y in points) or 1.0), 340.0)
+    for kind, look, ring in (("oracle", "s3", True), ("baseline", BASE, False), ("candidate", BEST, False)):
+        dots = [
+            (place, y, f"{p.policy} ({p.kind}): {picture.x_label} {number(x)}, {picture.y_label} {number(y)}", "")
+            for p, place, (x, y) in zip(measured, places, points, strict=True)
+            if p.kind == kind
+        ]
+        if dots:
+            chart.dots(kind, dots, look, 6 if kind == "candidate" else 5, ring)
+    named = sorted(zip(measured, places, points, strict=True), key=lambda one: one[0].kind != "candidate")
+    for policy, place, (_, y) in named:
+        chart.label(place, y, _label(policy, measured))
+    return chart.figure()
 
 
 def _label(policy: PolicyMetrics, measured: Sequence[PolicyMetrics]) -> str:
     """Return the policy's name, with its kind if another one has the same name."""
     alone = sum(other.policy == policy.policy for other in measured) == 1
     return policy.policy if alone else f"{policy.policy} ({policy.kind})"
-
-
-def _views(
-    picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]
-) -> Mapping[str, list[tuple[float, float]]]:
-    """Return the points of all policies by view: the mean (if there are several instances), then each instance."""
-    for policy in measured:
-        for name in (picture.x, picture.y):
-            if any(name not in metrics for metrics in policy.metrics):
-                raise UserError(f"picture {picture.name!r}: {policy.policy} has no metric {name!r}")
-    single = {
-        instance: [(p.metrics[number][picture.x], p.metrics[number][picture.y]) for p in measured]
-        for number, instance in enumerate(instances)
-    }
-    if len(instances) == 1:
-        return single
-    mean = [(fmean(m[picture.x] for m in p.metrics), fmean(m[picture.y] for m in p.metrics)) for p in measured]
-    return {f"{_MEAN} ({len(instances)})": mean, **single}
-
-
-def _least(picture: Picture, views: Mapping[str, Sequence[tuple[float, float]]]) -> float:
-    """Return where to draw 0 on a logarithmic axis: at half of the smallest positive value."""
-    return min((x for points in views.values() for x, _ in points if x > 0), default=1.0) / 2
-
-
-def _menu(picture: Picture, views: Sequence[str], policies: int) -> dict[str, Any]:
-    return {
-        "x": 1.0,
-        "xanchor": "right",
-        "y": 1.14,
-        "yanchor": "bottom",
-        "buttons": [
-            {
-                "label": html.escape(view),
-                "method": "update",
-                "args": [
-                    {"visible": [chosen == number for number in range(len(views)) for _ in range(policies)]},
-                    {"title.text": _titled(picture, view)},
-                ],
-            }
-            for chosen, view in enumerate(views)
-        ],
-    }
-
-
-def _titled(picture: Picture, view: str) -> str:
-    return f"{html.escape(picture.name)}: {html.escape(view)}"

@@ -38,8 +38,17 @@ class Opening:
     pilot: Store | None = None
 
 
+def awaits_mechanism(config: SearchConfig, task: Task) -> bool:
+    """Check whether a search has yet to choose its mechanism. Raises UserError for a task that has no choice."""
+    if not config.choose_mechanism or config.mechanisms:
+        return False
+    if not mechanism_choices(task):
+        raise UserError(f"--choose-mechanism: task {task.name!r} has no mechanisms to choose from; leave it out")
+    return True
+
+
 def go_on_from(pilot: Store, config: SearchConfig, store: Store) -> None:
-    """Write what the pilot did into the empty store of a run of this configuration."""
+    """Write what the pilot did into the store of a run of this configuration, in which nothing was searched yet."""
 
     def of_run(event: Event) -> Event:
         return replace(event, config=config.to_json()) if isinstance(event, RunStarted) else event
@@ -72,10 +81,9 @@ def with_mechanism(
 
     `report` is told of each pilot once its instances are loaded. Raises UserError for a task that has no choice.
     """
-    if not config.choose_mechanism or config.mechanisms:
+    if not awaits_mechanism(config, task):
         return Opening(config)
-    if not (names := mechanism_choices(task)):
-        raise UserError(f"--choose-mechanism: task {task.name!r} has no mechanisms to choose from; leave it out")
+    names = mechanism_choices(task)
     proposals = pilot_length(config, len(names)) if config.offline else PILOT
     piloted = (len(names) - 1) * proposals if config.offline else 0
     pilots: dict[str, Store] = {}

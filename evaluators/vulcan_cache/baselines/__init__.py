@@ -40,7 +40,7 @@ class Kernel(Protocol):
     def __call__(
         self,
         objects: NDArray[np.uint32],
-        sizes: NDArray[np.uint32],
+        sizes: NDArray[np.int64],
         next_access: NDArray[np.int64],
         object_count: int,
         capacity: int,
@@ -74,7 +74,7 @@ class CacheBaseline:
 
         def run(
             objects: NDArray[np.uint32],
-            sizes: NDArray[np.uint32],
+            sizes: NDArray[np.int64],
             next_access: NDArray[np.int64],
             object_count: int,
             capacity: int,

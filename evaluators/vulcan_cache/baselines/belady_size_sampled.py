@@ -58,11 +58,11 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             continue
         while used + size > capacity:
             victim = np.int64(0)
-            worst = np.int64(-1)
+            worst = -1.0
             for _ in range(SAMPLES):
                 sampled = np.int64(residents[random_below(draws, count)])
                 draws += 1
-                cost = resident_size[sampled] * (upcoming[sampled] - now)
+                cost = np.float64(resident_size[sampled]) * (upcoming[sampled] - now)
                 if cost > worst:
                     victim, worst = sampled, cost
             _drop(residents, slots, count, victim)

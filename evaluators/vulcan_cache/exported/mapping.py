@@ -1,7 +1,7 @@
 """A cache that is used like a dictionary; what is evicted is for a subclass to say."""
 
 _ABSENT = object()
-_LARGEST_OBJECT = 2**32
+_LARGEST_OBJECT = 2**48
 _MOST_OPEN_MISSES = 1024
 
 
@@ -246,5 +246,5 @@ class _CacheMapping:
 
 def _checked(size):
     if not 0 <= size <= _LARGEST_OBJECT:
-        raise ValueError(f"a size must be from 0 to 2**32, not {size!r}")
+        raise ValueError(f"a size must be from 0 to 2**48, not {size!r}")
     return max(1, size)

@@ -52,7 +52,7 @@ class Attribution:
 
 def attribute(
     objects: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
     history: NDArray[np.uint32],
     oracle_missed: NDArray[np.uint8],
     baseline_missed: NDArray[np.uint8],

@@ -39,7 +39,7 @@ class InstanceRequests:
     """
 
     objects: NDArray[np.uint32]
-    sizes: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
     following: NDArray[np.int64]
     times: NDArray[np.float64] | None
     measure_from: int

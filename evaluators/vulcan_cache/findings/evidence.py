@@ -30,7 +30,7 @@ class Evidence:
     baseline_missed: NDArray[np.uint8]
 
 
-def oracle_for(sizes: NDArray[np.uint32]) -> CacheBaseline:
+def oracle_for(sizes: NDArray[np.int64]) -> CacheBaseline:
     """Return the oracle for objects of these sizes: Belady's where all are the same."""
     uniform = bool(len(sizes)) and bool((sizes == sizes[0]).all())
     return BASELINES["belady" if uniform else "belady-size-sampled"]

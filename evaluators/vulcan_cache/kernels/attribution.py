@@ -8,7 +8,7 @@ counted.
 import numpy as np
 
 from vulcan.kernel_support import allocating_kernel, helper, types
-from vulcan_cache.kernels.common import ADMITTED, COLUMN_U32, HALF_WORDS, HIT, OUTCOME_BITS, REFUSED, U
+from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, HIT, OBJECTS, OUTCOME_BITS, REFUSED, SIZES, U
 from vulcan_cache.kernels.intrinsics import bits_of, prefetch
 
 FIRST, TOO_LARGE, ORACLE_TOO, REFUSED_BEFORE, LEFT_BEFORE, CAUSES = range(6)
@@ -60,8 +60,8 @@ def _doublings(value, low):
 
 @allocating_kernel(
     types.int64(
-        COLUMN_U32,
-        COLUMN_U32,
+        OBJECTS,
+        SIZES,
         HALF_WORDS,
         _U8,
         types.int64,

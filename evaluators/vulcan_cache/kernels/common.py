@@ -33,13 +33,13 @@ HALF_WORDS = types.Array(types.uint32, 1, "C")
 ADDRESS = types.int64
 """Of a function of the policy; 0 where there is none, or nothing to call it for."""
 
-COLUMN_U32 = types.Array(types.uint32, 1, "C", readonly=True)
-"""A column of a trace: its objects, or their sizes."""
+OBJECTS, SIZES = types.Array(types.uint32, 1, "C", readonly=True), types.Array(types.int64, 1, "C", readonly=True)
+"""Columns of a trace."""
 
 _COUNTS = types.Tuple((types.int64, types.int64, types.int64, types.uint64))
 _RUN = (
-    COLUMN_U32,  # objects
-    COLUMN_U32,  # sizes
+    OBJECTS,
+    SIZES,
     types.Array(types.float64, 1, "C", readonly=True),  # times; empty where the time is the request's index
     types.float64,  # weight
     FLOATS,  # globals
@@ -65,8 +65,8 @@ def policy_kernel(addresses, *own):
 
 baseline_kernel = allocating_kernel(
     types.UniTuple(types.int64, 3)(
-        COLUMN_U32,
-        COLUMN_U32,
+        OBJECTS,
+        SIZES,
         types.Array(types.int64, 1, "C", readonly=True),
         types.int64,
         types.int64,

@@ -7,7 +7,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_kernel, types
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import ADMITTED, COLUMN_U32, HIT, INTEGERS, OUTCOME_BITS
+from vulcan_cache.kernels.common import ADMITTED, HIT, INTEGERS, OBJECTS, OUTCOME_BITS, SIZES
 from vulcan_cache.kernels.guarded import ABSENT, list_strays
 
 _I64 = types.int64
@@ -16,7 +16,7 @@ _HISTORIES = types.Array(types.uint32, 2, "C")
 
 @allocating_kernel(
     types.UniTuple(_I64, 5)(
-        COLUMN_U32, COLUMN_U32, _HISTORIES, INTEGERS, INTEGERS, _I64, _I64, _I64, types.boolean, types.float64
+        OBJECTS, SIZES, _HISTORIES, INTEGERS, INTEGERS, _I64, _I64, _I64, types.boolean, types.float64
     )
 )
 def following(objects, sizes, histories, departures, bounds, object_count, capacity, measure_from, by_bytes, evidence):

@@ -7,7 +7,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper, allocating_kernel, types
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, newer, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import ADMITTED, COLUMN_U32, HALF_WORDS, HIT, INTEGERS, OUTCOME_BITS
+from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, HIT, INTEGERS, OBJECTS, OUTCOME_BITS, SIZES
 
 POLICY, SAFE = 0, 1
 ABSENT = -1
@@ -32,9 +32,7 @@ def list_strays(links, is_stray, recency, holds):
 
 
 @allocating_kernel(
-    types.UniTuple(_I64, 5)(
-        COLUMN_U32, COLUMN_U32, *_HISTORY, *_HISTORY, _I64, _I64, _I64, _F64, _F64, _F64, HALF_WORDS
-    )
+    types.UniTuple(_I64, 5)(OBJECTS, SIZES, *_HISTORY, *_HISTORY, _I64, _I64, _I64, _F64, _F64, _F64, HALF_WORDS)
 )
 def guarded(
     objects,

@@ -8,7 +8,7 @@ Hits, misses and what is in the cache are known here alone; a decision that cann
 import numpy as np
 
 from vulcan.kernel_support import allocating_kernel, types
-from vulcan_cache.kernels.common import ADMITTED, COLUMN_U32, HALF_WORDS, OUTCOME_BITS, REFUSED
+from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, OBJECTS, OUTCOME_BITS, REFUSED, SIZES
 
 ABSENT = -1
 
@@ -29,9 +29,7 @@ _PRIME = 1099511628211  # of the hash FNV-1a
 _I64 = types.int64
 
 
-@allocating_kernel(
-    _I64(COLUMN_U32, COLUMN_U32, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS, HALF_WORDS)
-)
+@allocating_kernel(_I64(OBJECTS, SIZES, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS, HALF_WORDS))
 def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, state, rows, answers, history):
     """Go on to request `stop`, taking the answers as decisions are due, or to the first decision beyond the answers.
 

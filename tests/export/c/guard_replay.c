@@ -6,7 +6,7 @@ enum { HIT = 0, ADMITTED = 1, OUTCOME = 3, OUTCOME_BITS = 2 };
 
 /* `outcome` receives what the simulator's does; `counts` misses, bypassed requests, switches and the most held. Returns
    whether all entries are unused once everything has left. */
-int replay(int64_t requests, const uint32_t *objects, const uint32_t *sizes, const uint32_t *histories[2],
+int replay(int64_t requests, const uint32_t *objects, const int64_t *sizes, const uint32_t *histories[2],
            const int64_t *left[2], const int64_t lengths[2], struct guard_entry *entries, uint64_t capacity,
            double tolerance, double allowance, uint32_t *outcome, uint64_t counts[4], double *behind)
 {

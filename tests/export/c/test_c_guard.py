@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from c_programs import FOUND
-from cache_formats import POLICIES, Column, requests
+from cache_formats import POLICIES, Column, Sizes, requests
 from changing_traces import TRACES
 from compiled import SANITISED, library
 from effort import examples, slow
@@ -41,7 +41,7 @@ OWN = {
 REPLAY, FUZZ = ((Path(__file__).parent / name).read_text() for name in ("guard_replay.c", "guard_fuzz.c"))
 EXAMPLE = ROOT / "examples" / "guarded_cache.c"
 ENTRY_BYTES = 64
-Trace = tuple[Column, Column]
+Trace = tuple[Column, Sizes]
 
 
 def source_of(task: str, name: str) -> str:
@@ -70,7 +70,7 @@ def dense(keys: Any) -> Column:
 def changing(kind: str) -> Trace:
     """A trace of the benchmark of verdicts, whose objects are of one size."""
     objects = dense(TRACES[kind](random.Random(kind)))
-    return objects, np.ones_like(objects)
+    return objects, np.ones(len(objects), np.int64)
 
 
 def guarded(task: str, name: str, safe: str, trace: Trace, capacity: int) -> tuple[GuardedResult, Column]:
@@ -165,7 +165,7 @@ def phases(seed: int) -> Trace:
     for turn in range(1, 5):
         keys += [moving(int(rng.integers(100, 1_500)), turn), popular(int(rng.integers(500, 4_000)))]
     objects = dense(np.concatenate(keys))
-    return objects, np.ones_like(objects)
+    return objects, np.ones(len(objects), np.int64)
 
 
 @pytest.mark.parametrize("safe", ["lru", "fifo", "sieve"])
@@ -181,9 +181,9 @@ def test_it_does_so_where_the_policy_is_followed_again(safe: str) -> None:
 def real_requests() -> tuple[Trace, int]:
     """A real trace, whose objects change their sizes, and a tenth of its footprint."""
     trace = load_trace(str(real_data("cache", "libcachesim") / "cloudPhysicsIO.vscsi"))
-    columns = np.ascontiguousarray(trace.objects, np.uint32), np.ascontiguousarray(trace.sizes, np.uint32)
+    columns = np.asarray(trace.objects), np.asarray(trace.sizes)
     first = np.unique(columns[0], return_index=True)[1]
-    return columns, int(columns[1][first].sum(dtype=np.int64)) // 10
+    return columns, int(columns[1][first].sum()) // 10
 
 
 @pytest.mark.parametrize("safe", ["lru", "s3-fifo"])

@@ -195,7 +195,7 @@ def test_the_draw_is_that_of_the_simulator(size: int, seed: int) -> None:
 
 def test_an_object_of_no_size_counts_as_one_byte_to_the_policy() -> None:
     objects, sizes = requests(2_000, 300, seed=3)
-    sizes = np.where(objects % 3 == 0, 0, 1).astype(np.uint32)
+    sizes = np.where(objects % 3 == 0, 0, 1).astype(np.int64)
     source = POLICIES["cache_eviction"]["lru"]
     cache = made("cache_eviction", source, FORMAT, 20, "heap")
     hits = [cache.get(request(i, s)) for i, s in zip(objects.tolist(), sizes.tolist(), strict=True)]

@@ -64,7 +64,7 @@ print(cache.misses)
         check=False,
     )
     assert done.stderr == ""
-    expected = simulate(check(RICH, TASK), np.asarray(trace.objects), np.ones(4000, np.uint32), 50).misses
+    expected = simulate(check(RICH, TASK), np.asarray(trace.objects), np.ones(4000, np.int64), 50).misses
     assert int(done.stdout) == expected
     assert expected > 1_000
 

@@ -94,7 +94,7 @@ def test_tiny_caches_of_unit_objects_have_the_misses_of_the_simulator(task: str,
     trace = load_trace("zipf:requests=4000,objects=500,alpha=0.8,seed=3")
     objects = np.asarray(trace.objects)[: 4_000 if ALL else 600]
     for mechanism in MECHANISMS[task]:
-        assert_replayed(task, POLICIES[task][name], (objects, np.ones(len(objects), np.uint32)), capacity, mechanism)
+        assert_replayed(task, POLICIES[task][name], (objects, np.ones(len(objects), np.int64)), capacity, mechanism)
 
 
 @pytest.mark.parametrize(

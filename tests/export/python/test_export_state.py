@@ -21,7 +21,7 @@ from effort import ALL
 from exported import provenance
 from exported_run import Exported, module_of
 from exported_state import assert_replayed, cache_of, compare_lives, skewed, stateful
-from plain_cache import hash_of
+from plain_cache import columns_of, hash_of
 
 from vulcan.anvil import check
 from vulcan.anvil import semantics as total
@@ -321,7 +321,7 @@ def test_names_of_state_give_way_to_those_of_the_module(mechanism: str) -> None:
     cache = cache_of(policy, module, 60, mechanism, 4, 1)
     for key, size in requests:
         cache.request(key, size)
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    objects, sizes = columns_of(requests)
     expected = simulate(policy, objects, sizes, 60, mechanism=mechanism, sample_size=4)
     assert cache.misses == expected.misses < 200
 
@@ -348,7 +348,7 @@ def test_a_class_of_cachetools_has_the_misses_of_the_simulator(mechanism: str) -
     for key, size in requests:
         if cache.get(f"object {key}") is None:
             cache[f"object {key}"] = size
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    objects, sizes = columns_of(requests)
     policy = check(SKETCH, find_task("cache_admission"))
     assert cache.misses == simulate(policy, objects, sizes, 60, mechanism=mechanism).misses < 400
 

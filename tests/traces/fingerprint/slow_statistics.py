@@ -21,7 +21,7 @@ def trace_of(keys: Sequence[int], sizes: Sequence[int] | None = None, times: Seq
     count = len(keys)
     raw = RawRequests(
         np.array(keys, np.uint64),
-        np.array([1] * count if sizes is None else sizes, np.uint32),
+        np.array([1] * count if sizes is None else sizes, np.int64),
         np.array(range(count) if times is None else times, np.float64),
     )
     return build_trace("test", "0" * 64, raw)

@@ -18,6 +18,7 @@ from vulcan_traces import EMBEDDED, load_trace
 from vulcan_traces.fingerprint import STATISTICS, Fingerprint, fingerprint
 from vulcan_traces.fingerprint.document import document, summary
 from vulcan_traces.fingerprint.plot import page
+from vulcan_traces.raw_requests import MAX_SIZE
 
 
 def test_one_request() -> None:
@@ -55,8 +56,8 @@ def test_sizes_of_zero() -> None:
 
 
 def test_the_largest_sizes_and_times() -> None:
-    found = fingerprint(trace_of([1, 2, 1] * 50, [2**32 - 1] * 150, [i * 1e12 for i in range(150)]))
-    assert found.requested_bytes == 150 * (2**32 - 1)
+    found = fingerprint(trace_of([1, 2, 1] * 50, [MAX_SIZE] * 150, [i * 1e12 for i in range(150)]))
+    assert found.requested_bytes == 150 * MAX_SIZE
     assert found.duration == 149e12
     json.dumps(document(found), allow_nan=False)
 
@@ -104,7 +105,7 @@ def test_a_sampled_prefix_is_as_if_the_trace_ended_there() -> None:
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(60))
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**32 - 1)), min_size=1, max_size=200))
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, MAX_SIZE)), min_size=1, max_size=200))
 def test_vectors_are_finite_and_of_one_shape(requests: list[tuple[int, int]]) -> None:
     found = fingerprint(trace_of([key for key, _ in requests], [size for _, size in requests]))
     reference = fingerprint(trace_of([1]))

@@ -24,7 +24,7 @@ def kernel_distances(objects: list[int], places: int | None = None) -> np.ndarra
     """What the kernel counts, of unit sizes, with as many places as it is given."""
     trace = trace_of(objects)
     counts, hits = np.zeros(BUCKETS, np.int64), np.zeros((4, 16), np.int64)
-    ones, limits = np.ones(trace.object_count, np.uint32), np.arange(1, 17, dtype=np.int64)
+    ones, limits = np.ones(trace.object_count, np.int64), np.arange(1, 17, dtype=np.int64)
     places = kernels.places_for(trace.object_count) if places is None else places
     kernels.reuse_distances(trace.objects, trace.sizes, ones, limits, limits, places, counts, hits)
     return counts
@@ -50,7 +50,7 @@ def test_distances_stay_right_when_the_order_is_packed_anew_again_and_again() ->
 
 def assert_curves_are_simulated(trace: Trace, found: Fingerprint, *, lru_by_bytes: bool = True) -> None:
     requests, requested_bytes = trace.requests, int(trace.sizes.sum(dtype=np.int64))
-    ones = np.ones(requests, np.uint32)
+    ones = np.ones(requests, np.int64)
     for curve in found.curves:
         for k, capacity in enumerate(curve.capacities):
             if curve.unit == "bytes" and curve.policy == "lru" and not lru_by_bytes:

@@ -14,7 +14,7 @@ ENOUGH_TO_SIMULATE_ALL = 9
 """From so many capacities on, simulating the others too is quicker than distances in bytes (65 ns a request against 8
 each)."""
 
-Column = npt.NDArray[np.uint32]
+Objects = npt.NDArray[np.uint32]
 Counts = npt.NDArray[np.int64]
 
 
@@ -28,9 +28,9 @@ class Sample:
     by the most popular objects being in it or not. `footprint` is that of the whole trace.
     """
 
-    objects: Column
-    sizes: Column
-    object_sizes: Column
+    objects: Objects
+    sizes: Counts
+    object_sizes: Counts
     requests: float
     requested_bytes: float
     footprint: int

@@ -128,7 +128,7 @@ def fingerprint(
     if first is not None and first < 1:
         raise UserError(f"a fingerprint of the first {first} requests: at least 1 is needed")
     requests = min(trace.requests, trace.requests if first is None else first)
-    objects, sizes = (np.asarray(column)[:requests] for column in (trace.objects, trace.sizes))
+    objects, sizes = np.asarray(trace.objects)[:requests], np.asarray(trace.sizes)[:requests]
     times = np.asarray(trace.times)[:requests]
     object_count = trace.object_count if requests == trace.requests else int(objects.max()) + 1
     exact = requests <= exact_requests or object_count <= sampled_objects
@@ -139,7 +139,7 @@ def fingerprint(
     histograms = one_pass.empty_histograms()
     windows = np.zeros((4, one_pass.WINDOWS), np.int64)
     parts = np.zeros((3, one_pass.PARTS))
-    sample_objects, sample_sizes = np.empty(kept, np.uint32), np.empty(kept, np.uint32)
+    sample_objects, sample_sizes = np.empty(kept, np.uint32), np.empty(kept, np.int64)
     one_pass.observe(
         objects,
         sizes,
@@ -262,7 +262,7 @@ def _drift(parts: npt.NDArray[np.float64], requests: int) -> tuple[float, float]
     return sum(steps) / len(steps), drifted(0, count - 1, float(parts[2, count - 1]))
 
 
-def _rank_correlation(sizes: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32]) -> float | None:
+def _rank_correlation(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.uint32]) -> float | None:
     """Spearman's, equal values having the mean of their ranks; None where either is the same for all."""
     if (sizes == sizes[0]).all():
         return None
@@ -272,7 +272,7 @@ def _rank_correlation(sizes: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint
     return float(one @ other) / spread if spread else None
 
 
-def _ranks(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+def _ranks(values: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
     """Ranks less their mean."""
     _, group, members = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(members) - (members - 1) / 2

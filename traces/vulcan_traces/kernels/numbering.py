@@ -56,7 +56,7 @@ def fill_table(known, count, table):
         table[place] = number + 1
 
 
-@njit(types.void(_OBJECTS, types.uint32[::1], types.uint32[::1]), cache=True)
+@njit(types.void(_OBJECTS, types.int64[::1], types.int64[::1]), cache=True)
 def fill_sizes(objects, sizes, last):
     """Give each request of size 0 the size of the last one for its object before, which `last` has of those earlier."""
     for i in range(len(objects)):

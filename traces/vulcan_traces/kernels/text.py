@@ -6,6 +6,7 @@ import numpy as np
 
 from vulcan.kernel_support import njit
 from vulcan_traces.kernels.dates import date_and_time, digits, time_of_log
+from vulcan_traces.raw_requests import MAX_SIZE
 
 IGNORED, TIME, ID, VOLUME, SIZE, COUNT, OPERATION, OVERHEAD, REPEATS = range(9)
 """Roles of the fields of a line: see `vulcan_traces.parsing.text_table.Role`."""
@@ -30,11 +31,13 @@ BLANKS = 0
 MAX_COUNTED = 1 << 20
 """Maximum number of requests that a line stands for: beyond it, the line is malformed."""
 
-_MAX_SIZE = np.uint64(2**32 - 1)
+_MAX_SIZE = np.uint64(MAX_SIZE)
 _DIGIT_LIMIT = np.uint64((2**64 - 1) // 10)
+_DIGITS_TOO_MANY = 20  # so many may be over 64 bits
 _SIGN_LIMIT = np.uint64(2**63)
 _TEN = np.uint64(10)
 _FIT, _NO_NUMBER, _TOO_LONG = range(3)
+_POWERS_OF_TEN = np.array([float(10**power) for power in range(23)])  # all that are exact
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _MIX_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
@@ -76,11 +79,12 @@ def _whole_number(data, start, end):
     value = np.uint64(0)
     if start >= end:
         return _NO_NUMBER, negative, value
+    fit = end - start < _DIGITS_TOO_MANY
     for i in range(start, end):
         if data[i] < ord("0") or data[i] > ord("9"):
             return _NO_NUMBER, negative, value
         digit = np.uint64(data[i] - ord("0"))
-        if value > _DIGIT_LIMIT or (value == _DIGIT_LIMIT and digit > np.uint64(5)):
+        if not fit and (value > _DIGIT_LIMIT or (value == _DIGIT_LIMIT and digit > np.uint64(5))):
             return _TOO_LONG, negative, value
         value = value * _TEN + digit
     return _FIT, negative, value
@@ -98,11 +102,9 @@ def _seconds(data, start, end):
     exponent = np.int64(0)
     seen_point = False
     seen_digit = False
-    while i < end and data[i] != ord("e") and data[i] != ord("E"):
+    while i < end:
         c = data[i]
-        if c == ord(".") and not seen_point:
-            seen_point = True
-        elif ord("0") <= c <= ord("9"):
+        if ord("0") <= c <= ord("9"):
             seen_digit = True
             if digits < 18:
                 mantissa = mantissa * 10 + np.int64(c - ord("0"))
@@ -110,6 +112,10 @@ def _seconds(data, start, end):
                 exponent -= 1 if seen_point else 0
             else:
                 exponent += 0 if seen_point else 1
+        elif c == ord(".") and not seen_point:
+            seen_point = True
+        elif c == ord("e") or c == ord("E"):
+            break
         else:
             return False, 0.0
         i += 1
@@ -126,7 +132,7 @@ def _seconds(data, start, end):
     value = float(mantissa)
     if mantissa:
         if -22 <= exponent < 0:
-            value = value / 10.0 ** float(-exponent)  # exact powers: correctly rounded up to 2^53
+            value = value / _POWERS_OF_TEN[-exponent]  # correctly rounded up to 2^53
         elif exponent:
             value = value * 10.0 ** float(exponent)
     return np.isfinite(value), -value if negative else value
@@ -180,12 +186,13 @@ def _size(data, start, end):
     """Return the fault of data[start:end] as a size (or WELL_FORMED), and the size: 0 where it is empty or `-`."""
     if start >= end or (end - start == 1 and data[start] == ord("-")):
         return WELL_FORMED, np.uint64(0)
-    for i in range(start + 1, end):  # a whole number written as a float, as pandas does where one is missing
-        if data[i] == ord("."):
-            if i + 1 < end and digits(data, i + 1, end) == 0:
-                end = i
-            break
     status, negative, value = _whole_number(data, start, end)
+    if status == _NO_NUMBER:  # or one written as a float, as pandas does where one is missing
+        for i in range(start + 1, end):
+            if data[i] == ord("."):
+                if i + 1 < end and digits(data, i + 1, end) == 0:
+                    status, negative, value = _whole_number(data, start, i)
+                break
     if status == _NO_NUMBER:
         return SIZE_NOT_A_NUMBER, value
     if negative and (value or status == _TOO_LONG):
@@ -319,20 +326,23 @@ def parse_lines(
     start = 0
     while start < len(data):
         after = start
-        is_blank = True
+        blanks = 0
         has_control = False
-        while after < len(data) and data[after] != ord("\n"):
+        while after < len(data):
             c = data[after]
-            if c != ord(" ") and c != ord("\t") and c != ord("\r"):
-                is_blank = False
-                if c < 32 or c == 127:
+            if c <= 32 or c == 127:
+                if c == ord("\n"):
+                    break
+                if c == ord(" ") or c == ord("\t") or c == ord("\r"):
+                    blanks += 1
+                else:
                     has_control = True
             after += 1
         end = after
         if end > start and data[end - 1] == ord("\r"):
             end -= 1
         if (
-            not is_blank
+            blanks < after - start
             and not (marker and end == start + 1 and data[start] == marker)
             and not (comment and data[start] == comment)
         ):

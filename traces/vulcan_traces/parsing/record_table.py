@@ -37,7 +37,9 @@ def read_records(source: Source, record: np.dtype[np.void], convert: Convert, wh
                 raise source.malformed("record", records_before + int(np.argmax(malformed)) + 1, why)
             kept = ~malformed
             notes = NoteCounts({(SKIPPED, why.partition(":")[0]): int(malformed.sum())})
-            requests = RawRequests(requests.keys[kept], requests.sizes[kept], requests.times[kept], notes, len(kept))
+            requests = RawRequests(
+                requests.keys[kept], requests.sizes[kept], requests.times[kept], requests.notes + notes, len(kept)
+            )
         records_before += count
         del data[: count * record.itemsize]
         return requests

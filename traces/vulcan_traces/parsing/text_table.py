@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 
@@ -57,9 +57,9 @@ class TextTable:
     Times are divided by `ticks_per_second`, sizes multiplied by `unit`, and ids too if there is a `page`: then a
     request is one for each page of that many bytes that it touches. Without a TIME the time of a request is its index,
     without a SIZE its size is 1. Lines equal to `marker`, and those that begin with `comment`, are no requests. With an
-    OPERATION, lines of the operations `taken` are requests, and others say only what size an object has. `blocks` are
-    ranges of bytes. `rewrite` makes lines of the table of the text's, `line` says what those are. `hint` ends the
-    message about a bad id.
+    OPERATION, lines of the operations `taken` are requests, and others say only what size an object has; notes call
+    those of `codes` by name. `blocks` are ranges of bytes. `rewrite` makes lines of the table of the text's,
+    `line` says what those are. `hint` ends the message about a bad id.
     """
 
     roles: tuple[Role, ...]
@@ -73,6 +73,7 @@ class TextTable:
     marker: str = ""
     comment: str = "#"
     taken: tuple[str, ...] = ()
+    codes: Mapping[str, str] = field(default_factory=dict)
     blocks: bool = False
     rewrite: Rewrite | None = None
     line: str = ""
@@ -123,7 +124,7 @@ def _parse_block(
     needed = [place for place in used if table.roles[place - 1] not in optional]
     ranges = Role.COUNT in table.roles or table.page > 0 or table.blocks
     in_volume = Role.VOLUME in table.roles
-    names = tuple(dict.fromkeys((*table.taken, *OPERATIONS)))
+    names = tuple(dict.fromkeys((*table.taken, *table.codes, *OPERATIONS)))
     capacity = text.count(b"\n") + 1
     keys = np.empty(capacity, np.uint64)
     volumes = np.empty(capacity if ranges else 0, np.uint64)
@@ -166,14 +167,14 @@ def _parse_block(
     left_out = 0
     for name, count in zip((*names, "other"), seen.tolist(), strict=True):
         if count and name not in table.taken:
-            notes[OPERATION, name] += count
+            notes[OPERATION, table.codes.get(name, name)] += count
             left_out += count
     if is_first and table.blocks and not table.page:
         starts = keys[:rows] * np.uint64(table.unit)
         notes[OVERLAP, ""] += overlapping(starts, sizes[:rows], volumes[:rows])
     requests = RawRequests(
         keys[:rows].copy(),
-        sizes[:rows].astype(np.uint32) if Role.SIZE in table.roles else np.ones(rows, np.uint32),
+        sizes[:rows].copy() if Role.SIZE in table.roles else np.ones(rows, np.int64),
         times[:rows] / table.ticks_per_second,
         notes,
         int((counts[:rows] > 0).sum()) + malformed + left_out if lines is None else len(set(lines)),
@@ -206,7 +207,7 @@ def _explanation(table: TextTable, why: int) -> str:
         kernels.SIZE_NEGATIVE: "the size is negative",
         kernels.SIZE_TOO_LARGE: f"the size is over {kernels.MAX_COUNTED} pages"
         if table.page
-        else f"the size is over {MAX_SIZE} bytes",
+        else f"the size is over 2^{MAX_SIZE.bit_length() - 1} bytes",
         kernels.COUNT_OUT_OF_RANGE: f"the count is not between 1 and {kernels.MAX_COUNTED}",
         kernels.QUOTE_NOT_CLOSED: "a quoted field does not end",
         kernels.CONTROL_CHARACTER: "a control character: is this text?",

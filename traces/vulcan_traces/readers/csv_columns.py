@@ -3,7 +3,8 @@
 `columns` (see `vulcan_traces.parsing.column_spec`) says which column is what. Without it there must be a header row, or
 keys, of which exactly one has a usual name for the id, and at most one for each of the others. Ids are whole numbers or
 text, which is hashed to 64 bits; sizes are bytes of the request, 1 without such a column; times are seconds or dates;
-the time is the request's index where no column can be one. Of an operation whose names are known, reads are requests.
+the time is the request's index where no column can be one. Of an operation whose names are known, reads are requests;
+a comment before the rows may have names of its numbers, as in `op type [Put:0, Get:1]`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
@@ -117,7 +119,8 @@ def read_csv(source: Source, spec: ColumnSpec) -> Iterator[RawRequests]:
         text_ids = bool(ids) and not all_integers(ids[:1])
     if spec.page and text_ids:
         raise UserError(f"{source.path}: ids that are text are no positions in bytes, and have no pages")
-    taken, unknown = _taken(source, spec, table_rows, dict(places))
+    codes = _codes(source) if "op" in dict(places) else {}
+    taken, unknown = _taken(source, spec, table_rows, dict(places), codes)
     if not taken:
         roles = [Role.IGNORED if role == Role.OPERATION else role for role in roles]
     wide = len(names) if (by_name or not given) and not is_commented and not keys else 0
@@ -132,6 +135,7 @@ def read_csv(source: Source, spec: ColumnSpec) -> Iterator[RawRequests]:
         has_header=not keys and has_header,
         comment="" if text_ids and id_at == 0 and not is_commented else "#",
         taken=taken,
+        codes=codes,
         rewrite=_json_rewrite(wanted) if keys else None,
         line="a JSON object with the columns' keys is expected" if keys else "",
         hint=_HINT,
@@ -140,7 +144,11 @@ def read_csv(source: Source, spec: ColumnSpec) -> Iterator[RawRequests]:
 
 
 def _taken(
-    source: Source, spec: ColumnSpec, rows: Sequence[Sequence[str]], places: Mapping[str, int]
+    source: Source,
+    spec: ColumnSpec,
+    rows: Sequence[Sequence[str]],
+    places: Mapping[str, int],
+    codes: Mapping[str, str],
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the operations that are requests, those given or else reads: none where no name of them is known."""
     if "op" not in places:
@@ -148,13 +156,23 @@ def _taken(
             raise no_operations(source)
         return (), []
     if spec.taken:
-        return spec.taken, []
+        return (*spec.taken, *(code for code, name in codes.items() if name in spec.taken)), []
     found = {row[places["op"]].lstrip('"').lower() for row in rows if places["op"] < len(row)}
+    if codes and found <= codes.keys():
+        names, unknown = _taken(source, spec, [[name] for name in codes.values()], {"op": 0}, {})
+        return tuple(code for code, name in codes.items() if name in names), unknown
     known = found & {*OPERATIONS, *_READS}
     if not known & {*_READS, *_WRITES}:
         return (), sorted(found)
     # a table of reads and writes is of blocks, and a block cache serves both
     return ((*_READS, *_WRITES) if known <= {"read", "r", *_WRITES} else _READS), []
+
+
+def _codes(source: Source) -> dict[str, str]:
+    """Return the names of operations by their numbers, as a comment at the start of the file has them."""
+    comments = list(takewhile(lambda line: line.startswith(b"#"), source.first_lines))
+    within = " ".join(re.findall(r"\[[^]]*\]", b" ".join(comments).decode("utf-8", "replace")))
+    return {code: name.lower() for name, code in re.findall(r"([A-Za-z_]\w*)\s*:\s*(\d+)", within)}
 
 
 # JSON lines.

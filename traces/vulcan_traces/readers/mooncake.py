@@ -54,7 +54,7 @@ def _requests(line: bytes) -> RawRequests | None:
     if not all(type(key) is int and -(2**63) <= key < 2**64 for key in ids):
         return None
     keys = np.array([key % 2**64 for key in ids], np.uint64)
-    return RawRequests(keys, np.ones(len(ids), np.uint32), np.full(len(ids), time / _MILLISECONDS))
+    return RawRequests(keys, np.ones(len(ids), np.int64), np.full(len(ids), time / _MILLISECONDS))
 
 
 def _is_finite(number: float) -> bool:

@@ -26,7 +26,7 @@ _MAX_REQUESTS = 2**40
 
 def _convert(records: Records) -> tuple[RawRequests, npt.NDArray[np.bool_]]:
     requests = RawRequests(
-        records["id"].astype(np.uint64), records["size"].astype(np.uint32), records["time"].astype(np.float64)
+        records["id"].astype(np.uint64), records["size"].astype(np.int64), records["time"].astype(np.float64)
     )
     return requests, records["next"] < -1
 

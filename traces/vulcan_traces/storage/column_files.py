@@ -11,8 +11,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from vulcan.errors import UserError
 from vulcan_traces.notes import SIZE_FROM_OTHERS, SIZE_UNKNOWN, NoteCounts
-from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.raw_requests import MAX_BYTES, MAX_SIZE, RawRequests
 from vulcan_traces.storage.dense_ids import DenseIds
 
 _HEADER_BYTES = 128
@@ -25,28 +26,31 @@ def write_columns(folder: Path, parts: Iterable[RawRequests]) -> tuple[int, int,
 
     A size of 0 or unknown becomes the last known one of its object before, else the first one after; requests for
     objects of no known size are left out. Gives the numbers of requests and objects, and notes. In memory there is one
-    part at a time, and up to 40 bytes for each different object.
+    part at a time, and up to 44 bytes for each different object. Raises UserError for more bytes than sums can hold.
     """
     ids = DenseIds()
-    rows = 0
+    rows = largest = 0
     complete = True
     notes = NoteCounts()
     with ExitStack() as files:
         objects, sizes, times, following = (
             files.enter_context(_Column(folder / f"{name}.npy", code))
-            for name, code in (("objects", "<u4"), ("sizes", "<u4"), ("times", "<f8"), ("next_access", "<i8"))
+            for name, code in (("objects", "<u4"), ("sizes", "<i8"), ("times", "<f8"), ("next_access", "<i8"))
         )
         for part in parts:
             objects.append(ids.number(part.keys))
             sizes.append(part.sizes)
             times.append(part.times)
             rows += len(part.keys)
+            largest = max(largest, int(part.sizes.max(initial=0)))
             notes += part.notes
             complete = complete and bool(part.sizes.all()) and not np.isnan(part.times).any()
         known = ids.keys
         if not complete:
             rows, kept = _completed(objects, sizes, times, rows, ids.count, notes)
             known = known[kept]
+        if rows * largest > MAX_BYTES:
+            _check_sum(sizes, rows)
         keys = files.enter_context(_Column(folder / "keys.npy", "<u8"))
         keys.append(known)
         count = len(known)
@@ -55,6 +59,12 @@ def write_columns(folder: Path, parts: Iterable[RawRequests]) -> tuple[int, int,
         for start, block in _next_accesses(objects, rows, count):
             following.write_at(start, block)
     return rows, count, notes
+
+
+def _check_sum(sizes: _Column, rows: int) -> None:
+    few = MAX_BYTES // MAX_SIZE
+    if sum(int(sizes.read_at(start, min(few, rows - start)).sum()) for start in range(0, rows, few)) > MAX_BYTES:
+        raise UserError("a trace of over 2^62 bytes in all: write its sizes in a larger unit, such as KiB")
 
 
 def _completed(
@@ -68,7 +78,7 @@ def _completed(
 
     taken = 0
     for starts in (range(0, rows, _BLOCK), reversed(range(0, rows, _BLOCK))):
-        last = np.zeros(count, np.uint32)
+        last = np.zeros(count, np.int64)
         for start in starts:
             block = slice(start, min(start + _BLOCK, rows))
             order = slice(None, None, 1 if isinstance(starts, range) else -1)

@@ -25,18 +25,18 @@ FORMATS = ("oracleGeneral", "csv")
 _ENDINGS = {".oraclegeneral": "oracleGeneral", ".oraclegeneral.bin": "oracleGeneral", ".csv": "csv"}
 _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 _ROWS = 1 << 18
-_MAX_TIME = 2**32 - 1
+_MAX_IN_RECORD = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """Columns of shape (requests,): `keys` uint64 are ids, `sizes` uint32 bytes, `times` float64 seconds.
+    """Columns of shape (requests,): `keys` uint64 are ids, `sizes` int64 bytes, `times` float64 seconds.
 
     `object_count` is the number of different keys.
     """
 
     keys: npt.NDArray[np.uint64]
-    sizes: npt.NDArray[np.uint32]
+    sizes: npt.NDArray[np.int64]
     times: npt.NDArray[np.float64]
     object_count: int
 
@@ -76,8 +76,8 @@ def write_requests(requests: Requests, path: Path, *, to: str | None = None, rep
 
     oracleGeneral is libCacheSim's: whole seconds, and the next access counted from 1. CSV has the header time,id,size;
     read again, its times are within one part in 2^51 of what they were.
-    An ending .zst, .gz or .xz has the file compressed. Raises UserError where the format is not clear, times do not fit
-    into it, or the file exists (unless `replace`) or cannot be written.
+    An ending .zst, .gz or .xz has the file compressed. Raises UserError where the format is not clear, times or sizes
+    do not fit into it, or the file exists (unless `replace`) or cannot be written.
     """
     stem, compression = path.name.lower(), ""
     for ending in (".gz", ".xz", ".zst"):
@@ -117,8 +117,12 @@ def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
 
 def _records(requests: Requests, path: Path) -> Iterator[bytes]:
     whole = np.floor(requests.times)
-    if len(whole) and not 0 <= whole.min() <= whole.max() <= _MAX_TIME:
+    if len(whole) and not 0 <= whole.min() <= whole.max() <= _MAX_IN_RECORD:
         raise UserError(f"{path}: oracleGeneral has times from 0 to 2^32 - 1 seconds, and the trace has others")
+    if len(whole) and requests.sizes.max() > _MAX_IN_RECORD:
+        raise UserError(
+            f"{path}: oracleGeneral has sizes up to 2^32 - 1 bytes, and the trace has larger ones: write CSV"
+        )
     objects, uniques = dense_ids(requests.keys)
     following = next_accesses(objects, len(uniques))
     for start in range(0, len(whole), _ROWS):

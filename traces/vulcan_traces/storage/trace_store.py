@@ -15,7 +15,7 @@ from vulcan_traces.request_trace import Trace, without_request
 from vulcan_traces.storage.array_store import Array, ArrayStore
 from vulcan_traces.storage.column_files import write_columns
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Part of every digest: to be raised when the stored columns, or what a reader makes of a file, change."""
 
 
@@ -51,6 +51,6 @@ def _trace(name: str, digest: str, meta: Mapping[str, Any], columns: Mapping[str
 _STORE = ArrayStore(
     "traces",
     "decoded trace",
-    {"objects": np.uint32, "sizes": np.uint32, "times": np.float64, "next_access": np.int64, "keys": np.uint64},
+    {"objects": np.uint32, "sizes": np.int64, "times": np.float64, "next_access": np.int64, "keys": np.uint64},
     _trace,
 )

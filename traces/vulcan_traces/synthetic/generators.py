@@ -97,12 +97,12 @@ def arrival_times(rng: np.random.Generator, requests: int, rate: float) -> npt.N
 
 # Object sizes of generated traces, independent of popularity or correlated with it.
 
-Sizes = npt.NDArray[np.uint32]
+Sizes = npt.NDArray[np.int64]
 
 
 def unit_sizes(objects: int) -> Sizes:
     """Return sizes of 1, shape (objects,)."""
-    return np.ones(objects, np.uint32)
+    return np.ones(objects, np.int64)
 
 
 def lognormal_sizes(scores: npt.NDArray[np.float64], median: float, sigma: float, largest: int) -> Sizes:
@@ -136,4 +136,4 @@ def normal_scores(
 
 
 def _bytes(sizes: npt.NDArray[np.float64], largest: int) -> Sizes:
-    return np.clip(np.rint(sizes), 1, min(largest, MAX_SIZE)).astype(np.uint32)
+    return np.clip(np.rint(sizes), 1, min(largest, MAX_SIZE)).astype(np.int64)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from vulcan import svg
 from vulcan.documents.report import ComparedRun, ComparisonDocument, Difference, SeedsDocument
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
+from vulcan.results import figures
+from vulcan.results.figures import Curve
 from vulcan.results.report.data import Report, progress
-from vulcan.results.report.figures import empty_figure, focus, plotly_script
 from vulcan.results.report.formats import markdown_cell, markdown_table
-from vulcan.results.report.html_page import PLACE, aligned, harmless, page_text
+from vulcan.results.report.html_page import PLACE, aligned, page_text
 from vulcan.results.run import run_document, state_of
 from vulcan.results.seeds import compare_seeds
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.svg import Figure
 
-_COLOURS = ("#c0392b", "#2c6fbb", "#1b8a5a", "#b8860b", "#8e44ad", "#16808c", "#a0522d", "#5d6d7e")
-_DASHES = ("solid", "dash", "dot", "dashdot")
 _OF_THE_MACHINE = ("seed", "executor", "workers")
 
 
@@ -108,36 +107,23 @@ def _name(run: Mapping[str, Any]) -> str:
     return str(run["run"]).rstrip("/").rpartition("/")[2]
 
 
-def _overlay(document: ComparisonDocument) -> Any:
-    """Plot the best train score so far over candidates, a line per run; seeds of a configuration share a colour."""
-    runs = [run for run in document["runs"] if run["progress"]]
-    if not runs:
-        return None
-    figure = empty_figure()
-    colours: dict[str, str] = {}
-    drawn: Counter[str] = Counter()
-    for run in runs:
-        colour = colours.setdefault(run["configuration"], _COLOURS[len(colours) % len(_COLOURS)])
-        dash = _DASHES[drawn[run["configuration"]] % len(_DASHES)]
-        drawn[run["configuration"]] += 1
-        figure.add_scatter(
-            x=[point["candidate"] for point in run["progress"]],
-            y=[point["best"] for point in run["progress"]],
-            mode="lines",
-            line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
-            name=html.escape(f"{_name(run)}, seed {run['seed']}"),
-            hovertemplate="%{y:.4f} at candidate %{x}<extra>%{fullData.name}</extra>",
+def _overlay(document: ComparisonDocument) -> Figure | None:
+    """Draw the best train score so far over candidates, a line per run; seeds of a configuration share a colour."""
+    curves = [
+        Curve(
+            f"{_name(run)}, seed {run['seed']}",
+            run["configuration"],
+            tuple((float(point["candidate"]), point["best"]) for point in run["progress"]),
+            float(run["candidates"]),
         )
-    baselines = {run["best_baseline"]["policy"]: run["best_baseline"]["score"] for run in runs if run["best_baseline"]}
-    baselines = baselines if document["same_instances"] else {}
-    for policy, score in baselines.items():
-        figure.add_hline(
-            y=score, line={"color": "#8a8a8a", "width": 1}, annotation={"text": html.escape(policy)}, name=policy
-        )
-    figure.update_xaxes(title="candidate")
-    focus(figure, [point["best"] for run in runs for point in run["progress"]], list(baselines.values()))
-    figure.update_layout(legend={"orientation": "h", "y": -0.25, "yanchor": "top"}, height=420 + 22 * len(runs))
-    return figure
+        for run in document["runs"]
+    ]
+    known = {
+        run["best_baseline"]["policy"]: run["best_baseline"]["score"]
+        for run in document["runs"]
+        if run["best_baseline"]
+    }
+    return figures.curves("The best scores so far", curves, known if document["same_instances"] else {})
 
 
 def comparison_markdown(document: ComparisonDocument) -> str:
@@ -186,17 +172,13 @@ def comparison_page(document: ComparisonDocument) -> str:
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
     )
     environment.filters.update(aligned=aligned)
-    figures = {} if drawn is None else {"progress": json.loads(drawn.to_json())}
     return environment.get_template("comparison.html.j2").render(
         doc=document,
         columns=_COLUMNS,
         lines=[_cells(run) for run in document["runs"]],
         names=[_name(run) for run in document["runs"]],
-        drawn=drawn is not None,
-        style=Markup(page_text("report.css")),
-        script=Markup(page_text("figures.js")),
-        plotly=Markup(plotly_script()),
-        data=Markup(harmless(json.dumps({"figures": figures}, allow_nan=False))),
+        drawn=None if drawn is None else Markup(drawn.svg()),
+        style=Markup(page_text("report.css") + svg.STYLE),
     )
 
 

@@ -1,7 +1,12 @@
-"""The HTML report: one self-contained page, with plotly.js inlined, that opens without a network."""
+"""The HTML report: one self-contained page that opens without a network.
+
+The rows of the store are inside, compressed; the page's script unpacks them.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +15,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from vulcan import svg
 from vulcan.evaluator import SplitName
+from vulcan.results import figures
 from vulcan.results.candidate import findings_about
 from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference
-from vulcan.results.report.figures import figures, plotly_script
 from vulcan.searches.evidence import SPLITS
 
 _MAX_EXACT = 2.0**53
@@ -29,6 +35,7 @@ _SECTIONS = {
     "why": "Findings",
     "lineage": "Lineage",
     "tradeoff": "Complexity",
+    "behaviour": "Behaviour",
     "failures": "Failures",
     "cost": "Cost",
     "setup": "Set-up",
@@ -56,7 +63,7 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
     The `explanation` of the winner, if there is one, is shown in place of the findings that the run recorded.
     """
     findings = _findings(report) if explanation is None else Markup(explanation.sections())
-    drawn = figures(report, document)
+    drawn = _figures(report, document)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
     )
@@ -75,10 +82,9 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
         chart=lambda name, caption: _chart(name, caption, drawn),
         findings=findings,
         computed=explanation is not None,
-        style=Markup(page_text("report.css") + STYLE),
-        script=Markup(page_text("figures.js") + page_text("report.js")),
-        plotly=Markup(plotly_script()),
-        data=_embedded(report, document, drawn),
+        style=Markup(page_text("report.css") + svg.STYLE + STYLE),
+        script=Markup(page_text("report.js")),
+        data=_packed(report, document),
     )
 
 
@@ -159,18 +165,42 @@ def _findings(report: Report) -> Markup:
     return Markup(by_instance(record.workload.located if record.workload else (), about, "The winner"))
 
 
-def _chart(name: str, caption: str, drawn: Mapping[str, Any]) -> Markup:
+def _figures(report: Report, document: Mapping[str, Any]) -> dict[str, svg.Figure]:
+    """Return the figures by name, without those that would be empty; a candidate leads to its row."""
+    record = report.record
+
+    def row(candidate: int) -> str:
+        return f"#row-{report.rows.judged[candidate]}"
+
+    control = [figures.curve_of(report.control.record, "control (best-of-n)", "")] if report.control else []
+    spent = {point["candidate"]: point["dollars"] for point in document["progress"]}
+    mapped = figures.behaviour(record, report.scorer, link=row)
+    made = {
+        "progress": figures.best_score(record, others=control, link=row),
+        "dollars": figures.best_score(record, lambda n: spent.get(n, 0.0), "dollars", link=row)
+        if any(spent.values())
+        else None,
+        "instances": figures.by_instance(record, report.scorer),
+        "lineage": figures.descent(record, link=row),
+        "size": figures.tradeoff(record, "size", row),
+        "operations": figures.tradeoff(record, "operations", row),
+        "behaviour": mapped[0] if mapped else None,
+    }
+    return {name: figure for name, figure in made.items() if figure is not None}
+
+
+def _chart(name: str, caption: str, drawn: Mapping[str, svg.Figure]) -> Markup:
     if name not in drawn:
         return Markup('<p class="note">There is nothing to draw yet.</p>')
-    return Markup('<figure><div id="figure-{}"></div><figcaption>{}</figcaption></figure>').format(name, caption)
+    return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(Markup(drawn[name].svg()), caption)
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, Any]) -> Markup:
-    """Return the data for the page's script as JSON that cannot close its `script` element."""
+def _packed(report: Report, document: Mapping[str, Any]) -> str:
+    """Return the data for the page's script: JSON, compressed by gzip, as base64."""
     record = report.record
     by_proposal = {(call.proposal, call.turn): call.model for call in report.data.calls}
     candidates = [
@@ -191,13 +221,5 @@ def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, A
         "candidates": candidates,
         "columns": _COLUMNS,
         "differences": {number: text for number in record.candidates if (text := difference(record, number))},
-        "figures": {name: json.loads(figure.to_json()) for name, figure in drawn.items()},
     }
-    return Markup(harmless(json.dumps(data, allow_nan=False)))
-
-
-def harmless(text: str) -> str:
-    """Escape every character of JSON that has a meaning in HTML; the JSON value is unchanged."""
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return base64.b64encode(gzip.compress(json.dumps(data, allow_nan=False).encode(), 9, mtime=0)).decode()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain_cache import PlainCache
+from plain_cache import PlainCache, columns_of
 from plain_queues import PlainQueues
 
 from vulcan.anvil import check
@@ -151,7 +151,7 @@ def test_misses_are_attributed_as_a_slow_count_does(
     declared = find_task(task)
     policy = check(declared.seed_policies()[name], declared)
     asked = requests(5, largest)
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*asked, strict=True))
+    objects, sizes = columns_of(asked)
     following = np.array(
         [next((p for p in range(r + 1, len(asked)) if asked[p][0] == key), -1) for r, (key, _) in enumerate(asked)]
     )

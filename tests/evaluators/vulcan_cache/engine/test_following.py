@@ -59,7 +59,7 @@ def changing(seed: int, objects: int = 160) -> tuple[Column, Column]:
     """Skewed requests, then a loop, then skewed ones again: LRU and LIRS are the better ones in turn."""
     skewed, sizes = requests(900, objects, seed=seed)
     loop = np.arange(900, dtype=np.uint32) % objects
-    size_of = np.full(objects, 100, np.uint32)
+    size_of = np.full(objects, 100, np.int64)
     size_of[skewed] = sizes
     order = np.concatenate([skewed, loop, skewed[::-1]]).astype(np.uint32)
     return order, size_of[order]

@@ -66,7 +66,7 @@ def trace(kind: str) -> tuple[Column, Column]:
     keys = TRACES[kind](random.Random(kind))
     _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
     dense = np.argsort(np.argsort(first))[ids].astype(np.uint32)
-    return dense, np.ones_like(dense)
+    return dense, np.ones(len(dense), np.int64)
 
 
 @pytest.mark.parametrize("source", [LFU, MRU])
@@ -93,7 +93,7 @@ def test_the_policy_is_followed_again_when_it_pays() -> None:
     moving = np.arange(10_000) // 20 + np.random.default_rng(1).integers(0, 40, 10_000) + 1_000_000
     keys = np.concatenate((hot[:20_000], moving, hot))
     _, ids = np.unique(keys, return_inverse=True)
-    columns = ids.astype(np.uint32), np.ones(len(ids), np.uint32)
+    columns = ids.astype(np.uint32), np.ones(len(ids), np.int64)
     safe_followed = outcomes(LFU, "lru", columns, 60) >= 2
     assert not safe_followed[:20_000].any()
     changes = np.flatnonzero(np.diff(safe_followed.astype(int)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain_cache import hash_of
+from plain_cache import columns_of, hash_of
 from plain_learners import CacheusSimplified, Lecar, Lhd, LrbLike
 from real_data import real_data
 
@@ -46,7 +46,7 @@ def test_decisions_are_those_of_the_definition(name, seed, largest, capacity):
     requests = requests_of(seed, largest)
     plain = LEARNERS[name](capacity, seed)
     misses = plain.run(requests)
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    objects, sizes = columns_of(requests)
     policy = check(OFTEN.get(name, SOURCES[name]), TASK)
     result = simulate(policy, objects, sizes, capacity, sample_size=MAX_SAMPLED, sample_seed=seed)
     assert len(plain.evicted) > 200

@@ -22,8 +22,8 @@ AHEAD = 12
 _VECTOR = ir.VectorType(ir.IntType(64), CAPACITIES)
 _CAPACITY, _MAX, _INSERTED, _MISSES, _MISSED_BYTES, _ROWS = range(6)
 
-_COLUMN = types.Array(types.uint32, 1, "C", readonly=True)
-_LIMITS = types.Array(types.int64, 1, "C", readonly=True)
+_OBJECTS = types.Array(types.uint32, 1, "C", readonly=True)
+_NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
 
 
 @intrinsic
@@ -58,7 +58,7 @@ def _request(typing_context, inserted_before, state, size, request_bytes):  # ty
 
 
 @allocating_kernel(
-    types.void(_COLUMN, _COLUMN, types.int64, types.boolean, _LIMITS, _LIMITS, types.int64[::1], types.int64[::1])
+    types.void(_OBJECTS, _NUMBERS, types.int64, types.boolean, _NUMBERS, _NUMBERS, types.int64[::1], types.int64[::1])
 )
 def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, misses, missed_bytes):
     """Misses and missed bytes, of shape (CAPACITIES,), of FIFO caches of that many `capacities`.
@@ -78,7 +78,7 @@ def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, m
             ahead = inserted_before[np.uint64(objects[i + AHEAD])]
             prefetch(ahead, np.uint64(0))
             prefetch(ahead, np.uint64(CAPACITIES // 2))
-        request_bytes = np.int64(sizes[i])
+        request_bytes = sizes[i]
         _request(
             inserted_before[np.uint64(objects[i])], state, request_bytes if by_bytes else np.int64(1), request_bytes
         )

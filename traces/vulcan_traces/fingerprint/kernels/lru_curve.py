@@ -21,11 +21,13 @@ _BLOCK_BITS = np.uint64(12)
 _IN_WORD = np.uint64(63)
 _U0, _U1 = np.uint64(0), np.uint64(1)
 _ALL = np.uint64(2**64 - 1)
-NEWER, OLDER, OCCUPIED = range(3)
 ABSENT = np.uint32(2**32 - 1)
 
-_COLUMN = types.Array(types.uint32, 1, "C", readonly=True)
-_CAPACITIES = types.Array(types.int64, 1, "C", readonly=True)
+LINKS = np.dtype([("newer", np.uint32), ("older", np.uint32), ("occupied", np.int64)])
+"""Neighbours of a resident object and its bytes: a quarter of a cache line."""
+
+_OBJECTS = types.Array(types.uint32, 1, "C", readonly=True)
+_NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
 
 
 def places_for(object_count: int) -> int:
@@ -60,7 +62,7 @@ def _bytes_beyond(place, head, place_bytes, word_bytes, block_bytes):
     block = place >> _BLOCK_BITS
     found = np.int64(0)
     for lane in range(_FAN):
-        size = np.int64(place_bytes[(word << _FAN_BITS) + lane])
+        size = place_bytes[(word << _FAN_BITS) + lane]
         found += size if lane > place & _IN_WORD else 0
     if word == head >> _FAN_BITS:
         return found
@@ -91,7 +93,7 @@ def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_byte
     """Recompute all sums, for places of which the first `taken` are taken."""
     words[:] = _U0
     in_block[:] = np.uint32(0)
-    place_bytes[:] = np.uint32(0)
+    place_bytes[:] = 0
     word_bytes[:] = 0
     block_bytes[:] = 0
     for place in range(taken):
@@ -105,7 +107,7 @@ def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_byte
 
 
 @allocating_kernel(
-    types.void(_COLUMN, _COLUMN, _COLUMN, _CAPACITIES, _CAPACITIES, types.int64, types.int64[::1], types.int64[:, ::1])
+    types.void(_OBJECTS, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1], types.int64[:, ::1])
 )
 def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, places, distances, hits):
     """Return the reuse distance of every request, and the hits of LRU caches of several capacities.
@@ -123,7 +125,7 @@ def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, p
     by_bytes = len(byte_capacities) > 0
     words = np.zeros(places // FAN, np.uint64)
     in_block = np.zeros(places // FAN // FAN, np.uint32)
-    place_bytes = np.zeros(places if by_bytes else 0, np.uint32)
+    place_bytes = np.zeros(places if by_bytes else 0, np.int64)
     word_bytes = np.zeros(places // FAN if by_bytes else 0, np.int64)
     block_bytes = np.zeros(places // FAN // FAN if by_bytes else 0, np.int64)
     owners = np.zeros(places, np.uint32)
@@ -162,7 +164,7 @@ def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, p
                 if k < width:
                     hits[2, k] += 1
                     hits[3, k] += sizes[i]
-                place_bytes[place] = np.uint32(0)
+                place_bytes[place] = 0
                 word_bytes[place >> _FAN_BITS] -= object_sizes[obj]
                 block_bytes[place >> _BLOCK_BITS] -= object_sizes[obj]
             words[place >> _FAN_BITS] ^= _U1 << (place & _IN_WORD)
@@ -182,7 +184,7 @@ def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, p
             hits[row, k] += hits[row, k - 1]
 
 
-@allocating_kernel(types.UniTuple(types.int64, 2)(_COLUMN, _COLUMN, types.int64, types.int64, types.int64))
+@allocating_kernel(types.UniTuple(types.int64, 2)(_OBJECTS, _NUMBERS, types.int64, types.int64, types.int64))
 def simulate_lru(objects, sizes, object_count, capacity, largest):
     """Hits and bytes hit of one LRU cache of `capacity` bytes that lets objects above `largest` bytes pass by.
 
@@ -190,9 +192,11 @@ def simulate_lru(objects, sizes, object_count, capacity, largest):
     An object occupies the size of the request that brought it in.
     """
     ring = np.uint64(object_count)
-    links = np.full((object_count + 1, 4), ABSENT, np.uint32)  # a quarter of a cache line each; the last is the ring
-    links[ring, NEWER] = ring
-    links[ring, OLDER] = ring
+    links = np.empty(object_count + 1, LINKS)  # the last is the ring
+    for number in range(object_count):
+        links[number].newer = ABSENT
+    links[ring].newer = ring
+    links[ring].older = ring
     used = np.int64(0)
     hits = np.int64(0)
     bytes_hit = np.int64(0)
@@ -201,35 +205,35 @@ def simulate_lru(objects, sizes, object_count, capacity, largest):
         if i + AHEAD < n:
             prefetch(links, np.uint64(objects[i + AHEAD]))
             soon = np.uint64(objects[i + AHEAD // 2])
-            if links[soon, NEWER] != ABSENT:
-                prefetch(links, np.uint64(links[soon, NEWER]))
-                prefetch(links, np.uint64(links[soon, OLDER]))
+            if links[soon].newer != ABSENT:
+                prefetch(links, np.uint64(links[soon].newer))
+                prefetch(links, np.uint64(links[soon].older))
         obj = np.uint64(objects[i])
-        newer = np.uint64(links[obj, NEWER])
+        newer = np.uint64(links[obj].newer)
         if newer != ABSENT:
             hits += 1
             bytes_hit += sizes[i]
-            older = np.uint64(links[obj, OLDER])
-            links[older, NEWER] = newer
-            links[newer, OLDER] = older
+            older = np.uint64(links[obj].older)
+            links[older].newer = newer
+            links[newer].older = older
         else:
-            size = np.int64(sizes[i])
+            size = sizes[i]
             if size > largest:
                 continue
-            while used + size > capacity and links[ring, NEWER] != ring:
-                victim = np.uint64(links[ring, NEWER])
-                following = np.uint64(links[victim, NEWER])
-                links[ring, NEWER] = following
-                links[following, OLDER] = ring
-                links[victim, NEWER] = ABSENT
-                used -= links[victim, OCCUPIED]
+            while used + size > capacity and links[ring].newer != ring:
+                victim = np.uint64(links[ring].newer)
+                following = np.uint64(links[victim].newer)
+                links[ring].newer = following
+                links[following].older = ring
+                links[victim].newer = ABSENT
+                used -= links[victim].occupied
             if size > capacity:  # of a sample, whose cache is smaller than what passes the whole one by
                 continue
-            links[obj, OCCUPIED] = sizes[i]
+            links[obj].occupied = size
             used += size
-        newest = np.uint64(links[ring, OLDER])
-        links[newest, NEWER] = obj
-        links[obj, OLDER] = newest
-        links[obj, NEWER] = ring
-        links[ring, OLDER] = obj
+        newest = np.uint64(links[ring].older)
+        links[newest].newer = obj
+        links[obj].older = newest
+        links[obj].newer = ring
+        links[ring].older = obj
     return hits, bytes_hit

@@ -29,13 +29,13 @@ RECORD = np.dtype(
         ("time", np.float64),
         ("key", np.uint64),
         ("count", np.uint32),
-        ("first_size", np.uint32),
-        ("last_size", np.uint32),
+        ("first_size", np.int64),
+        ("last_size", np.int64),
         ("number", np.uint32),  # in the sample, or NOT_SAMPLED
         ("in_part", np.uint32),  # requests in the part of the newest request, in the part before, in the first part
         ("in_part_before", np.uint32),
         ("in_first_part", np.uint32),
-        ("unused", np.uint32, 3),
+        ("unused", np.uint32),
     ]
 )
 """Record of an object: one cache line."""
@@ -54,10 +54,11 @@ TOTALS = np.dtype(
     ]
 )
 
-_COLUMN = {kind: types.Array(kind, 1, "C", readonly=True) for kind in (types.uint32, types.float64, types.uint64)}
+_KINDS = (types.uint32, types.int64, types.float64, types.uint64)
+_COLUMN = {kind: types.Array(kind, 1, "C", readonly=True) for kind in _KINDS}
 _SIGNATURE = types.void(
     _COLUMN[types.uint32],
-    _COLUMN[types.uint32],
+    _COLUMN[types.int64],
     _COLUMN[types.float64],
     _COLUMN[types.uint64],
     types.uint64,
@@ -67,7 +68,7 @@ _SIGNATURE = types.void(
     types.int64[:, ::1],
     types.float64[:, ::1],
     types.uint32[::1],
-    types.uint32[::1],
+    types.int64[::1],
 )
 
 

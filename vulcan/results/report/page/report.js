@@ -1,3 +1,11 @@
+"use strict";
+// All text of the run is set as text, never as markup: programs and feedback are written by models.
+async function unpacked() {
+  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (one) => one.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+unpacked().then((data) => {
 const rows = new Map(data.rows.map((row) => [row.row, row]));
 const calls = new Map(data.calls.map((call) => [call.proposal + "." + call.turn, call]));
 const differences = data.differences;
@@ -106,3 +114,4 @@ for (const button of document.querySelectorAll("[data-sort]"))
   });
 list();
 follow();
+});

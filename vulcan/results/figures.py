@@ -1,0 +1,467 @@
+"""The figures of a run, for its report, its page and `Run.plot`: each is drawn from the record of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, quantiles
+from typing import TypeVar
+
+from vulcan.errors import UserError
+from vulcan.registry import recorded_task
+from vulcan.results.candidate import lineage
+from vulcan.results.run import metrics_of
+from vulcan.searches.evidence import SPLITS
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord
+from vulcan.store.events import CandidateJudged, InstanceMetrics
+from vulcan.svg import BASE, BEST, COLOURS, DASHES, GOOD, PLAIN, Axis, Chart, Figure, around, number, text
+
+T = TypeVar("T")
+
+MAX_DOTS = 500
+"""Maximum number of candidates drawn in a figure; of more, as many are taken evenly."""
+
+Link = Callable[[int], str]
+"""The address of a candidate, for a figure in a page; empty for none."""
+
+
+def no_link(candidate: int) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The best score so far of a run: points where it rises, and where the run ends.
+
+    Runs of one `configuration` differ in their seed alone, and share a colour.
+    """
+
+    name: str
+    configuration: str
+    points: tuple[tuple[float, float], ...]
+    end: float
+
+
+def curve_of(record: RunRecord, name: str, configuration: str, place: Callable[[int], float] = float) -> Curve:
+    """Return the curve of a run; `place` is where a candidate is on the axis."""
+    points = [(place(number), score) for number, score in _improvements(record)]
+    return Curve(name, configuration, tuple(points), place(max(record.candidates)) if record.candidates else 0.0)
+
+
+def best_of(record: RunRecord) -> CandidateJudged | None:
+    """Return the winner, or the best-scoring candidate until there is one."""
+    if record.chosen is not None:
+        return record.candidates[record.chosen.candidate]
+    return next(iter(record.ranked()), None)
+
+
+def best_score(
+    record: RunRecord,
+    place: Callable[[int], float] = float,
+    unit: str = "candidate",
+    others: Sequence[Curve] = (),
+    candidate: int | None = None,
+    link: Link = no_link,
+    zoom: tuple[float, float] | None = None,
+) -> Figure | None:
+    """Draw scores on train and the best so far, with the line of descent of a candidate, by default the best.
+
+    The axis has the `unit`; `place` is where a candidate is on it. `zoom` are other ends of the axis.
+    """
+    scored = {c.candidate: c.score for c in record.candidates.values() if c.verdict == "scored" and c.score is not None}
+    best = best_of(record)
+    if not scored or best is None:
+        return None
+    own = curve_of(record, "best so far", "", place)
+    line = [n for n in _first_line(record, candidate or best.candidate) if n in scored]
+    baseline = record.best_baseline("train")
+    marked = [scored[n] for n in line] + ([] if baseline is None else [baseline.score])
+    marked += [curve.points[-1][1] for curve in others if curve.points]
+    end = max([own.end, *(curve.end for curve in others)])
+    low, high = zoom or (0.0, end or 1.0)
+    y = Axis("score on train", *score_range(list(scored.values()), [*marked, own.points[-1][1]]))
+    chart = Chart("The best score so far", Axis(unit, low, high), y)
+
+    def dots(candidates: Sequence[int]) -> list[tuple[float, float, str, str]]:
+        return [(place(n), scored[n], f"candidate {n}: {scored[n]:.4f}", link(n)) for n in candidates]
+
+    chart.dots(
+        "a candidate", dots(sampled([n for n in scored if low <= place(n) <= high and n not in line])), PLAIN, 2.5
+    )
+    _add_curves(chart, [own], [BEST], low, high)
+    colours: dict[str, str] = {}
+    for curve in others:
+        colours.setdefault(curve.configuration, COLOURS[3 + len(colours) % (len(COLOURS) - 3)])
+    _add_curves(chart, others, [colours[curve.configuration] for curve in others], low, high)
+    if baseline is not None:
+        chart.level(f"best baseline, {baseline.policy}", baseline.score)
+    chart.line("", [(place(n), scored[n]) for n in line if low <= place(n) <= high], GOOD, thin=True)
+    chart.dots("its line of descent" if candidate is None else "line of descent", dots(line), GOOD, 5, ring=True)
+    return chart.figure()
+
+
+def curves(title: str, runs: Sequence[Curve], levels: Mapping[str, float]) -> Figure | None:
+    """Draw the best scores of several runs over candidates, with levels such as the best baseline."""
+    drawn = [run for run in runs if run.points]
+    if not drawn:
+        return None
+    ends = [score for run in drawn for _, score in run.points]
+    y = Axis("best score on train", *score_range(ends, [*levels.values(), *(run.points[-1][1] for run in drawn)]))
+    chart = Chart(title, Axis("candidate", 0.0, max(run.end for run in drawn) or 1.0), y)
+    colours: dict[str, str] = {}
+    for run in drawn:
+        colours.setdefault(run.configuration, COLOURS[len(colours) % len(COLOURS)])
+    _add_curves(chart, drawn, [colours[run.configuration] for run in drawn], 0.0, float("inf"))
+    for name, score in levels.items():
+        chart.level(name, score, PLAIN)
+    return chart.figure()
+
+
+def _add_curves(chart: Chart, runs: Sequence[Curve], kinds: Sequence[str], low: float, high: float) -> None:
+    """Add a step line for each run, of another stroke where a colour repeats, within these ends."""
+    for n, (run, kind) in enumerate(zip(runs, kinds, strict=True)):
+        before = [score for x, score in run.points if x < low][-1:]
+        inside = [(x, score) for x, score in run.points if low <= x <= high]
+        points = [*((low, score) for score in before), *inside]
+        if points:
+            points.append((min(run.end, high), points[-1][1]))
+            chart.line(run.name, points, kind, DASHES[list(kinds[:n]).count(kind) % len(DASHES)], step=True)
+
+
+def score_range(scores: Sequence[float], marked: Sequence[float] = ()) -> tuple[float, float]:
+    """Return limits of an axis that show the upper three quarters of the scores, and all that is marked."""
+    usual = quantiles(scores, n=4)[0] if len(scores) > 10 else min(scores)
+    return around([usual, *marked, *([max(scores)] if scores else [])], 0.06)
+
+
+def sampled(points: Sequence[T]) -> list[T]:
+    """Return as many of the points as are drawn, evenly."""
+    return list(points[:: max(1, -(-len(points) // MAX_DOTS))])
+
+
+def _improvements(record: RunRecord) -> list[tuple[int, float]]:
+    found: list[tuple[int, float]] = []
+    for judged in record.candidates.values():
+        if judged.verdict == "scored" and judged.score is not None and (not found or judged.score > found[-1][1]):
+            found.append((judged.candidate, judged.score))
+    return found
+
+
+def _first_line(record: RunRecord, candidate: int) -> list[int]:
+    """Return a candidate with its first parents, oldest first: the programs that were changed to it."""
+    line = [candidate]
+    while parents := record.parents_of(line[-1]):
+        line.append(parents[0])
+    return line[::-1]
+
+
+def by_instance(record: RunRecord, scorer: Scorer | None, candidate: int | None = None) -> Figure | None:
+    """Draw the scores of a candidate, by default the best, and of the known policies on each instance, in parallel.
+
+    Each is what it scores above the best baseline of that instance.
+    """
+    best = record.candidates[candidate] if candidate else best_of(record)
+    if best is None or scorer is None:
+        return None
+    policies: dict[str, tuple[str, dict[tuple[str, str], float]]] = {}
+    for split in SPLITS:
+        measured = [(f"candidate {best.candidate}", "best", metrics_of(record, best.candidate, split))]
+        measured += [(policy, b.kind, b.metrics) for (policy, where), b in record.baselines.items() if where == split]
+        for policy, kind, metrics in measured:
+            scores = policies.setdefault(policy, (kind, {}))[1]
+            scores |= {(split, name): scorer.on_instance(split, name, values) for name, values in metrics}
+    own = policies[f"candidate {best.candidate}"][1]
+    rivals = {
+        place: max(known)
+        for place in own
+        if (known := [scores[place] for kind, scores in policies.values() if kind == "baseline" and place in scores])
+    }
+    if not rivals:
+        return None
+    places = list(rivals)
+    gains = [own[place] - rivals[place] for place in places]
+    others = [
+        scores[p] - rivals[p] for kind, scores in policies.values() if kind != "best" for p in places if p in scores
+    ]
+    low, high = around([*gains, 0.0, *(quantiles(others, n=4) if len(others) > 3 else others)], 0.15)
+    splits = [split for split, _ in places]
+    alone = len(set(splits)) == len(splits)
+    steps = tuple(split if alone else _short(f"{split}: {name}") for split, name in places)
+    named = steps if len(steps) <= 40 else ()
+    x = Axis("" if named else "instances", -0.3, len(steps) - 0.7, steps=named)
+    chart = Chart("Instance by instance", x, Axis("score above the best baseline of the instance", low, high))
+    chart.line("best baseline of each", [(-0.3, 0.0), (len(steps) - 0.7, 0.0)], BASE, "6 4")
+    for kind, named_as, look, dash in (("baseline", "a baseline", PLAIN, "none"), ("oracle", "an oracle", "s3", "7 4")):
+        name = named_as
+        for policy, (of, scores) in policies.items():
+            points = [(n, scores[p] - rivals[p]) for n, p in enumerate(places) if p in scores]
+            if of != kind or not points:
+                continue
+            chart.line("", [(n, value) for n, value in points], look, dash, thin=True)
+            said = [(n, v, f"{policy} on {places[int(n)][1]}: {scores[places[int(n)]]:.4f}", "") for n, v in points]
+            chart.dots(name, said, look, 2.5)
+            name = ""
+    chart.line("", list(enumerate(gains)), BEST)
+    said = [
+        (n, v, f"candidate {best.candidate} on {p[1]}: {own[p]:.4f}", "")
+        for n, (p, v) in enumerate(zip(places, gains, strict=True))
+    ]
+    chart.dots(f"candidate {best.candidate}", said, BEST, 5)
+    return chart.figure()
+
+
+_MAX_LABEL = 16
+
+
+def _short(name: str) -> str:
+    """Shorten a name in its middle, for a label."""
+    return name if len(name) <= _MAX_LABEL else f"{name[: _MAX_LABEL // 2]}...{name[-_MAX_LABEL // 2 + 3 :]}"
+
+
+COSTS = {"size": "nodes of the program", "operations": "operations per call, at most"}
+
+
+def tradeoff(record: RunRecord, cost: str = "size", link: Link = no_link) -> Figure | None:
+    """Draw scores on train against the `size` or the `operations` of programs, with the Pareto front."""
+    costs: dict[int, int] = {
+        c.candidate: value for c in record.ranked() if (value := c.size if cost == "size" else c.operations) is not None
+    }
+    if not costs:
+        return None
+    scores = {number: record.candidates[number].score or 0.0 for number in costs}
+    front: list[int] = []
+    for candidate in sorted(costs, key=lambda n: (costs[n], -scores[n], n)):
+        if not front or scores[candidate] > scores[front[-1]]:
+            front.append(candidate)
+
+    def dots(candidates: Sequence[int]) -> list[tuple[float, float, str, str]]:
+        return [(costs[n], scores[n], f"candidate {n}: {scores[n]:.4f}, {costs[n]:,}", link(n)) for n in candidates]
+
+    x = Axis(COSTS[cost], 0.0, 1.05 * max(costs.values()) or 1.0)
+    y = Axis("score on train", *score_range(list(scores.values()), [scores[front[-1]]]))
+    chart = Chart(f"Score against {COSTS[cost]}", x, y)
+    chart.dots("a candidate", dots(sampled(sorted(costs))), PLAIN, 3)
+    shown = [n for n in front if y.has(scores[n])]
+    chart.line("", [(costs[n], scores[n]) for n in shown], BEST, step=True)
+    chart.dots("no other is both smaller and better", dots(shown), BEST, 4.5)
+    return chart.figure()
+
+
+# The map of behaviour: what policies do, by two of their measures
+
+_MAX_INSTANCES = 12
+"""Number of training instances up to which the score on each of them is an axis of its own."""
+
+_ALIKE = 0.999
+"""Correlation of two measures above which the default axes do not take both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A policy on the map: its measures by name."""
+
+    policy: str
+    kind: str
+    candidate: int | None
+    score: float
+    measures: Mapping[str, float]
+
+
+def places_of(record: RunRecord, scorer: Scorer | None) -> tuple[list[str], list[Place]]:
+    """Return the measures that differ between policies, and the scored candidates and known policies by them.
+
+    Measures are mean metrics on the training instances, the score on each of a few instances, and the size and the
+    operations of a candidate.
+    """
+    names = [instance.name for instance in scorer.of("train")] if scorer is not None else []
+    apart = names if 1 < len(names) <= _MAX_INSTANCES else []
+
+    def measures(metrics: InstanceMetrics) -> dict[str, float]:
+        each = dict(metrics)
+        means = {name: fmean(one[name] for one in each.values()) for name in (metrics[0][1] if metrics else ())}
+        if scorer is None:
+            return means
+        return means | {f"score on {n}": scorer.on_instance("train", n, each[n]) for n in apart if n in each}
+
+    best = best_of(record)
+    scored = [c for c in record.candidates.values() if c.verdict == "scored" and c.score is not None and c.metrics]
+    shown = sampled(scored)
+    if best in scored and best is not None and best not in shown:
+        shown.append(best)
+    places = [
+        Place(
+            f"candidate {c.candidate}", "candidate", c.candidate, c.score or 0.0, measures(c.metrics) | _of_program(c)
+        )
+        for c in shown
+    ]
+    places += [
+        Place(policy, b.kind, None, b.score, measures(b.metrics))
+        for (policy, split), b in record.baselines.items()
+        if split == "train"
+    ]
+    every = dict.fromkeys(name for place in places for name in place.measures)
+    axes = [name for name in every if len({place.measures.get(name) for place in places} - {None}) > 1]
+    return axes, places
+
+
+def _of_program(candidate: CandidateJudged) -> dict[str, float]:
+    found = {"size in nodes": candidate.size, "operations per call": candidate.operations}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def first_axes(record: RunRecord, axes: Sequence[str], places: Sequence[Place]) -> tuple[str, str]:
+    """Return the axes of the map at first: those of the task's picture, or else two measures that are not alike."""
+    try:
+        pictures = recorded_task(record.config["task"]).pictures
+    except UserError:  # it is gone
+        pictures = ()
+    for picture in pictures:
+        if picture.x in axes and picture.y in axes:
+            return picture.x, picture.y
+    own = [place.measures for place in places if place.candidate is not None]
+    for one, other in combinations(axes, 2):
+        pairs = [(values[one], values[other]) for values in own if one in values and other in values]
+        if abs(_correlation(pairs)) < _ALIKE:
+            return one, other
+    return axes[0], axes[1]
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Pearson's coefficient; 1 where one side does not vary."""
+    if not pairs:
+        return 1.0
+    x, y = (fmean(pair[side] for pair in pairs) for side in (0, 1))
+    together = sum((a - x) * (b - y) for a, b in pairs)
+    apart = (sum((a - x) ** 2 for a, _ in pairs) * sum((b - y) ** 2 for _, b in pairs)) ** 0.5
+    return together / apart if apart else 1.0
+
+
+def behaviour(
+    record: RunRecord, scorer: Scorer | None, across: str = "", up: str = "", link: Link = no_link
+) -> tuple[Figure, list[str], tuple[str, str]] | None:
+    """Draw the map of behaviour; return it with the names of all measures, and the two that it shows.
+
+    The axes show where most policies are; those far away are drawn as rings at the edge.
+    """
+    axes, places = places_of(record, scorer)
+    best = best_of(record)
+    if len(axes) < 2 or best is None:
+        return None
+    first = first_axes(record, axes, places)
+    x, y = across if across in axes else first[0], up if up in axes else first[1]
+    shown = [place for place in places if x in place.measures and y in place.measures]
+    if not any(place.candidate is not None for place in shown):
+        return None
+    ends = tuple(Axis(name, *_usual([place.measures[name] for place in shown])) for name in (x, y))
+    chart = Chart("Behaviour", ends[0], ends[1], 340.0)
+    scores = sorted(place.score for place in shown if place.candidate is not None)
+    upper = scores[-max(1, len(scores) // 10)]
+
+    def said(place: Place) -> tuple[float, float, str, str]:
+        a, b = place.measures[x], place.measures[y]
+        kind = "" if place.candidate is not None else f", {place.kind}"
+        told = f"{place.policy}{kind}: score {place.score:.4f}, {x} {number(a)}, {y} {number(b)}"
+        return a, b, told, "" if place.candidate is None else link(place.candidate)
+
+    groups = {
+        "a candidate": (PLAIN, 3.0, [p for p in shown if p.candidate is not None and p.score < upper]),
+        "the best tenth": (BEST, 3.5, [p for p in shown if p.candidate is not None and p.score >= upper]),
+        "a known policy": (BASE, 5.0, [p for p in shown if p.kind == "baseline"]),
+        "an oracle": ("s3", 5.0, [p for p in shown if p.kind == "oracle"]),
+        "the best": (GOOD, 7.0, [p for p in shown if p.candidate == best.candidate]),
+    }
+    for name, (kind, radius, members) in groups.items():
+        inside = [p for p in members if ends[0].has(p.measures[x]) and ends[1].has(p.measures[y])]
+        if members:
+            chart.dots(name, map(said, inside), kind, radius)
+            chart.dots("", map(said, [p for p in members if p not in inside]), kind, radius, ring=True, cut=False)
+    for place in sorted(shown, key=lambda p: -p.score):
+        if place.candidate is None:
+            chart.label(place.measures[x], place.measures[y], place.policy)
+    return chart.figure(), axes, (x, y)
+
+
+def _usual(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis that shows all values but those far away from the middle half."""
+    if len(values) < 4:
+        return around(values)
+    lower, _, upper = quantiles(values, n=4)
+    reach = 3.0 * (upper - lower) or max(values) - min(values)
+    return around([value for value in values if lower - reach <= value <= upper + reach])
+
+
+# The tree of descent, generations from left to right
+
+_MAX_NODES = 150
+_COLUMN, _LINE, _MARGIN = 140, 32, 24
+
+
+def descent(record: RunRecord, best: int = 1, link: Link = no_link) -> Figure | None:
+    """Draw the `best` highest-scored candidates with all their ancestors, each with what it gained over its parents."""
+    winner = best_of(record)
+    if winner is None:
+        return None
+    chosen: set[int] = set()
+    for candidate in [winner.candidate, *(c.candidate for c in record.ranked()[:best])]:
+        line = {candidate, *(n for generation in lineage(record, candidate) for n in generation)}
+        if chosen and len(chosen | line) > _MAX_NODES:
+            break
+        chosen |= line
+    green = {winner.candidate, *(n for generation in lineage(record, winner.candidate) for n in generation)}
+    parents = {n: [p for p in record.parents_of(n) if p in chosen] for n in sorted(chosen)}
+    places = {n: (_MARGIN + _COLUMN * x, _MARGIN + _LINE * y) for n, (x, y) in _tree(parents).items()}
+    edges, nodes = [], []
+    for n, (x, y) in places.items():
+        for order, parent in enumerate(parents[n]):
+            a, b = places[parent]
+            bend, kind = x - 0.45 * _COLUMN, GOOD if n in green and parent in green else PLAIN
+            dashed = ' stroke-dasharray="4 3"' if order else ""
+            thin = "" if kind == GOOD else " thin"
+            edges.append(
+                f'<path class="curve {kind}{thin}"{dashed} '
+                f'd="M{a} {b:.0f}C{bend:.0f} {b:.0f} {bend:.0f} {y:.0f} {x} {y:.0f}"/>'
+            )
+        nodes.append(_node(record, n, x, y, winner.candidate, n in green, link(n)))
+    width = max(x for x, _ in places.values()) + _COLUMN
+    height = max(y for _, y in places.values()) + _MARGIN
+    return Figure("The tree of descent", "".join([*edges, *nodes]), width, height, natural=True)
+
+
+def _node(record: RunRecord, n: int, x: float, y: float, best: int, in_line: bool, address: str) -> str:
+    judged, proposal = record.candidates[n], record.proposals[record.candidates[n].proposal]
+    parent = record.best_parent_of(n)
+    gain = None if judged.score is None or parent is None or parent.score is None else judged.score - parent.score
+    kind = PLAIN if gain is not None and gain <= 0 else GOOD if gain is not None else "s7"
+    score = "-" if judged.score is None else f"{judged.score:.4f}"
+    by = proposal.operator if judged.origin == "model" else judged.origin
+    over = "" if gain is None else f", {gain:+.4f} over the better parent"
+    said = text(x + 8, y - 7, f"{n} {by if gain is None else f'{gain:+.4f}'}", "halo bold" if in_line else "halo")
+    mark = (
+        f'<circle class="dot {kind}" cx="{x}" cy="{y:.1f}" r="{7 if n == best else 5}">'
+        f"<title>candidate {n}: {by}; score {score}{over}</title></circle>{said}"
+    )
+    return f'<a href="{address}">{mark}</a>' if address else mark
+
+
+def _tree(parents: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, float]]:
+    """Place each behind the latest of its parents, beside the other children of its first parent."""
+    steps: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    for n, own in parents.items():
+        steps[n] = 1 + max((steps[p] for p in own), default=-1)
+        if own:
+            children.setdefault(own[0], []).append(n)
+    rows: dict[int, float] = {}
+    free = iter(range(len(parents)))
+
+    def place(n: int) -> float:
+        below = [place(child) for child in children.get(n, ())]
+        rows[n] = (below[0] + below[-1]) / 2 if below else float(next(free))
+        return rows[n]
+
+    for n, own in parents.items():
+        if not own:
+            place(n)
+    return {n: (steps[n], rows[n]) for n in parents}
