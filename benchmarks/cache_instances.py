@@ -115,7 +115,7 @@ def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, sett
 
 def instance_of_member(library: Library, member: LibraryMember, source: Source, size: str) -> Instance:
     """All of a trace, as a member's task and settings have it."""
-    of_library = shared_settings(member.task, {n: library.settings[n] for n in ("mechanism", "sample_size")})
+    of_library = shared_settings(member.task, {n: library.settings[n] for n in ("sample_size",)})
     evaluator = load_evaluator(find_task(member.task))
     return instance_of(source, size, evaluator, member.task, {**of_library, **member.settings})
 

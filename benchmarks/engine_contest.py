@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.engine_peers import NATIVE, SUITED_TABLE, Peer
-from benchmarks.engine_workloads import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
+from benchmarks.engine_workloads import BY_STATISTICS, LRU, PLAIN, Workload, first, under, workload, zipf
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
 from benchmarks.plain_python import run_plain
-from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import Rejected, check
 from vulcan.task import Task
 from vulcan_cache.simulate import simulate
 
@@ -55,24 +55,20 @@ def native(name: str) -> str:
     return f"libCacheSim {name}"
 
 
-def _policies(task: Task) -> dict[str, Policy]:
-    return {name: check(source, task) for name, source in (*BY_STATISTICS.items(), ("LRU", LRU))}
+def _runs(task: Task, on: Workload) -> dict[str, Callable[[], float]]:
+    def run(source: str, mechanism: str) -> Callable[[], float]:
+        trace, policy = on.trace, check(under(mechanism, source), task)
+        return lambda: (
+            simulate(policy, trace.objects, trace.sizes, on.capacity, object_count=trace.object_count).miss_ratio
+        )
 
-
-def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[], float]]:
-    def run(name: str, mechanism: str) -> Callable[[], float]:
-        trace = on.trace
-        return lambda: simulate(
-            policies[name], trace.objects, trace.sizes, on.capacity,
-            mechanism=mechanism, object_count=trace.object_count,
-        ).miss_ratio  # fmt: skip
-
-    return {engine_name(mechanism, name): run(name, mechanism) for mechanism in MECHANISMS for name in policies}
+    sources = {**BY_STATISTICS, "LRU": LRU}
+    return {engine_name(how, name): run(source, how) for how in MECHANISMS for name, source in sources.items()}
 
 
 def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
     """Return the engine alongside libCacheSim's own code. Without the latter where it is not installed."""
-    contestants = _runs(_policies(task), on)
+    contestants = _runs(task, on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
     except NotMeasurable:
@@ -101,7 +97,7 @@ def _in_turn(
 
 def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
     """Return one policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
-    contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
+    contestants = {engine_name("heap"): _runs(task, on)[engine_name("heap")]}
     objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
     contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
     try:

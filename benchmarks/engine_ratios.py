@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.engine_workloads import BY_STATISTICS, Workload, first, workload, zipf
+from benchmarks.engine_workloads import BY_STATISTICS, Workload, first, under, workload, zipf
 from benchmarks.harness import machine, machine_line
 from benchmarks.reference_kernel import least_recently_used
 from vulcan.anvil import Policy, check
@@ -64,7 +64,7 @@ ONE = {"memory_tiering": MEMORY_WORKLOADS["small-pages"]["train"][0]}
 
 
 WITH_STATE = {f"queues, {name}": name for name in ("arc", "w_tinylfu")}
-"""Policies with state of `cache_queues`, by engine."""
+"""Policies of queues with state, by engine."""
 
 ROOMY = {*OTHERS, *WITH_STATE}
 """Engines that get more room."""
@@ -112,18 +112,21 @@ def reference(on: Workload) -> Callable[[], object]:
 def engines(on: Workload) -> Engines:
     """Return the engines to watch: each cache mechanism, also with statistics and state, and the other simulators."""
     task = find_task("cache_eviction")
-    policies = {name: check(source, task) for name, source in BY_STATISTICS.items() if name != "one statistic"}
+    sources = {name: source for name, source in BY_STATISTICS.items() if name != "one statistic"}
 
-    def cached(policy: Policy, mechanism: str) -> Callable[[], object]:
+    def cached(policy: Policy) -> Callable[[], object]:
         return lambda: simulate(
-            policy, on.trace.objects, on.trace.sizes, on.capacity,
-            mechanism=mechanism, object_count=on.trace.object_count,
-        )  # fmt: skip
+            policy, on.trace.objects, on.trace.sizes, on.capacity, object_count=on.trace.object_count
+        )
 
     return {
-        **{f"{how}, {name}": cached(policy, how) for how in ("heap", "sample") for name, policy in policies.items()},
-        "queues, S3-FIFO": cached(shipped("cache_queues", "s3_fifo"), "queues"),
-        **{engine: cached(shipped("cache_queues", name), "queues") for engine, name in WITH_STATE.items()},
+        **{
+            f"{how}, {name}": cached(check(under(how, source), task))
+            for how in ("heap", "sample")
+            for name, source in sources.items()
+        },
+        "queues, S3-FIFO": cached(shipped(task.name, "s3_fifo")),
+        **{engine: cached(shipped(task.name, name)) for engine, name in WITH_STATE.items()},
         **{name: evaluated(*which) for name, which in OTHERS.items()},
     }
 
@@ -131,7 +134,7 @@ def engines(on: Workload) -> Engines:
 def shipped(task: str, policy: str) -> Policy:
     """Return a policy that a task comes with."""
     found = find_task(task)
-    return check(found.seed_policies(state=True)[policy], found)
+    return check(found.seed_policies()[policy], found)
 
 
 def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:

@@ -39,6 +39,12 @@ def priority(now, obj, cache, ghost):
     return obj.last_access
 """
 
+
+def under(mechanism: str, source: str) -> str:
+    """Return the policy with a line that names its mechanism."""
+    return f'MECHANISM = "{mechanism}"\n{source}'
+
+
 BY_STATISTICS = {"no statistics": PLAIN, "one statistic": ONE_STATISTIC, "five statistics": FIVE_STATISTICS}
 
 

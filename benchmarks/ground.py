@@ -50,14 +50,13 @@ class Ground:
         return self.evidence.rungs[0].instances[0] if self.evidence.rungs else None
 
 
-def ground(mechanism: str, **options: Any) -> Ground:
+def ground(**options: Any) -> Ground:
     """Return the ground of a search with further options of `SearchConfig`."""
     there = W106.is_file()
     settings = {
         "trace": [str(W106) if there else GENERATED],
         "trace_format": "be-u32" if there else None,
         "cache_size": ["10%"],
-        "mechanism": mechanism,
     }
     config = SearchConfig(
         task=TASK.name, settings=complete_settings(TASK, settings), objective="object",

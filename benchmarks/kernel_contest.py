@@ -83,7 +83,7 @@ def loaded(contestant: str) -> Iterator[tuple[str, Policy | None]]:
         yield contestant, None
         return
     source = Path(contestant)
-    text = source.read_text("utf-8") if source.is_file() else TASK.seed_policies(state=True)[source.stem]
+    text = source.read_text("utf-8") if source.is_file() else TASK.seed_policies()[source.stem]
     policy = check(text, TASK)
     settings = {"called": "ack", "slow_start": "mechanism"}
     origin = Provenance(TASK.name, run="", candidate="", proposer="", date="", settings=settings)

@@ -55,16 +55,15 @@ class Measured:
 
 
 def policy_for(mechanism: str, plan: str) -> Policy:
+    task = find_task("cache_eviction")
     if mechanism == "queues":
-        task = find_task("cache_queues")
         return check(task.seed_policies()[plan], task)
-    task = find_task("cache_admission" if mechanism.endswith("admission") else "cache_eviction")
-    return check(PLANS[mechanism][plan], task)
+    return check(f'MECHANISM = "{mechanism.partition(",")[0]}"\n{PLANS[mechanism][plan]}', task)
 
 
 def combinations(quick: bool) -> list[tuple[str, str]]:
     pairs = [(mechanism, plan) for mechanism, plans in PLANS.items() for plan in plans]
-    pairs += [("queues", "fifo"), ("queues", "s3_fifo")]
+    pairs += [("queues", "clock"), ("queues", "s3_fifo")]
     wanted = ("no statistics", "five statistics", "s3_fifo")
     return [pair for pair in pairs if pair[1] in wanted] if quick else pairs
 
@@ -72,7 +71,7 @@ def combinations(quick: bool) -> list[tuple[str, str]]:
 def computed_bytes(mechanism: str, plan: str, objects: int) -> float:
     """Of an object, as the layouts of the mechanism and the plan add up; the system's own block is shared by all."""
     policy = policy_for(mechanism, plan)
-    used = MECHANISMS[mechanism.partition(",")[0]]
+    used = MECHANISMS[policy.mechanism]
     system = policy.plan.bytes_of_system(policy.task.signature)
     nodes_unused = 8 if plan in HALF_LEAVES and mechanism.startswith("heap") else 0  # half of the objects have none
     return used.object_bytes - nodes_unused + policy.plan.bytes_per_entity + system / objects
@@ -96,11 +95,10 @@ def in_this_process(objects: int, mechanism: str, plan: str) -> int:
     requests = np.concatenate((np.arange(objects), np.arange(objects))).astype(np.uint32)
     sizes = np.ones(len(requests), np.int64)
     capacity = objects // 2 if plan in HALF_LEAVES else objects
-    kind = mechanism.partition(",")[0]
-    simulate(policy, requests[:1000], sizes[:1000], capacity, mechanism=kind)  # whatever is loaded late
+    simulate(policy, requests[:1000], sizes[:1000], capacity)  # whatever is loaded late
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
     before = resident("VmHWM")
-    result = simulate(policy, requests, sizes, capacity, mechanism=kind, object_count=objects)
+    result = simulate(policy, requests, sizes, capacity, object_count=objects)
     assert result.requests == len(requests)
     return resident("VmHWM") - before
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, cast
 
+from benchmarks.engine_workloads import under
 from benchmarks.memory_objects import PRIORITY, RANKED, resident
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
@@ -51,7 +52,7 @@ def _proportional(pid: int | str) -> int:
 def run(file: str, mechanism: str, plan: str) -> dict[str, Any]:
     watched = Watched()
     task = find_task("cache_eviction")
-    settings = complete_settings(task, {"trace": [file], "cache_size": ["10%"], "mechanism": mechanism})
+    settings = complete_settings(task, {"trace": [file], "cache_size": ["10%"]})
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     (instance,) = load_evaluator(task).instances(settings, Split(by="none"))
@@ -62,7 +63,7 @@ def run(file: str, mechanism: str, plan: str) -> dict[str, Any]:
     child.start()
     watched.pids.append(cast(int, child.pid))
     seconds["child ready"] = time.perf_counter() - began
-    outcome = child.run(Job(1, PRIORITY.format(RANKED[plan]), (instance,), 3000.0))
+    outcome = child.run(Job(1, under(mechanism, PRIORITY.format(RANKED[plan])), (instance,), 3000.0))
     assert outcome.status == "scored", outcome
     seconds["simulate"] = outcome.seconds
     childs = resident("VmHWM", cast(int, child.pid))

@@ -168,7 +168,7 @@ def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
 def policies_of(task: str) -> dict[str, Policy | str]:
     """Return the task's policies, those of this directory for it, and the least cost."""
     declared = find_task(task)
-    seeds = declared.seed_policies(state=True)
+    seeds = declared.seed_policies()
     found: dict[str, Policy | str] = {name: check(text, declared) for name, text in seeds.items()}
     own = ("spot_levi", "spot_reserve", "spot_surplus") if task == "spot_single" else ("spot_looks", "spot_prices")
     for name in own:

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ground import MECHANISMS, TASK, Ground, ground, opened
+from benchmarks.ground import TASK, Ground, ground, opened
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
-from benchmarks.turnaround import WHY_NOT_SAMPLE
 from vulcan.anvil import check
 from vulcan.closing import Closing
 from vulcan.evaluator import Evaluator, decisions_of
@@ -120,38 +119,37 @@ class Here(Closing):
 def measure(quick: bool) -> BenchmarkResult:
     candidates = QUICK_CANDIDATES if quick else CANDIDATES
     rows, goals, document = [], [], dict[str, Any]()
-    for mechanism in ("sample",) if quick else MECHANISMS:
-        for racing in (False, True):
-            on = ground(mechanism, racing=racing, budget_candidates=candidates[racing], seed=3)
-            if not racing:
-                on = Ground(on.name, on.config, type(on.evidence)(on.evidence.instances), on.evaluator)
-            form = "with sampling and racing" if racing else "in full"
-            here = Here(on.evaluator)
-            timed = search(on, here, here.forget)
-            timed = Measured(
-                timed.candidates, here.simulations, timed.processor, timed.wall, timed.writing, here.simulating
-            )
-            found = {"one core, in this process": timed}
-            for workers in (1,) if quick else (1, 2):
-                found[f"{workers} jailed"] = jailed(on, workers)
-            for where, one in found.items():
-                shares = (f"{one.written:.1%}", f"{one.other:.1%}") if one.simulating else ("", "")
-                rows.append(
-                    (f"{mechanism}, {form}, {where}", str(one.candidates), f"{one.hourly:,.0f}",
-                     f"{one.by_the_clock:,.0f}", *shares)
-                )  # fmt: skip
-                document[f"{mechanism}, {form}, {where}"] = one.to_json()
-            print(rows[-1], file=sys.stderr)
-            wanted = RACING_GOAL if racing else FULL_GOAL
-            goals.append(
-                Goal(f"candidates per core-hour, a search, {mechanism}, {form}", found["1 jailed"].hourly, wanted,
-                     in_quick=False, documented=_documented(mechanism, racing))
+    for racing in (False, True):
+        on = ground(racing=racing, budget_candidates=candidates[racing], seed=3)
+        if not racing:
+            on = Ground(on.name, on.config, type(on.evidence)(on.evidence.instances), on.evaluator)
+        form = "with sampling and racing" if racing else "in full"
+        here = Here(on.evaluator)
+        timed = search(on, here, here.forget)
+        timed = Measured(
+            timed.candidates, here.simulations, timed.processor, timed.wall, timed.writing, here.simulating
+        )
+        found = {"one core, in this process": timed}
+        for workers in (1,) if quick else (1, 2):
+            found[f"{workers} jailed"] = jailed(on, workers)
+        for where, one in found.items():
+            shares = (f"{one.written:.1%}", f"{one.other:.1%}") if one.simulating else ("", "")
+            rows.append(
+                (f"{form}, {where}", str(one.candidates), f"{one.hourly:,.0f}",
+                 f"{one.by_the_clock:,.0f}", *shares)
             )  # fmt: skip
-            if not racing and timed.simulating / max(1, timed.simulations) >= SIMULATION:
-                goals.append(
-                    Goal(f"overhead share of the time, {mechanism}, {form}", timed.other, OTHER_GOAL,
-                         at_least=False, margin=0.5)
-                )  # fmt: skip
+            document[f"{form}, {where}"] = one.to_json()
+        print(rows[-1], file=sys.stderr)
+        wanted = RACING_GOAL if racing else FULL_GOAL
+        goals.append(
+            Goal(f"candidates per core-hour, a search, {form}", found["1 jailed"].hourly, wanted,
+                 in_quick=False, documented=WHY_NOT_RACING if racing else "")
+        )  # fmt: skip
+        if not racing and timed.simulating / max(1, timed.simulations) >= SIMULATION:
+            goals.append(
+                Goal(f"overhead share of the time, {form}", timed.other, OTHER_GOAL,
+                     at_least=False, margin=0.5)
+            )  # fmt: skip
     columns = (
         "search",
         "candidates",
@@ -162,13 +160,6 @@ def measure(quick: bool) -> BenchmarkResult:
     )
     table = BenchmarkTable(f"Searches on {on.name} at 10%", columns, tuple(rows))
     return BenchmarkResult((table,), tuple(goals), document)
-
-
-def _documented(mechanism: str, racing: bool) -> str:
-    """Why a search with `mechanism` is known to miss its goal; empty where it is held to it."""
-    if racing:
-        return WHY_NOT_RACING
-    return WHY_NOT_SAMPLE if mechanism == "sample" else ""
 
 
 def jailed(on: Ground, workers: int) -> Measured:

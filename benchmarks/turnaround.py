@@ -20,13 +20,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.engine_workloads import PLAIN
+from benchmarks.engine_workloads import PLAIN, under
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.plain_python import run_plain
@@ -69,9 +70,11 @@ HOST = '#include "policy.h"\nvoid *entry(void) { return (void *)policy_score; }\
 def measure(quick: bool) -> BenchmarkResult:
     count = 10 if quick else 80
     tables, goals, document = [], [], dict[str, Any]()
+    on = ground()
     for mechanism in MECHANISMS:
-        on = ground(mechanism)
-        stages = by_stage(on, replies(count), 1 if quick else 5)
+        line = under(mechanism, "")
+        given = [replace(r, text=r.text.replace("```python\n", f"```python\n{line}")) for r in replies(count)]
+        stages = by_stage(on, given, 1 if quick else 5)
         isolation = isolation_seconds(
             TASK, TASK.name, on.evaluator, on.full, TASK.seed_policies()["lru"], 20 if quick else 60
         )
@@ -90,7 +93,7 @@ def measure(quick: bool) -> BenchmarkResult:
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
-    others, more = concurrent(ground("heap"), replies(count), document["heap"], quick)
+    others, more = concurrent(on, given, document["heap"], quick)
     return BenchmarkResult((*tables, others), (*goals, *more), document)
 
 

@@ -6,8 +6,8 @@
  *     ./guarded_cache CAPACITY < requests
  *
  * A request is a line "key size"; each is answered by a line of 0 for a hit or 1 for a miss, plus 2 where the safe policy is
- * followed after it. The counters follow on stderr. Requests are answered as `vulcan eval --guard lru --mechanism heap`
- * does. It is for policies of cache_eviction that were searched with --mechanism heap, read no ghost list and handle no
+ * followed after it. The counters follow on stderr. Requests are answered as `vulcan eval --guard lru`
+ * does. It is for policies of cache_eviction whose mechanism is heap, that read no ghost list and handle no
  * events.
  */
 

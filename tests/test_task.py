@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
 
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.unparse import emit_source
 from vulcan.registry import find_task
-from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
+from vulcan.task import Entity, Feature, Form, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
 from vulcan.terminal_text import format_number
 
 LENGTH = Feature("length", "float", "m", 0.0, 10.0, "how long it is")
@@ -62,24 +65,61 @@ def test_improvement_over_fifo_is_symmetric(metrics, fifo, score):
         assert got == pytest.approx(score)
 
 
-def test_the_seed_policies_come_in_order():
-    assert list(find_task("cache_eviction").seed_policies()) == ["fifo", "gdsf", "lfu", "lru"]
+def test_the_seed_policies_come_in_order(tmp_path: Path) -> None:
+    assert list(find_task("spot_single").seed_policies()) == [
+        "greedy", "paced", "uniform_progress", "uniform_progress_memory",
+    ]  # fmt: skip
 
 
-def test_policies_that_keep_state_are_offered_to_searches_with_state_only(tmp_path: Path) -> None:
-    folder = tmp_path / "policies"
-    folder.mkdir()
-    decision = "def priority(now, obj, cache, ghost):\n    return obj.size\n"
-    sources = {
-        "a": "class policy:\n    x = 0\n\n\n" + decision,
-        "b": '"""A class of policies, def on_hit."""\n\n' + decision,
-        "c": "class obj:\n    tag = 0\n\n\ndef on_hit(now, obj, cache, ghost):\n    obj.tag = 1\n\n\n" + decision,
-    }
-    for name, source in sources.items():
-        (folder / f"{name}.py").write_text(source)
-    task = replace(find_task("cache_eviction"), directory=tmp_path)
-    assert task.seed_policies() == {"b": sources["b"]}
-    assert task.seed_policies(state=True) == sources
+ITEM = Entity("item", "a thing", (Feature("id", "int", "identity", 0, 9, "its number"),), "id")
+OTHER = replace(ITEM, features=(*ITEM.features, Feature("age", "float", "days", 0, 9, "its age")))
+BOTH = (Mechanism("all", "all are ranked"), Mechanism("some", "some are ranked"))
+FORMS = replace(
+    find_task("load_balancing"),
+    signature=Rank("rank", (ITEM,), "its rank", mechanisms=BOTH),
+    others=(
+        Value("limit", (ITEM,), "a limit", optional=True, mechanisms=BOTH),
+        Value("wait", (ITEM,), "a time", optional=True, mechanisms=BOTH[1:]),
+    ),
+    events=(),
+    properties=(),
+    assumptions=(),
+    forms=(Form(Value("leave", (OTHER,), "a number", mechanisms=(Mechanism("each", "each is asked"),))),),
+)
+RANKED, LIMITED = "def rank(item):\n    return item.id\n", "def limit(item):\n    return 2\n"
+
+
+def test_a_policy_s_task_is_that_of_its_mechanism_and_of_what_it_defines() -> None:
+    assert FORMS.mechanisms == ("all", "some", "each")
+    for source, mechanism, functions in (
+        (RANKED, "all", ["rank"]),
+        (RANKED + LIMITED, "all", ["rank", "limit"]),
+        ('MECHANISM = "some"\n' + LIMITED + RANKED, "some", ["rank", "limit"]),
+        ('MECHANISM = "each"\ndef leave(item):\n    return item.age\n', "each", ["leave"]),
+    ):
+        policy = check(source, FORMS)
+        assert (policy.mechanism, [f.function for f in policy.task.functions]) == (mechanism, functions)
+        assert policy.settings({}) == {"mechanism": mechanism}
+        again = check(emit_source(policy.program, policy.task.whole_interface), policy.task)
+        assert (again.fingerprint, again.task) == (policy.fingerprint, policy.task)
+    assert [f.function for f in FORMS.of_policy("some").functions] == ["rank", "limit", "wait"]
+    assert check(RANKED, FORMS).fingerprint == check('MECHANISM = "all"\n' + RANKED, FORMS).fingerprint
+    assert check(RANKED, FORMS).fingerprint != check('MECHANISM = "some"\n' + RANKED, FORMS).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ('MECHANISM = "al"\n' + RANKED, "MECHANISM"),
+        (RANKED + "def wait(item):\n    return 1\n", 'is of the mechanism "some"'),
+        ('MECHANISM = "each"\n' + RANKED, 'is of the mechanism "all" or "some"'),
+        (LIMITED, "no function `def rank"),
+        (RANKED + "def leave(item):\n    return item.age\n", 'is of the mechanism "each"'),
+    ],
+)
+def test_functions_of_another_mechanism_are_refused(source: str, says: str) -> None:
+    with pytest.raises(Rejected, match=re.escape(says)):
+        check(source, FORMS)
 
 
 def test_bounds_may_be_whole_numbers() -> None:

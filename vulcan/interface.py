@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -139,15 +139,12 @@ class Mechanism:
 
     `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `simultaneous` is for a
     mechanism of RANK that scores all the entities of a decision at the same moment, so that a term which is equal for
-    all of them has no effect. `late_gain` is how much more than under the task's other mechanisms a search still gains
-    under this one after a short pilot, as a share of the score: where a search chooses its mechanism, another one has
-    to be ahead by more.
+    all of them has no effect.
     """
 
     name: str
     meaning: str
     simultaneous: bool = False
-    late_gain: float = 0.0
 
     def description_with(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""
@@ -156,11 +153,12 @@ class Mechanism:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The function that a policy must define."""
+    """A function of a policy, which must define it unless it is `optional`."""
 
     function: str
     arguments: tuple[Argument, ...]
     returns: str
+    optional: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.function, "function")

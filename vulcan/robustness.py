@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan.task import Json
 
 
 @dataclass(frozen=True, slots=True)
 class SafePolicy:
-    """A policy to guard others by: one that a task starts searches with, and the settings that it is used with."""
+    """A policy to guard others by: one that a task starts searches with."""
 
     task: str
     policy: str
-    settings: Mapping[str, Json]
 
     def compiled(self) -> Policy:
         """Return the policy, checked."""

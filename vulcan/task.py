@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -41,10 +41,12 @@ from vulcan.interface import (
 
 __all__ = [
     "MAX_EXACT_INTEGER",
+    "MECHANISM",
     "Argument",
     "Entity",
     "Event",
     "Feature",
+    "Form",
     "Global",
     "History",
     "Hook",
@@ -69,6 +71,9 @@ __all__ = [
 
 _KEEPS_STATE = re.compile(r"^(class|def on_)", re.MULTILINE)
 """Source that declares state or handles an event; no other policy has a class."""
+
+MECHANISM = "MECHANISM"
+"""What a policy calls the mechanism that it names in a line of its module, where its task has several."""
 
 Metrics = Mapping[str, float]
 """Metrics of one evaluation of one instance, by name."""
@@ -245,6 +250,18 @@ class Picture:
     x_reversed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The functions of the policies of further mechanisms, and what is said of them, as in `Task`."""
+
+    signature: Rank | Value
+    others: tuple[Rank | Value, ...] = ()
+    properties: tuple[Property, ...] = ()
+    advice: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Task:
     """A complete task declaration. `evaluator` is an import path, `package.module:Class`.
@@ -256,6 +273,11 @@ class Task:
     share its parameters and helpers, none calls another, and each sees only its own arguments. Arguments of one name
     mean the same in all of them and must be declared equally, and so must the statistics of a feature: the policy has
     one state for all its functions. There is at most one kind of entity.
+
+    Where the functions name several mechanisms, a policy names its own in a line such as `MECHANISM = "heap"`, without
+    which it is the first one, and defines those functions that name it. Mechanisms that use other functions, or show
+    them other arguments, have a `Form` of their own. A checked policy's task is the one that `of_policy` returns; its
+    `whole` is the task as it is declared.
 
     `events` are the occurrences that a policy may handle to change its own state, within `state_limits`; it defines a
     function for any of them, or for none. What was said of the arguments of `others` holds for theirs. A task without
@@ -285,6 +307,8 @@ class Task:
     events: tuple[Event, ...] = ()
     assumptions: tuple[str, ...] = ()
     state_limits: StateLimits = field(default_factory=StateLimits)
+    forms: tuple[Form, ...] = ()
+    whole: Task | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name, "task")
@@ -302,6 +326,10 @@ class Task:
                     f"task {self.name!r}, property {declared.name!r}: no function is called {declared.function!r}; "
                     f"there are {', '.join(known)}"
                 )
+        if self.signature.optional:
+            raise ValueError(f"task {self.name!r}: its main function cannot be optional")
+        if len(set(self.mechanisms)) < len(self.mechanisms):
+            raise ValueError(f"task {self.name!r}: two mechanisms share a name, of {', '.join(self.mechanisms)}")
 
     @property
     def functions(self) -> tuple[Rank | Value | Program, ...]:
@@ -321,28 +349,88 @@ class Task:
         """Return the task with only one of its functions, and the properties claimed of it. Raises KeyError."""
         own = [claim for claim in self.properties if (claim.function or self.signature.function) == name]
         properties = tuple(replace(claim, function=None) for claim in own)
-        return replace(self, signature=self.function(name), others=(), properties=properties)
+        main = replace(self.function(name), optional=False)
+        return replace(self, signature=main, others=(), properties=properties, whole=None)
 
-    def offered(self, settings: Mapping[str, Json], *, state: bool) -> Task:
+    @cached_property
+    def kinds(self) -> tuple[Task, ...]:
+        """The task of the policies of each form, the main one first, with all functions that these may define."""
+        if not self.forms:
+            return (self,)
+        main = replace(self, forms=(), whole=self)
+        return (main, *(replace(main, **{f.name: getattr(form, f.name) for f in fields(form)}) for form in self.forms))
+
+    @cached_property
+    def mechanisms(self) -> tuple[str, ...]:
+        """The names of all mechanisms; where there are several, policies name theirs, and the first is the default."""
+        if self.whole is not None:
+            return self.whole.mechanisms
+        signatures = (self.signature, *(form.signature for form in self.forms))
+        return tuple(mechanism.name for signature in signatures for mechanism in signature.mechanisms)
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the main function's first mechanism: of a policy's task, that of the policy; else the default."""
+        return next((mechanism.name for mechanism in self.signature.mechanisms), "")
+
+    def of_policy(self, mechanism: str, defined: Collection[str] | None = None) -> Task:
+        """Return the task of policies with this mechanism that define those of the optional functions, by default all.
+
+        Raises KeyError for a mechanism that the task does not have.
+        """
+        whole = self.whole or self
+        is_plain = len(whole.mechanisms) < 2 and not any(each.optional for each in whole.functions)
+        if is_plain or isinstance(whole.signature, Program):
+            return whole
+        for kind in whole.kinds:
+            if mechanism in (each.name for each in kind.signature.mechanisms):
+                return whole._variant(kind, mechanism, defined)
+        raise KeyError(mechanism)
+
+    def _variant(self, kind: Task, mechanism: str, defined: Collection[str] | None) -> Task:
+        left: list[Any] = []
+        for declared in kind.functions:
+            own = tuple(each for each in declared.mechanisms if each.name == mechanism)
+            is_omitted = declared.optional and defined is not None
+            if (own or not declared.mechanisms) and not (is_omitted and declared.function not in (defined or ())):
+                left.append(replace(declared, mechanisms=own))
+        names = tuple(declared.function for declared in left)
+        if (mechanism, names) not in self._variants:
+            main = kind.signature.function
+            claims = tuple(claim for claim in kind.properties if (claim.function or main) in names)
+            made = replace(kind, signature=left[0], others=tuple(left[1:]), properties=claims, forms=(), whole=self)
+            self._variants[mechanism, names] = made
+        return self._variants[mechanism, names]
+
+    @cached_property
+    def _variants(self) -> dict[tuple[str, tuple[str, ...]], Task]:
+        return {}
+
+    def offered(self, settings: Mapping[str, Json]) -> Task:
         """Return the task as a search with these settings shows it to who writes policies.
 
-        Without `state` it has no events; it has no feature of which `Feature.only` names another value of a setting.
+        It has no feature of which `Feature.only` names another value of a setting.
         """
 
         def limited(declared: Any) -> Any:
             left = tuple(offered_argument(argument, settings) for argument in declared.arguments)
             return declared if left == declared.arguments else replace(declared, arguments=left)
 
-        functions = [limited(each) for each in self.functions]
-        events = tuple(limited(each) for each in self.events) if state else ()
-        if (*functions, *events) == (*self.functions, *self.events):
-            return self
-        return replace(self, signature=functions[0], others=tuple(functions[1:]), events=events)
+        def shown(of: Any) -> Any:
+            main, events = limited(of.signature), tuple(map(limited, of.events))
+            others = tuple(map(limited, of.others))
+            is_same = (main, others, events) == (of.signature, of.others, of.events)
+            return of if is_same else replace(of, signature=main, others=others, events=events)
+
+        forms = tuple(map(shown, self.forms))
+        made: Task = shown(self)
+        return made if forms == self.forms else replace(made, forms=forms)
 
     @cached_property
     def policy_choices(self) -> dict[str, tuple[str, ...]]:
         """What policies may choose for themselves, by the name that they give it in their modules."""
-        return {setting.name.upper(): setting.choices for setting in self.settings if setting.in_policy}
+        mechanism = {MECHANISM: self.mechanisms} if len(self.mechanisms) > 1 else {}
+        return mechanism | {setting.name.upper(): setting.choices for setting in self.settings if setting.in_policy}
 
     def event(self, name: str) -> Event:
         """Return the declaration of that event. Raises KeyError."""
@@ -370,16 +458,10 @@ class Task:
                 return objective
         raise KeyError(name)
 
-    def seed_policies(self, state: bool = False) -> dict[str, str]:
-        """Return the source of each policy shipped with the task, by name, in alphabetical order.
-
-        Those that keep state are among them only with `state`, and come last: a search without state begins as it
-        always did.
-        """
+    def seed_policies(self) -> dict[str, str]:
+        """Return the source of each policy shipped with the task, by name: those without state first, then by name."""
         folder = self.directory / "policies"
-        sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        sources = [(path.stem, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.py"))]
         if isinstance(self.signature, Program):
-            return sources
-        stateful = {name: source for name, source in sources.items() if _KEEPS_STATE.search(source)}
-        stateless = {name: source for name, source in sources.items() if name not in stateful}
-        return stateless | stateful if state else stateless
+            return dict(sources)
+        return dict(sorted(sources, key=lambda named: _KEEPS_STATE.search(named[1]) is not None))

@@ -94,7 +94,7 @@ CHARTS = (
             ("spot_surplus, of a recorded search with a language model", "found by Vulcan"),
             ("spot_reserve, a form by hand, constants by CMA-ES (its start)", "found by Vulcan"),
             ("LEVI's program, in Anvil (published: 51.72)", "others"),
-            ("winner of the offline generator, 200 candidates, --state", "found by Vulcan"),
+            ("winner of the offline generator, 200 candidates", "found by Vulcan"),
             ("uniform_progress", "others"),
             ("greedy", "others"),
         ),

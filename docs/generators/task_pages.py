@@ -29,7 +29,7 @@ def task_pages() -> dict[str, str]:
     """Each page's path in `docs/`, and its text."""
     tasks = [find_task(str(path.parent)) for path in sorted(built_in_directory().glob("*/task.py"))]
     rows = [
-        (f"[{task.name}]({task.name}.md)", " + ".join(_kind(declared) for declared in task.functions), task.summary)
+        (f"[{task.name}]({task.name}.md)", " + ".join(dict.fromkeys(_kind(f) for f in _functions(task))), task.summary)
         for task in tasks
     ]
     index = HEAD.format(
@@ -45,11 +45,20 @@ def task_page(task: Task) -> str:
         parts.append(
             f"What is modelled, what is left out, and results: [its own page](../../../tasks/{task.name}/README.md)."
         )
-    for declared in task.functions:
+    if len(task.mechanisms) > 1:
+        lines = [
+            f'- `MECHANISM = "{name}"`: ' + ", ".join(_named(f) for f in task.of_policy(name).functions)
+            for name in task.mechanisms
+        ]
+        parts.append(
+            "A policy names the mechanism that uses it in a line of its module, and defines the functions of that "
+            f"mechanism; without the line, it is `{task.mechanism}`.\n\n" + "\n".join(lines)
+        )
+    for declared in _functions(task):
         parts += _function(task, declared)
     parts += ["## What is good", _objectives(task)]
     parts += ["## What it is compared with", _compared_with(task)]
-    if task.properties:
+    if any(kind.properties for kind in task.kinds):
         parts += [
             "## Properties",
             "What `vulcan verify` proves or refutes; a search rejects a policy that is refuted on a required one.",
@@ -62,6 +71,14 @@ def task_page(task: Task) -> str:
     ]
     parts += ["## Policies that come with it", _seeds(task)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _functions(task: Task) -> list[Rank | Value | Program]:
+    return [declared for kind in task.kinds for declared in kind.functions]
+
+
+def _named(declared: Rank | Value | Program) -> str:
+    return code(declared.function) + (", if it likes" if declared.optional else "")
 
 
 def _hook(hook: Hook) -> tuple[str, str, str]:
@@ -149,7 +166,8 @@ def _compared_with(task: Task) -> str:
 def _properties(task: Task) -> str:
     rows = [
         (p.name, f"{p.kind} in {code(p.subject)}" if p.subject else p.kind, "yes" if p.required else "", p.meaning)
-        for p in task.properties
+        for kind in task.kinds
+        for p in kind.properties
     ]
     return table(("property", "kind", "required", "meaning"), rows)
 
@@ -170,9 +188,7 @@ def _default(setting: Setting) -> str:
 def _seeds(task: Task) -> str:
     """Their names, with the first paragraph of what each says of itself."""
     rows = []
-    for name, source in task.seed_policies(state=True).items():
+    for name, source in task.seed_policies().items():
         said = ast.get_docstring(ast.parse(source)) or ""
         rows.append((code(name), " ".join(said.split("\n\n")[0].split())))
-    stateful = [code(name) for name in task.seed_policies(state=True) if name not in task.seed_policies()]
-    only = f"; one without `--state` leaves out {', '.join(stateful)}" if stateful else ""
-    return f"A search begins with them{only}.\n\n" + table(("policy", "what it is"), rows)
+    return "A search begins with them.\n\n" + table(("policy", "what it is"), rows)

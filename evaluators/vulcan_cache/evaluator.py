@@ -21,10 +21,11 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_cache import following, guard, shifts
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings.evaluator import CacheFindings, InstanceRequests
+from vulcan_cache.mechanisms import MECHANISMS
 from vulcan_cache.openings import fingerprint_of, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.remembered_run import LastRun
-from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
+from vulcan_cache.simulate import CacheResult, check_sample_size, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 from vulcan_traces.notes import one_line
@@ -32,8 +33,8 @@ from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
 
 log = logging.getLogger(__name__)
 
-HOW = ("mechanism", "sample_size", "sample_seed")
-"""The settings that say how a policy is used; of those of `sample`, a task has them that has this mechanism."""
+HOW = ("sample_size", "sample_seed")
+"""The settings that say how objects are drawn for a policy of the mechanism `sample`."""
 
 MIN_WINDOW = 250
 """Minimum requests of a window: in fewer, chance decides the difference of two policies."""
@@ -113,8 +114,6 @@ class CacheEvaluator(CacheFindings):
                 "measure_from": start,
                 "measure_to": stop,
                 "one_in": 1,
-                # a run from before there were variants that refuse has none of them
-                **({"variants": settings["variants"]} if "variants" in settings else {}),
                 **self.mechanism_parameters(settings),
             },
         )
@@ -161,8 +160,9 @@ class CacheEvaluator(CacheFindings):
         from vulcan.anvil.native.jit import warm_up
 
         warm_up()
+        for mechanism in MECHANISMS.values():
+            mechanism.kernel()
         for instance in instances:
-            mechanism_named(cast(str, instance.parameters["mechanism"])).kernel()
             self._requests(instance)
         self._probe = self._make_probe(instances)
         for safe in {str(i.parameters["guard"]) for i in instances if "guard" in i.parameters}:
@@ -296,7 +296,7 @@ class CacheEvaluator(CacheFindings):
 
     def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`: with sizes, the variants that refuse large objects too."""
-        if all(i.parameters.get("variants") == "all" and not i.parameters["unit_sizes"] for i in instances):
+        if not any(i.parameters["unit_sizes"] for i in instances):
             return {name: baseline.kind for name, baseline in BASELINES.items()}
         return self.baselines()
 
@@ -374,7 +374,7 @@ class CacheEvaluator(CacheFindings):
         return ProbeScale(p["measure_to"], min(trace.object_count, p["capacity"] / size), size)
 
     def _make_probe(self, instances: Sequence[Instance]) -> CacheProbe | None:
-        """At the scale of the instances that are searched on; all have the same mechanism."""
+        """At the scale of the instances that are searched on."""
         searched = [i for i in instances if i.split == "train" and i.parameters["one_in"] == 1] or instances
         if not searched:
             return None

@@ -22,12 +22,8 @@ from vulcan_cache.simulate import CacheResult, simulate
 TOLERANCE, ALLOWANCE, EVIDENCE = 0.01, 1.0, 32.0
 """Defaults of `exported.guarded_cache`."""
 
-_RANKED = {"mechanism": "heap"}
 SAFE_POLICIES: Mapping[str, SafePolicy] = {
-    "lru": SafePolicy("cache_eviction", "lru", _RANKED),
-    "fifo": SafePolicy("cache_eviction", "fifo", _RANKED),
-    "s3-fifo": SafePolicy("cache_queues", "s3_fifo", {}),
-    "sieve": SafePolicy("cache_queues", "sieve", {}),
+    name: SafePolicy("cache_eviction", name.replace("-", "_")) for name in ("lru", "fifo", "s3-fifo", "sieve")
 }
 
 
@@ -73,7 +69,7 @@ def simulate_guarded(
     count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
     histories = np.zeros((2, len(objects)), np.uint32)
     simulate(policy, objects, sizes, capacity, object_count=count, history=histories[0], **how)
-    simulate(compiled(safe), objects, sizes, capacity, object_count=count, history=histories[1], **_how(safe))
+    simulate(compiled(safe), objects, sizes, capacity, object_count=count, history=histories[1])
     misses, missed_bytes, bypassed, switches, held = guarded(
         objects,
         sizes,
@@ -95,10 +91,6 @@ def simulate_guarded(
     return GuardedResult(CacheResult(len(measured), total, misses, missed_bytes, bypassed), switches, bound)
 
 
-def _how(safe: str) -> dict[str, Any]:
-    return {"mechanism": SAFE_POLICIES[safe].settings.get("mechanism", "queues")}
-
-
 def departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Return the last requests of the objects that leave, in the order in which they leave."""
     from vulcan_cache.kernels.common import OUTCOME_BITS
@@ -111,7 +103,7 @@ def departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
 def warm_up(safe: str) -> None:
     """Compile the safe policy and all kernels of a guarded run."""
     requests = np.zeros(2, np.uint32)
-    simulate_guarded(compiled(safe), safe, requests, np.ones(2, np.int64), 1, **_how(safe))
+    simulate_guarded(compiled(safe), safe, requests, np.ones(2, np.int64), 1)
 
 
 def source() -> GuardSource:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vulcan.task import MAX_EXACT_INTEGER, Argument, Event, Feature, Objective, Property, Scalar, Setting, event
 
 MAX_REQUESTS = float(2**40)
+MAX_OBJECTS = float(2**32)
 TIME_RESOLUTION = 12
 """Ages are differences of times: 7 bits of a late time would be too coarse for them."""
 
@@ -112,8 +113,7 @@ WORKLOAD = (
     ),
 )
 
-RANKING = (
-    Setting("mechanism", "text", "how priorities are used", "sample", choices=("sample", "heap")),
+SAMPLING = (
     Setting("sample_size", "int", "objects drawn at an eviction by the mechanism `sample`", 16),
     Setting("sample_seed", "int", "seed of that draw", 1),
 )
@@ -124,13 +124,6 @@ READING = (
     Setting("page_size", "text", "split the I/Os of block traces into pages of this size, as 4KiB"),
     Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
     Setting("unit_sizes", "flag", "count every object as one byte"),
-    Setting(
-        "variants",
-        "text",
-        "baselines to compare with: `all`, or only `admitting` ones, none that refuses large objects",
-        "all",
-        choices=("all", "admitting"),
-    ),
 )
 
 _EVENTS = {
@@ -144,15 +137,9 @@ _EVENTS = {
 _DESCRIBED = "`obj` looks as if it had just entered, but `cache` does not count it."
 
 
-def cache_events(
-    arguments: tuple[Argument, ...], admits: bool, at_a_hit: tuple[Argument, ...] = ()
-) -> tuple[Event, ...]:
-    """Declare the events of a cache; only one that `admits` objects refuses any.
-
-    `at_a_hit` are further arguments of `on_hit`.
-    """
+def cache_events(arguments: tuple[Argument, ...], at_a_hit: tuple[Argument, ...] = ()) -> tuple[Event, ...]:
+    """Declare the events of a cache. `at_a_hit` are further arguments of `on_hit`."""
     return tuple(
         event(name, arguments + (at_a_hit if name == "on_hit" else ()), meaning.format(described=_DESCRIBED))
         for name, meaning in _EVENTS.items()
-        if admits or name != "on_refuse"
     )

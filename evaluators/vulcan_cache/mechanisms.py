@@ -48,15 +48,11 @@ class MechanismRun:
 
 @dataclass(frozen=True, slots=True)
 class CacheMechanism:
-    """`functions` are those that a policy needs for it, `others` those it may have.
-
-    `kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
+    """`kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
     left. `object_bytes` are kept of each object that a trace has, in the cache or not, beside the policy's statistics:
     its record, and its place among the others. Memory is touched with an object's first request.
     """
 
-    functions: tuple[str, ...]
-    others: tuple[str, ...]
     kernel: Callable[[], Kernel]
     run: Callable[[Kernel, MechanismRun], tuple[int, int, int, int]]
     object_bytes: int
@@ -90,11 +86,13 @@ def _queues() -> Kernel:
 
 def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     from vulcan_cache.kernels.heap import new_nodes
+    from vulcan_cache.kernels.ranking import UNTIMED
 
     native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
     scores = native.scores
+    recheck = scores.get("recheck", 0)
     return kernel(
-        (scores["priority"], scores.get("admit", 0), *common[0], *_handlers(native, RANKING_EVENTS)),
+        (scores["priority"], scores.get("admit", 0), recheck, *common[0], *_handlers(native, RANKING_EVENTS)),
         *common[1:],
         records.view(np.int64),
         run.sample_size,
@@ -102,12 +100,14 @@ def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         new_nodes(run.object_count),
         np.zeros(run.object_count + 1, np.uint32),
         np.empty(run.sample_size, np.uint64),
+        new_nodes(run.object_count if recheck else 0),
+        np.full(run.object_count if recheck else 0, UNTIMED, np.uint32),
     )
 
 
 def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     native, common, _ = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
-    decisions = (native.scores[name] for name in MECHANISMS["queues"].functions)
+    decisions = (native.scores[name] for name in ("share", "insert", "hit", "tail", "keep"))
     return kernel(
         (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
@@ -191,9 +191,7 @@ _NODE = 2 * _WORD  # of the heap; only objects in the cache have one
 _LINKS = 2 * _HALF_WORD
 
 MECHANISMS: Mapping[str, CacheMechanism] = {
-    "heap": CacheMechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
-    "sample": CacheMechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
-    "queues": CacheMechanism(
-        ("share", "insert", "hit", "tail", "keep"), (), _queues, _queued, queue_layout.RECORD * _WORD + _LINKS
-    ),
+    "heap": CacheMechanism(_heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
+    "sample": CacheMechanism(_sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
+    "queues": CacheMechanism(_queues, _queued, queue_layout.RECORD * _WORD + _LINKS),
 }

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.errors import UserError, did_you_mean
-from vulcan.task import Task
+from vulcan.errors import UserError
 from vulcan_cache.layout import MAX_SAMPLED
-from vulcan_cache.mechanisms import MECHANISMS, CacheMechanism, MechanismRun, generator_state
+from vulcan_cache.mechanisms import MECHANISMS, MechanismRun, generator_state
 
-__all__ = ["CacheResult", "check_sample_size", "generator_state", "mechanism_for", "mechanism_named", "simulate"]
+__all__ = ["CacheResult", "check_sample_size", "generator_state", "simulate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,6 @@ def simulate(
     sizes: NDArray[np.int64],
     capacity: int,
     *,
-    mechanism: str = "sample",
     sample_size: int = 16,
     sample_seed: int = 1,
     measure_from: int = 0,
@@ -54,18 +52,17 @@ def simulate(
     weight: int = 1,
     history: NDArray[np.uint32] | None = None,
 ) -> CacheResult:
-    """Run a policy of one of the cache tasks over a trace, starting with an empty cache.
+    """Run a policy of `cache_eviction` over a trace, starting with an empty cache.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. `capacity` is
-    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap` for policies of
-    `cache_eviction` and `cache_admission`, `queues` for those of `cache_queues`. For a spatial sample, `times` of shape
-    (requests,) has the number of each request in the trace, `weight` is how many objects each stands for, and
-    `capacity` that of the whole cache. `history`, zeros of shape (requests,), receives the outcome of each request and
-    the departure of its object (`kernels.common`), and goes with no `times`. Raises UserError for a `sample_size` that
-    is out of range, and for a mechanism that there is not or that is not the policy's.
+    in bytes. Requests from `measure_from` on are counted. `sample_size` and `sample_seed` are for policies of the
+    mechanism `sample`. For a spatial sample, `times` of shape (requests,) has the number of each request in the trace,
+    `weight` is how many objects each stands for, and `capacity` that of the whole cache. `history`, zeros of shape
+    (requests,), receives the outcome of each request and the departure of its object (`kernels.common`), and goes with
+    no `times`. Raises UserError for a `sample_size` that is out of range.
     """
     check_sample_size(sample_size)
-    used = mechanism_for(policy.task, mechanism)
+    used = MECHANISMS[policy.mechanism]
     misses, missed_bytes, bypassed, evicted = used.run(
         used.kernel(),
         MechanismRun(
@@ -84,24 +81,6 @@ def simulate(
     )
     measured = sizes[measure_from:]
     return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed, int(evicted))
-
-
-def mechanism_named(name: str) -> CacheMechanism:
-    """Raises UserError where there is none of that name."""
-    if name not in MECHANISMS:
-        raise UserError(f"no mechanism {name!r}{did_you_mean(name, MECHANISMS)} (known: {', '.join(MECHANISMS)})")
-    return MECHANISMS[name]
-
-
-def mechanism_for(task: Task, name: str) -> CacheMechanism:
-    """Return the mechanism of that name. Raises UserError if there is none, or the task's policies do not fit it."""
-    found = mechanism_named(name)
-    declared = {signature.function for signature in task.functions}
-    if not set(found.functions) <= declared <= {*found.functions, *found.others}:
-        fitting = [other for other, m in MECHANISMS.items() if set(m.functions) <= declared]
-        instead = f"; use {' or '.join(fitting)}" if fitting else ""
-        raise UserError(f"the mechanism {name!r} is not for policies of the task {task.name!r}{instead}")
-    return found
 
 
 def check_sample_size(count: int) -> None:

@@ -1,8 +1,8 @@
-"""Cache eviction: which object leaves when the cache is full."""
+"""Cache eviction: which objects are let into a cache, and which leaves when space is needed."""
 
 from pathlib import Path
 
-from vulcan.task import Entity, Global, History, Mechanism, Property, Rank, Task
+from vulcan.task import Entity, Feature, Global, History, Mechanism, Property, Rank, Task, Value
 from vulcan_cache.interface import (
     CAPACITY,
     COUNT,
@@ -12,20 +12,24 @@ from vulcan_cache.interface import (
     IN_ORDER,
     INSERTION,
     LAST_ACCESS,
+    MAX_OBJECT_SIZE,
+    MAX_REQUESTS,
     NOW,
     OBJECTIVES,
     OBJECTS,
-    RANKING,
     READING,
+    SAMPLING,
     SIZE,
+    TIME_RESOLUTION,
     USED,
     WORKLOAD,
     cache_events,
 )
+from vulcan_cache.queue_interface import QUEUED
 
 OBJECT = Entity(
     name="obj",
-    meaning="the object to be scored",
+    meaning="the object to be scored, or to be admitted",
     features=(ID, SIZE, COUNT, LAST_ACCESS, INSERTION),
     key="id",
     population="cache",
@@ -37,10 +41,29 @@ CACHE = Global(
     features=(USED, CAPACITY, OBJECTS, EVICTED_PRIORITY),
 )
 
+VICTIM = Global(
+    name="victim",
+    meaning="the object that would be evicted next to make room; all 0 where there is room",
+    features=(
+        Feature("size", "int", "bytes", 0.0, MAX_OBJECT_SIZE, "its size"),
+        Feature("count", "int", "requests", 0.0, MAX_REQUESTS, "requests for it since it entered"),
+        Feature(
+            "last_access", "int", "requests", 0.0, MAX_REQUESTS,
+            "the time of the latest request for it", resolution=TIME_RESOLUTION,
+        ),
+        Feature(
+            "insertion", "int", "requests", 0.0, MAX_REQUESTS,
+            "the time at which it entered the cache", resolution=TIME_RESOLUTION,
+        ),
+        Feature("priority", "float", "priority", -1e300, 1e300, "its priority"),
+    ),
+)  # fmt: skip
+
 GHOST = History(
     name="ghost",
-    meaning="the ghost list: the objects evicted most recently, as many as the cache holds; one that comes back "
-    "stays listed until later evictions push it out",
+    meaning="the ghost list: the objects evicted or not admitted most recently, as many as the cache holds (free space "
+    "counts as full of objects like the last one not admitted); the count of one not admitted grows by 1, and one that "
+    "comes back stays listed until later ones push it out",
     entity="obj",
     count_of="count",
     age_unit="requests",
@@ -58,24 +81,73 @@ HEAP = Mechanism(
     "`priority` is called for an object when it enters the cache and whenever it is requested, and kept; when space "
     "is needed, the object with the lowest kept priority is evicted, the longest untouched of equals. So "
     "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request "
-    "for its object.",
-    late_gain=0.05,  # docs/results/search.md#mechanism
+    "for its object, or until `recheck` says so.",
+)
+ADMIT = (
+    "`admit` is called on every miss of an object that fits into the cache: once where there is room, else for each "
+    "object that would have to leave, the next one each time, before it leaves, until there is room. `victim` is that "
+    "object. For a number above 0 it leaves and, once there is room, the new object enters; else the new object does "
+    "not enter, and is remembered in the ghost list (what has left for it before is gone). `obj` is the new object: "
+    "its `count` is 1, its `last_access` and `insertion` are `now`, its statistics those of an object never seen. What "
+    "is known of earlier requests for it is in the ghost list."
+)
+RECHECK = (
+    "`recheck` is called after each call of `priority`. If it returns 1 or more, and the object is still in the cache "
+    "and has not been requested after as many requests (rounded down), `priority` is called for it again, with its "
+    "true idle time then, and `recheck` too; so an object that has outstayed its welcome can be given a low priority, "
+    "with which it leaves next. Below 1 it is left alone until it is requested. At one request 4 objects are looked at "
+    "again, the longest due first, and the others at later ones."
+)
+
+SMALLER = Property(
+    "larger, no more welcome",
+    "nonincreasing",
+    "all else equal, a larger object is not admitted where a smaller one is not",
+    subject="obj.size",
+    function="admit",
 )
 
 TASK = Task(
     name="cache_eviction",
-    summary="Choose which object leaves a cache when space is needed, so that as many requests as possible hit.",
+    summary="Choose which objects are let into a cache, and which leaves when space is needed, so that as many "
+    "requests as possible hit.",
     signature=Rank(
         function="priority",
         arguments=(NOW, OBJECT, CACHE, GHOST),
         returns="the object's priority to stay: the object with the lowest priority is evicted",
         mechanisms=(SAMPLE, HEAP),
     ),
+    others=(
+        Value(
+            function="admit",
+            arguments=(NOW, OBJECT, CACHE, VICTIM, GHOST),
+            returns="above 0 to let the object in, else not; without this function, all are let in",
+            low=-1e300,
+            high=1e300,
+            optional=True,
+            mechanisms=(
+                Mechanism(
+                    "sample", ADMIT + " The objects are drawn before `admit` is called, and `victim` is the lowest."
+                ),
+                Mechanism("heap", "`admit` is called as under `sample`; `victim` is the object that leaves next."),
+            ),
+        ),
+        Value(
+            function="recheck",
+            arguments=(NOW, OBJECT, CACHE, GHOST),
+            returns="after how many requests the object is looked at again; without this function, none is",
+            low=0.0,
+            high=MAX_REQUESTS,
+            optional=True,
+            mechanisms=(Mechanism("heap", RECHECK),),
+        ),
+    ),
+    forms=(QUEUED,),
     evaluator="vulcan_cache.evaluator:CacheEvaluator",
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
-    settings=(*WORKLOAD, *RANKING, *READING),
-    events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=False),
+    settings=(*WORKLOAD, *SAMPLING, *READING),
+    events=cache_events((NOW, OBJECT, CACHE, GHOST)),
     assumptions=(IN_ORDER, "obj.insertion <= now"),
     properties=(
         FINITE,
@@ -90,9 +162,19 @@ TASK = Task(
             when=IN_ORDER,
         ),
         Property("blind to identity", "independent", "an object's number says nothing about it", subject="obj.id"),
+        SMALLER,
+        Property(
+            "admits blind to identity",
+            "independent",
+            "an object's number says nothing about it",
+            subject="obj.id",
+            function="admit",
+        ),
     ),
     advice=(
         "Recency, frequency, size and the ghost list all carry signal; which matters depends on the workload.",
         "Only the order of priorities counts, not their scale.",
+        "An object that is requested once costs all that it pushes out; a large one pushes out many. While there is "
+        "room, letting an object in costs nothing.",
     ),
 )

@@ -19,13 +19,13 @@ from vulcan.task import Task
 from vulcan_cache.layout import LAYOUT as CACHE_LAYOUT
 from vulcan_cache.queue_layout import LAYOUT as QUEUE_LAYOUT
 
-CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
-QUEUES = replace(find_task("cache_queues"), operations=TOY.operations)
+CACHE = replace(find_task("cache_eviction").of_policy("sample", ()), operations=TOY.operations, whole=None)
+QUEUES = replace(find_task("cache_eviction").of_policy("queues"), operations=TOY.operations, whole=None)
 CASES = [
     pytest.param(TOY, TOY_LAYOUT, id="toy"),
     pytest.param(CACHE, CACHE_LAYOUT, id="cache_eviction"),
     pytest.param(TWO, TWO_LAYOUT, id="several functions"),
-    pytest.param(QUEUES, QUEUE_LAYOUT, id="cache_queues"),  # where `obj.queue` has the slot of the ghost list
+    pytest.param(QUEUES, QUEUE_LAYOUT, id="queues"),  # where `obj.queue` has the slot of the ghost list
 ]
 KEYS = (0.0, 1.0, 2.0, float(2**32))
 

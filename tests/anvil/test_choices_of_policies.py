@@ -26,7 +26,8 @@ def test_a_choice_distinguishes_policies_and_survives_rewriting() -> None:
     policy = check(OWN, TASK)
     assert policy.fingerprint != check(PLAIN, TASK).fingerprint
     assert check(emit_source(policy.program, TASK.interface), TASK).fingerprint == policy.fingerprint
-    joined = join([part_of(policy.program, "cwnd")], ["cwnd"], TASK.interface, "")
+    part = part_of(policy.program, "cwnd")
+    joined = join([part], ["cwnd"], TASK.interface, "", chosen=policy.program.chosen)
     assert joined.chosen == policy.program.chosen
     assert policy.parameters == {}
 

@@ -82,19 +82,3 @@ def test_what_cannot_be_started_from_is_one_line(
         with_starts(make_config(MOOD_TASK, {"start_from": [given]}, {}), find_task(MOOD_TASK), tmp_path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_policy_with_state_needs_state(tmp_path: Path) -> None:
-    file = tmp_path / "sketch.py"
-    file.write_text(
-        "class policy:\n    x = 0\n\n\ndef on_hit(now, obj, cache, ghost):\n    policy.x += 1\n\n\n"
-        "def priority(now, obj, cache, ghost):\n    return obj.count + policy.x\n"
-    )
-    task = find_task("cache_eviction")
-    for state in (False, True):
-        config = make_config("cache_eviction", {"start_from": [str(file)], "state": state}, {})
-        if state:
-            assert set(with_starts(config, task, tmp_path).starts) == {"sketch"}
-        else:
-            with pytest.raises(UserError, match="search with --state"):
-                with_starts(config, task, tmp_path)

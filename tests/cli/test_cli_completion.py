@@ -39,7 +39,7 @@ ASKED: dict[str, tuple[str, list[str]]] = {
     "a format": ("vulcan export x --format c-f", ["c-fixed"]),
     "an objective": ("vulcan search --task cache_eviction --objective ", ["object", "byte"]),
     "an option of a task": ("vulcan search --task cache_eviction --cache-s", ["--cache-size"]),
-    "a choice of a task": ("vulcan eval best.py --task cache_eviction --mechanism he", ["heap"]),
+    "a choice of a task": ("vulcan eval best.py --task congestion_control --slow-start po", ["policy"]),
     "nothing of a task that is not there": ("vulcan search --task nosuch --objective ", []),
     "a task with an option of its own": (f"vulcan search --task {MOOD_TASK} --style ", ["plain", "fancy"]),
 }  # fmt: skip

@@ -28,11 +28,11 @@ EVERY_OPTION: dict[str, Any] = {
     "temperature": "1.1:0.4", "max_tokens": 500, "model_timeout": 90.0, "price_in": 0.5, "price_out": 1.5,
     "strategy": "policysmith", "rounds": 3, "samples": 4, "parents": 5,
     "islands": 6, "migrate_every": 7, "advice_every": 8, "diff": "never", "in_flight": 9,
-    "repairs": 1, "state": True, "feedback": "scores",
+    "repairs": 1, "feedback": "scores",
     "budget_candidates": 11, "budget_dollars": 0.25, "budget_tokens": 12_000, "budget_minutes": 1.5, "racing": False,
     "tune": 13, "simplify": 14, "control": True, "seed": 15, "split": "none", "finalists": 16, "limit": 17.5,
     "start_from": ["mine.py", "latest"], "against_shift": True,
-    "target": "c", "choose_mechanism": True,
+    "target": "c",
 }  # fmt: skip
 EVERY_SETTING: dict[str, Any] = {
     "weight": 2.5, "instance": ["light", "a\\b\"c", "ü\u2028\x7f"], "style": "fancy", "hurry": True,
@@ -158,8 +158,8 @@ def test_a_file_that_is_not_there_or_names_no_task(vulcan: Console) -> None:
 
 def test_the_settings_of_the_built_in_task_come_back_too(vulcan: Console) -> None:
     where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
-    run = vulcan.document("search", *where, "--mechanism", "heap", "--model", "ask")["run"]
+    run = vulcan.document("search", *where, "--sample-size", "8", "--model", "ask")["run"]
     plain = tomllib.loads(vulcan.good("show", run, "--config").stdout)
-    assert (plain["task"], plain["trace"], plain["cache_size"], plain["mechanism"], plain["model"]) == (
-        "cache_eviction", [ZIPF], ["5%", "20%"], "heap", ["ask"],
+    assert (plain["task"], plain["trace"], plain["cache_size"], plain["sample_size"], plain["model"]) == (
+        "cache_eviction", [ZIPF], ["5%", "20%"], 8, ["ask"],
     )  # fmt: skip

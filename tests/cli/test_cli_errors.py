@@ -47,7 +47,6 @@ MORE_MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "trace with a malformed line": ((*CACHE, "--trace", "bad.csv", "--columns", "time=1,id=2"), "bad.csv, line 3"),
     "no such generator": ((*CACHE, "--trace", "zip:requests=10"), "zip"),
     "cache size that is none": ((*CACHE, "--trace", ZIPF, "--cache-size", "big"), "big"),
-    "no such mechanism": ((*CACHE, "--trace", ZIPF, "--mechanism", "heep"), "did you mean 'heap'?"),
     "runs directory that is a file": ((*MOOD, "--runs-dir", "lru.py/runs"), "name another place with --runs-dir"),
     "budget 0": ((*MOOD[:-1], "0"), "budget-candidates is 0"),
     "no such objective": ((*MOOD, "--objective", "gian"), "did you mean 'gain'?"),

@@ -34,7 +34,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     vulcan, summary = journey
     assert set(summary) == {
         "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "headline", "best", "train",
-        "validation", "test", "gap", "by_instance", "control", "mechanisms",
+        "validation", "test", "gap", "by_instance", "control",
         "proposals", "candidates", "tuned", "simplified", "cost", "notes",
     }  # fmt: skip
     assert summary["task"] == "cache_eviction"
@@ -148,7 +148,7 @@ def test_another_candidate_can_be_exported(journey: tuple[Console, dict[str, Any
     vulcan, summary = journey
     written = vulcan.document("export", summary["run"], "--candidate", "4", "-o", "lru.py")
     assert written["candidate"] == 4
-    measured = vulcan.document("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF, "--mechanism", "heap")
+    measured = vulcan.document("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF)
     own = next(r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate")
     lru = next(r["miss_ratio"] for r in measured["rows"] if r["policy"] == "lru" and r["kind"] == "baseline")
     assert own == lru  # candidate 4 is the task's own lru.py; by the heap it is exactly that
@@ -207,14 +207,14 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
 def test_tasks_and_their_interfaces(vulcan: Console) -> None:
     tasks = vulcan.document("tasks")["tasks"]
     assert [task["name"] for task in tasks] == [
-        "active_queue_management", "cache_admission", "cache_eviction", "cache_program", "cache_queues",
+        "active_queue_management", "cache_eviction", "cache_program",
         "congestion_control", "load_balancing", "memory_tiering", "prefix_cache", "spot_multi", "spot_single",
     ]  # fmt: skip
     assert all(set(task) == {"name", "path", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")
     assert set(shown) == {
         "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",
-        "others", "events", "properties", "settings", "operations",
+        "optional", "others", "events", "forms", "properties", "settings", "operations",
     }  # fmt: skip
     assert (shown["kind"], shown["function"], shown["arguments"]) == (
         "rank",
@@ -228,10 +228,10 @@ def test_tasks_and_their_interfaces(vulcan: Console) -> None:
 
 
 def test_a_prompt_is_printed(vulcan: Console) -> None:
-    (message,) = vulcan.document("prompt", "--task", "cache_eviction", "--mechanism", "heap")["messages"]
+    (message,) = vulcan.document("prompt", "--task", "cache_eviction", "--sample-size", "8")["messages"]
     assert message["role"] == "user"
     assert "def priority(now, obj, cache, ghost)" in message["content"]
-    printed = vulcan.good("prompt", "--task", "cache_eviction", "--mechanism", "heap").stdout
+    printed = vulcan.good("prompt", "--task", "cache_eviction", "--sample-size", "8").stdout
     assert printed.rstrip("\n") == message["content"].rstrip("\n")
     assert message["content"] != vulcan.document("prompt", "--task", "cache_eviction")["messages"][0]["content"]
 

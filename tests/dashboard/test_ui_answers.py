@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,6 @@ from hypothesis import strategies as st
 from live import MANY, MARKUP, Server, messages, record_of, until
 
 from vulcan.dashboard.api import COLUMNS, PAGE, TableQuery, page_of
-from vulcan.dashboard.charts import MAX_POINTS
 from vulcan.dashboard.live_run import LiveRun, stamp_of
 from vulcan.errors import UserError
 from vulcan.results.report.data import difference, failures
@@ -100,7 +100,7 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     assert (known["recorded"]["best"], known["recorded"]["train"]) == (winner, recorded.candidates[winner].score)
     assert known["recorded"]["test"] == recorded.confirmed[winner, "test"].score
     for split in SPLITS:
-        baseline = recorded.best_baseline(split)
+        baseline = recorded.named_baseline(split)
         assert baseline is not None
         assert known["recorded"]["baselines"][split] == {"policy": baseline.policy, "score": baseline.score}
     assert known["damaged"]["status"]["state"] == "damaged"
@@ -156,7 +156,10 @@ def test_a_candidates_page_has_all_of_it(page_server: Server) -> None:
         ("/api/runs/recordet", "did you mean 'recorded'"),
         ("/api/runs/damaged", "vulcan repair"),
         ("/api/runs/recorded/candidates?sort=scores", "did you mean 'score'"),
-        ("/api/runs/recorded/chart?of=999", "they go from 1 to 71"),
+        ("/api/runs/recorded/figures/progress?of=999", "they go from 1 to 71"),
+        ("/api/runs/recorded/figures/progres", "did you mean 'progress'"),
+        ("/api/runs/recorded/figures/progress?over=minute", "did you mean 'minutes'"),
+        ("/api/runs/recorded/figures/progress?with=nothing", "no run 'nothing'"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(page_server: Server, path: str, why: str) -> None:
@@ -167,23 +170,21 @@ def test_a_mistake_is_told_in_one_line(page_server: Server, path: str, why: str)
     assert "\n" not in answer.json()["error"]
 
 
-def test_the_curve_never_falls_and_ends_at_the_best_score(page_server: Server) -> None:
-    for name in ("recorded", "large"):
-        record = record_of(page_server.directory / "runs" / name)
-        with page_server.client() as client:
-            told = client.get(f"/api/runs/{name}/chart").json()
-        best = [score for _, score in told["best"]]
-        assert best == sorted(set(best))
-        assert best[-1] == record.ranked()[0].score
-        assert len(told["points"]) <= MAX_POINTS
-        scores = {c.candidate: c.score for c in record.candidates.values()}
-        drawn = [tuple(point) for point in [*told["points"], *told["best"]]]
-        drawn += [tuple(point) for edge in told["lineage"] for point in edge]
-        assert all(scores[candidate] == score for candidate, score in drawn)
-        for (parent, _), (child, _) in told["lineage"]:
-            assert parent in record.parents_of(child)
-        low, high = told["range"]
-        assert low < best[-1] < high
+def test_figures_stay_small_and_nothing_is_drawn_of_nothing(page_server: Server) -> None:
+    with page_server.client() as client:
+        for name in ("progress", "instances", "behaviour", "descent"):
+            answer = client.get(f"/api/runs/large/figures/{name}")
+            assert answer.headers["content-type"] == "image/svg+xml"
+            assert len(answer.content) < 250_000
+            assert ElementTree.fromstring(answer.content).tag.endswith("svg")
+        zoomed = client.get("/api/runs/large/figures/progress?zoom=100:200").text
+        assert 'data-x="100.0 200.0"' in zoomed
+        numbers = [int(n) for n in re.findall(r"<title>candidate (\d+)", zoomed)]
+        assert numbers and all(100 <= n <= 200 for n in numbers)
+        for wrong in ("nan:1", "2:1", "0:inf", "x", "1:2:3"):
+            assert (
+                f'data-x="0.0 {MANY}.0"' in client.get("/api/runs/large/figures/progress", params={"zoom": wrong}).text
+            )
 
 
 def test_five_thousand_candidates_are_served_a_page_at_a_time(page_server: Server) -> None:
@@ -193,7 +194,8 @@ def test_five_thousand_candidates_are_served_a_page_at_a_time(page_server: Serve
         seconds = {}
         for path in (
             "",
-            "/chart",
+            "/figures/progress",
+            "/descent",
             "/candidates",
             "/candidates?sort=score&order=down&page=7",
             "/candidates?filter=while",

@@ -31,7 +31,7 @@ def opened(browser: Browser, page_server: Server) -> Iterator[Tab]:
 
 def large_is_drawn(page: Page) -> None:
     expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
-    expect(page.locator("#chart")).to_have_attribute("data-series", re.compile("best so far"))
+    expect(page.locator("#chart svg")).to_contain_text("best so far")
 
 
 def test_from_the_list_to_a_candidate_by_keyboard(opened: Tab, page_server: Server) -> None:
@@ -44,7 +44,7 @@ def test_from_the_list_to_a_candidate_by_keyboard(opened: Tab, page_server: Serv
     assert outline != "none"
     page.keyboard.press("Enter")
     page.keyboard.press("j")
-    names = [text.split("\t")[0] for text in opened.texts("#runs tbody tr")]
+    names = [text.split()[0] for text in opened.texts("#runs tbody td:nth-child(2)")]
     for _ in range(names.index("recorded")):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
@@ -66,7 +66,7 @@ def test_from_the_list_to_a_candidate_by_keyboard(opened: Tab, page_server: Serv
     expect(page.locator("h1")).to_contain_text(f"Candidate {first}")
     page.keyboard.press("n")
     page.wait_for_url(f"**/candidates/{int(first) + 1}")
-    expect(page.locator("#chart canvas")).to_be_visible()
+    expect(page.locator("#chart svg")).to_be_visible()
     page.keyboard.press("u")
     page.wait_for_url("**/runs/recorded*")
 
@@ -118,7 +118,7 @@ def test_text_of_a_model_is_text_on_every_page(opened: Tab) -> None:
             expect(page.locator("#feed li").first).to_be_visible()
             assert any(MARKUP in text for text in opened.texts("#candidates td"))
         elif "candidates" in path:
-            expect(page.locator("#chart canvas")).to_be_visible()
+            expect(page.locator("#chart svg")).to_be_visible()
             assert MARKUP in page.locator("pre.source").inner_text()
             assert MARKUP in page.locator("pre.text").first.inner_text()
         page.wait_for_timeout(300)
@@ -188,7 +188,7 @@ def test_all_text_stands_out_in_light_and_dark(browser: Browser, page_server: Se
             if path == "/runs/recorded":
                 large_is_drawn(page)
             else:
-                expect(page.locator("#chart canvas")).to_be_visible()
+                expect(page.locator("#chart svg")).to_be_visible()
             dark = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) < 0.2
             assert dark == (scheme == "dark")
             found = page.evaluate(CONTRASTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -14,10 +15,13 @@ from typing import Any
 
 import pytest
 from browsing import Tab, tab
-from live import Server, unfinished
+from live import Server, record_of, unfinished
 from locations import recorded_run
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from vulcan.results.candidate import lineage
+from vulcan.results.figures import best_of
+from vulcan.results.notes import write_notes
 from vulcan.store.events import RunStopped
 from vulcan.store.runs import open_store
 
@@ -48,122 +52,145 @@ def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server
 def opened(browser: Browser, server: Server) -> Iterator[Tab]:
     with tab(browser, server.home, server.address) as one:
         one.open("/runs/recorded")
-        expect(one.page.locator("#chart canvas")).to_be_visible()
+        expect(one.page.locator("#chart svg")).to_be_visible()
         yield one
 
 
-def chart_data(server: Server, what: str = "chart") -> Any:
-    with server.client() as client:
-        return client.get(f"/api/runs/recorded/{what}").json()
+def ends(page: Page) -> tuple[float, float]:
+    """The ends of the chart's axis."""
+    low, high = str(page.locator("#chart svg").get_attribute("data-x")).split()
+    return float(low), float(high)
 
 
-def place_of(over: Locator, across: float, up: float) -> tuple[float, float]:
-    """Where in the window a share of a plot's area is."""
-    over.evaluate("element => element.closest('.chart').scrollIntoView({ block: 'center' })")
-    box = over.bounding_box()
+def place_in(chart: Locator, share: float) -> tuple[float, float]:
+    """Where in the window a share of the chart's width is."""
+    chart.evaluate("element => element.scrollIntoView({ block: 'center' })")
+    box = chart.bounding_box()
     assert box is not None
-    return box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"]
+    return box["x"] + share * box["width"], box["y"] + 0.6 * box["height"]
 
 
-def numbers(page: Page) -> list[float]:
-    """What stands beside the horizontal axis of the chart, by the legend as the pointer moves to both ends."""
-    over, found = page.locator("#chart .u-over"), []
-    for share in (0.001, 0.999):
-        page.mouse.move(*place_of(over, share, 0.5))
-        text = page.locator("#chart .u-series").first.locator(".u-value").inner_text()
-        found.append(float(text.replace(",", "")))
-    return found
+def test_a_click_on_a_point_opens_its_candidate(opened: Tab) -> None:
+    page = opened.page
+    point = page.locator("#chart svg a").last
+    address = str(point.get_attribute("href"))
+    number = address.rpartition("/")[2]
+    expect(point.locator("title")).to_have_text(re.compile(rf"^candidate {number}: 0\.\d{{4}}$"))
+    point.locator("circle").click()
+    page.wait_for_url(f"**{address}")
+    expect(page.locator("h1")).to_contain_text(f"Candidate {number}")
 
 
-def test_a_click_on_a_point_opens_its_candidate(opened: Tab, server: Server) -> None:
-    page, data = opened.page, chart_data(server)
-    low, high = data["range"]
-    best = dict(map(tuple, data["best"]))
-    candidate, score = next((n, s) for n, s in data["points"] if low < s and n not in best and n > 20)
-    over = page.locator("#chart .u-over")
-    page.mouse.move(*place_of(over, candidate / data["last"], (score - low) / (high - low)))
-    legend = page.locator("#chart .u-legend")
-    expect(legend).to_contain_text(f"candidate{candidate}a candidate{score:.4f}")
+def test_the_chart_is_zoomed_and_put_over_other_axes(opened: Tab) -> None:
+    page = opened.page
+    chart = page.locator("#chart svg")
+    assert ends(page) == (0, 71)
+    page.mouse.move(*place_in(chart, 0.5))
     page.mouse.down()
+    page.mouse.move(*place_in(chart, 0.75), steps=4)
     page.mouse.up()
-    page.wait_for_url(f"**/runs/recorded/candidates/{candidate}")
-    expect(page.locator("h1")).to_contain_text(f"Candidate {candidate}")
-
-
-def test_the_chart_is_zoomed_and_put_over_other_axes(opened: Tab, server: Server) -> None:
-    page, data = opened.page, chart_data(server)
-    over = page.locator("#chart .u-over")
-    assert numbers(page) == [0, data["last"]]
-    page.mouse.move(*place_of(over, 0.5, 0.5))
-    page.mouse.down()
-    page.mouse.move(*place_of(over, 0.75, 0.5), steps=4)
-    page.mouse.up()
-    inside = numbers(page)
-    assert 0.45 * data["last"] < inside[0] < inside[1] < 0.8 * data["last"]
-    over.dblclick(position={"x": 5, "y": 5})
-    expect(page.locator("#chart .u-over")).to_be_visible()
-    assert numbers(page) == [0, data["last"]]
+    expect(chart).not_to_have_attribute("data-x", "0.0 71.0")
+    low, high = ends(page)
+    assert 25 < low < high < 60
+    chart.dblclick(position={"x": 5, "y": 5})
+    expect(chart).to_have_attribute("data-x", "0.0 71.0")
     for axis in ("minutes", "dollars", "tokens"):
         page.locator("#axis").select_option(axis)
-        expect(page.locator("#chart .u-series").first).to_contain_text(axis)
-    assert numbers(page)[1] == pytest.approx(data["at"][str(data["last"])]["tokens"], rel=0.05)
+        expect(chart).to_contain_text(axis)
+    assert ends(page)[0] == 0
 
 
-def test_seeds_of_one_search_become_a_band(opened: Tab) -> None:
+def test_other_runs_are_laid_over_the_chart(opened: Tab) -> None:
     page = opened.page
+    chart = page.locator("#chart svg")
     expect(page.locator("#other option")).to_have_count(3)
-    page.locator("#other").select_option("second")
-    expect(page.locator("#chart")).to_have_attribute("data-series", re.compile(r"\|second$"))
-    page.locator("#other").select_option("third")
-    expect(page.locator("#chart")).to_have_attribute("data-series", re.compile("2 seeds, best.2 seeds, worst"))
+    for name in ("second", "third"):
+        page.locator("#other").select_option(name)
+        expect(chart.locator("text", has_text=name)).to_have_count(1)
     page.get_by_role("button", name="take second off the chart").click()
-    expect(page.locator("#chart")).to_have_attribute("data-series", re.compile(r"\|third$"))
+    expect(chart.locator("text", has_text="second")).to_have_count(0)
+    expect(chart.locator("text", has_text="third")).to_have_count(1)
 
 
-def test_the_map_shows_what_policies_do(opened: Tab, server: Server) -> None:
-    page, data = opened.page, chart_data(server, "behaviour")
-    assert data["axes"][:2] == data["first"] == ["miss_ratio", "byte_miss_ratio"]
-    kinds = [point["kind"] for point in data["points"]]
-    assert kinds.count("candidate") > 40 and kinds.count("oracle") == 2 and kinds.count("baseline") > 10
-    shown = page.locator("#map")
-    expect(shown).to_have_attribute("data-points", str(len(kinds)))
-    best = next(point for point in data["points"] if point["candidate"] == data["best"])
+def test_the_map_shows_what_policies_do(opened: Tab) -> None:
+    page = opened.page
+    shown = page.locator("#map svg")
+    expect(shown).to_have_attribute("data-shown", '["miss_ratio", "byte_miss_ratio"]')
+    expect(shown.locator("title", has_text=", oracle:")).to_have_count(2)
+    baselines = shown.locator("title", has_text=", baseline:")
+    assert baselines.count() > 10
     page.locator("#map-up").select_option("size in nodes")
-    expect(shown).to_have_attribute("data-points", str(kinds.count("candidate")))  # the others have no program
+    expect(baselines).to_have_count(0)  # they have no program
     page.locator("#map-up").select_option("byte_miss_ratio")
-    expect(shown).to_have_attribute("data-points", str(len(kinds)))
-    ends = [[point["values"][n] for point in data["points"]] for n in (0, 1)]
-    rooms = [(max(values) - min(values)) * 0.05 for values in ends]
-    across, up = (
-        (best["values"][n] - min(ends[n]) + rooms[n]) / (max(ends[n]) - min(ends[n]) + 2 * rooms[n]) for n in (0, 1)
-    )
-    page.mouse.move(*place_of(page.locator("#map .u-over"), across, up))
-    expect(page.locator("#map-said")).to_contain_text(re.compile(r"candidate \d+, score 0\.\d{4}: miss_ratio"))
-    number = re.findall(r"\d+", page.locator("#map-said").inner_text())[0]
-    page.mouse.down()
-    page.mouse.up()
-    page.wait_for_url(f"**/runs/recorded/candidates/{number}")
+    expect(baselines).not_to_have_count(0)
+    point = shown.locator("a").last
+    address = str(point.get_attribute("href"))
+    point.locator("circle").click()
+    page.wait_for_url(f"**{address}")
 
 
 def test_the_tree_shows_who_descends_from_whom(opened: Tab, server: Server) -> None:
     page = opened.page
-    lines = {one["candidate"]: one for one in chart_data(server, "tree?best=10")["candidates"]}
-    expect(page.locator("#tree a")).to_have_count(len(lines))
-    best = chart_data(server)["descent"][-1]
-    assert best["candidate"] in lines
-    edges = sum(parent in lines for one in lines.values() for parent in one["parents"])
-    assert page.locator("#tree path.edge").count() == edges >= 10
-    node = page.locator(f"#tree a[href$='/candidates/{best['candidate']}']")
-    expect(node.locator("title")).to_have_text(
-        re.compile(rf"candidate {best['candidate']}: {best['operator']}, .*; score {best['score']:.4f}")
-    )
-    expect(node.locator("circle")).to_have_class(re.compile("of-best"))
-    expect(page.locator("#tree circle.of-best")).to_have_count(len(chart_data(server)["descent"]))
+    record = record_of(server.directory / "runs" / "recorded")
+    best = best_of(record)
+    assert best is not None
+    node = page.locator(f"#tree a[href$='/candidates/{best.candidate}']")
+    expect(node.locator("title")).to_have_text(re.compile(rf"candidate {best.candidate}: .*; score {best.score:.4f}"))
+    line = {best.candidate, *(n for generation in lineage(record, best.candidate) for n in generation)}
     page.locator("#tree-best").select_option("1")
-    expect(page.locator("#tree a")).to_have_count(len(chart_data(server, "tree?best=1")["candidates"]))
+    top = record.ranked()[0].candidate
+    line |= {top, *(n for generation in lineage(record, top) for n in generation)}
+    expect(page.locator("#tree a")).to_have_count(len(line))
+    assert page.locator("#tree path").count() == sum(parent in line for n in line for parent in record.parents_of(n))
     node.focus()
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**/candidates/{best['candidate']}")
+    page.wait_for_url(f"**/candidates/{best.candidate}")
+
+
+def test_the_page_begins_with_the_result_and_the_program(opened: Tab, server: Server) -> None:
+    record = record_of(server.directory / "runs" / "recorded")
+    best = best_of(record)
+    assert best is not None
+    expect(opened.page.locator("#headline")).to_contain_text("on held-out data")
+    shown = opened.page.locator("#program pre").inner_text()
+    lines = [[line.rstrip() for line in text.splitlines() if line.strip()] for text in (shown, best.source)]
+    assert lines[0] == lines[1]
+
+
+def test_the_table_is_a_file_too(server: Server) -> None:
+    record = record_of(server.directory / "runs" / "recorded")
+    with server.client() as client:
+        answer = client.get("/api/runs/recorded/candidates.csv")
+    assert "recorded.csv" in answer.headers["content-disposition"]
+    rows = list(csv.DictReader(answer.text.splitlines()))
+    assert [int(row["candidate"]) for row in rows] == list(record.candidates)
+    assert [float(row["score"]) for row in rows if row["score"]] == [
+        c.score for c in record.candidates.values() if c.score is not None
+    ]
+
+
+def test_runs_are_sorted_filtered_and_compared(opened: Tab, server: Server) -> None:
+    write_notes(server.directory / "runs" / "third", title="The third", tags=["thesis"])
+    page = opened.open("/")
+    expect(page.locator("#runs tbody")).to_contain_text("thesis")
+    page.locator("[data-sort=run]").click()
+    names = [text.split()[0] for text in opened.texts("#runs tbody td:nth-child(2)")]
+    assert names == ["The", "recorded", "second"]
+    expect(page.locator("th[aria-sort=ascending]")).to_have_text("run ▲")
+    page.keyboard.press("/")
+    page.keyboard.type("thesis")
+    expect(page.locator("#runs tbody tr")).to_have_count(1)
+    expect(page.locator("#compare")).to_be_hidden()
+    page.get_by_label("select third").check()
+    page.locator("#filter").fill("")
+    page.get_by_label("select second").check()
+    page.locator("#compare").click()
+    page.wait_for_url("**/compare?run=third&run=second")
+    expect(page.locator("#progress svg polyline").first).to_be_visible()
+    expect(page.locator("#verdicts")).to_contain_text("second")
+    opened.open("/compare?run=third")
+    expect(page.locator("main")).to_contain_text("needs two runs")
+    opened.complaints.clear()  # the browser's own, of an answer with the code 404
 
 
 def test_any_two_candidates_are_compared(opened: Tab) -> None:
@@ -191,9 +218,9 @@ def test_all_of_it_fits_a_telephone(scheme: Any, server: Server, browser: Browse
         for path in ("/", "/runs/recorded", "/runs/recorded/candidates/30"):
             page = one.open(path)
             if "candidates" in path or path.endswith("recorded"):
-                expect(page.locator("#chart canvas")).to_be_visible()
-                box = page.locator("#chart .u-over").bounding_box()
-                assert box is not None and box["height"] > 200 and box["width"] > 200
+                expect(page.locator("#chart svg")).to_be_visible()
+                box = page.locator("#chart svg").bounding_box()
+                assert box is not None and box["height"] > 120 and box["width"] > 200
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
             for height in page.eval_on_selector_all("tbody tr", "all => all.map((row) => row.offsetHeight)"):
                 assert height < 140, path

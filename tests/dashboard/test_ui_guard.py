@@ -170,7 +170,7 @@ def test_the_page_of_a_foreign_run_executes_nothing(tmp_path: Path, serve: Calla
             event["config"]["task"] = str(run / "pack")
             store.execute("UPDATE events SET data = ? WHERE id = ?", (json.dumps(event), number))
     with serve(tmp_path).client() as client:
-        for path in ("", "/behaviour", "/map", "/candidates/1", "/candidates/1/why"):
+        for path in ("", "/figures/behaviour", "/descent", "/candidates/1", "/candidates/1/why"):
             answer = client.get(f"/api/runs/foreign{path}")
             assert answer.status_code != 500, path
             assert "Traceback" not in answer.text

@@ -40,7 +40,7 @@ def test_a_candidate_s_page_leads_to_its_findings(opened: Tab, searched: Path) -
     record = record_of(run)
     best = record.ranked()[0]
     page = opened.open(f"/runs/{run.name}/candidates/{best.candidate}")
-    expect(page.locator("#chart canvas")).to_be_visible()
+    expect(page.locator("#chart svg")).to_be_visible()
     page.keyboard.press("w")
     page.wait_for_url("**/why")
     explained = explain_candidate(record, best.candidate, 60.0)
@@ -48,7 +48,7 @@ def test_a_candidate_s_page_leads_to_its_findings(opened: Tab, searched: Path) -
     for instance in explained.instances:
         for text in (one.text for one in explained.of(instance) if hasattr(one, "text")):
             expect(page.locator(".findings")).to_contain_text(text)
-    assert page.locator(".findings svg rect.plus").count() == len(explained.instances)
+    assert page.locator(".findings svg rect.s0").count() == len(explained.instances)
     assert page.locator(".findings svg polyline").count() == 4 * len(explained.instances)  # a sweep, of four policies
     assert {one.split for one in explained.findings} == {"train"}
 

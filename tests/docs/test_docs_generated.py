@@ -50,7 +50,7 @@ def test_the_command_line_has_every_command_and_option() -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_has_its_features_settings_and_known_policies(name: str) -> None:
     task, page = find_task(name), task_pages()[f"reference/tasks/{name}.md"]
-    for declared in task.functions:
+    for declared in (each for kind in task.kinds for each in kind.functions):
         for reads, feature in declared.features():
             assert f"| `{reads}` | {feature.type} | {feature.unit} |" in page or declared.function == "Policy"
         for mechanism in declared.mechanisms:
@@ -61,12 +61,12 @@ def test_a_task_has_its_features_settings_and_known_policies(name: str) -> None:
         assert f"`{known}`" in page
     for objective in task.objectives:
         assert f"| `{objective.name}` | `{objective.metric}` |" in page
-    for policy in task.seed_policies(state=True):
+    for policy in task.seed_policies():
         assert f"| `{policy}` |" in page
 
 
 def test_the_page_on_state_shows_lecar_as_it_is() -> None:
-    _, _, code = find_task("cache_eviction").seed_policies(state=True)["lecar"].split('"""')
+    _, _, code = find_task("cache_eviction").seed_policies()["lecar"].split('"""')
     page = (DOCS / "how-to" / "policies-with-state.md").read_text(encoding="utf-8")
     assert f"```python lecar.py\n{code.strip()}\n```\n" in page
 

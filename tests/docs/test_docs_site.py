@@ -117,9 +117,9 @@ def test_a_link_to_what_is_not_there_is_an_error() -> None:
 
 
 def test_links_hold_in_the_repository_and_on_the_site() -> None:
-    text = "[a](docs/anvil.md#values), [b](LICENSE), [c](tasks/cache_queues/README.md), [d](https://a.example/x)"
+    text = "[a](docs/anvil.md#values), [b](LICENSE), [c](tasks/cache_program/README.md), [d](https://a.example/x)"
     assert links_of_the_site(text, "README.md", "index.md") == (
-        "[a](anvil.md#values), b (`LICENSE`), [c](tasks/cache_queues.md), [d](https://a.example/x)"
+        "[a](anvil.md#values), b (`LICENSE`), [c](tasks/cache_program.md), [d](https://a.example/x)"
     )
     back = "[s](../../SECURITY.md), ![p](../images/search.svg)"
     assert links_of_the_site(back, "docs/how-to/isolation.md", "how-to/isolation.md") == (

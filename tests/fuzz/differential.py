@@ -57,7 +57,7 @@ from vulcan_link.policy_state import LAYOUT as SENDER_LAYOUT
 
 SENDER = replace(find_task("congestion_control"), operations=20_000, events=())
 STATEFUL_SENDER = replace(find_task("congestion_control"), operations=20_000)
-QUEUES = replace(find_task("cache_queues"), operations=20_000, events=())
+QUEUES = replace(find_task("cache_eviction").of_policy("queues"), operations=20_000, events=(), whole=None)
 TASKS: tuple[tuple[Task, Layout], ...] = (
     (TOY, TOY_LAYOUT), (TWO, TWO_LAYOUT), (QUEUES, QUEUE_LAYOUT), (SENDER, SENDER_LAYOUT),
     (STATEFUL, STATEFUL_LAYOUT), (STATEFUL_SENDER, SENDER_LAYOUT),

@@ -71,7 +71,7 @@ PLAIN = f"def urgency{HEAD}    return (clock - parcel.arrived) * parcel.price / 
 
 
 def evolved(task: Task, *, state: bool, seed: int, count: int = 3, samples: int = 12) -> list[Policy]:
-    generator = OfflineEvolve(task, state=state)
+    generator = OfflineEvolve(task if state else replace(task, events=()))
     found: list[Parent] = []
     made: list[Policy] = []
     for number in range(count):
@@ -132,7 +132,7 @@ def asked(operator: str, proposal: int, *sources: str) -> Request:
 
 def test_a_crossover_brings_the_state_that_a_part_needs() -> None:
     task = TASKS["toy_rank"]
-    generator = OfflineEvolve(task, state=True)
+    generator = OfflineEvolve(task)
     taken: Counter[str] = Counter()
     for proposal in range(24):
         program = proposed(generator, task, asked("crossover", proposal, PLAIN, LEARNT)).program
@@ -150,7 +150,7 @@ def test_a_crossover_brings_the_state_that_a_part_needs() -> None:
 
 def test_state_that_both_parents_have_is_there_once() -> None:
     task = TASKS["toy_rank"]
-    generator = OfflineEvolve(task, state=True)
+    generator = OfflineEvolve(task)
     other = LEARNT.replace("RATE = 0.5", "RATE = 0.7").replace("parcel.weight *", "parcel.price *")
     doubled = 0
     for proposal in range(20):
@@ -161,7 +161,7 @@ def test_state_that_both_parents_have_is_there_once() -> None:
 
 def test_what_no_decision_reads_any_more_is_left_out() -> None:
     task = TASKS["toy_rank"]
-    generator = OfflineEvolve(task, state=True)
+    generator = OfflineEvolve(task)
     sizes: Counter[int] = Counter()
     for proposal in range(24):
         program = proposed(generator, task, asked("mutate", proposal, LEARNT)).program
@@ -174,7 +174,7 @@ def test_what_no_decision_reads_any_more_is_left_out() -> None:
 def test_in_a_task_of_several_functions_the_others_keep_their_state() -> None:
     task = TASKS["toy_several"]
     source = LEARNT + "\n\ndef send(clock, store):\n    return min(max(policy.level + store.load, 0), 10)\n"
-    generator = OfflineEvolve(task, state=True)
+    generator = OfflineEvolve(task)
     before = check(source, task)
     kept = 0
     for proposal in range(8):

@@ -100,12 +100,12 @@ def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, An
     member = f"lib/{built['members'][0]['policy']}"
     plan.write_text(
         'cache_size = ["10%"]\nobjective = ["object", "byte"]\nbudget_candidates = 0\nprefix = 1000\nmembers = 1\n'
-        f'margin = 0.0\nclusters = 2\nmethod = "trials"\npolicy = ["{member}", "{member}@mechanism=heap"]\n'
+        f'margin = 0.0\nclusters = 2\nmethod = "trials"\npolicy = ["{member}", "{member}@sample_size=8"]\n'
     )
     task = ("library", "build", "--task", "cache_eviction", "--traces", "traces", "--executor", "local")
     options = ("--cache-size", "10%", "--objective", "object", "--objective", "byte", "--budget-candidates", "0")
     options += ("--prefix", "800", "--members", "1", "--margin", "0", "--clusters", "2", "--method", "trials")
-    options += ("--policy", member, "--policy", f"{member}@mechanism=heap")
+    options += ("--policy", member, "--policy", f"{member}@sample_size=8")
     of_file = vulcan.document(*task, "--config", "plan.toml", "--prefix", "800", "-o", "of_file")
     assert of_file == vulcan.document(*task, *options, "-o", "of_options")
     assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 1)
@@ -188,7 +188,7 @@ def test_a_library_of_ready_policies_and_runs(vulcan: Console, built: dict[str, 
     mru.write_text("def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
     command = (
         "library", "build", "--task", "cache_eviction", "--traces", "traces", "--cache-size", "10%", "--prefix", "5000",
-        "--budget-candidates", "0", "--policy", "mru.py", "--policy", "mru.py@mechanism=heap,sample_size=4",
+        "--budget-candidates", "0", "--policy", "mru.py", "--policy", "mru.py@sample_size=4",
         "--run", "lib/build/runs/cluster_0_object", "--executor", "local", "--workers", "1", "--objective", "object",
         "--objective", "byte", "-o", "ready",
     )  # fmt: skip

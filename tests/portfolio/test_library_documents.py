@@ -119,14 +119,13 @@ def test_workloads_are_the_files_below_a_directory(tmp_path: Path) -> None:
 
 def test_settings_of_a_policy_stand_behind_its_file() -> None:
     task = find_task("cache_eviction")
-    assert PolicySpec("a.py@mechanism=heap,sample_size=8").options() == {"mechanism": "heap", "sample_size": "8"}
+    assert PolicySpec("a.py@unit_sizes=true,sample_size=8").options() == {"unit_sizes": "true", "sample_size": "8"}
     assert read_settings(task, {"sample_size": "8", "unit_sizes": "true"}, "x") == {
         "sample_size": 8,
         "unit_sizes": True,
     }
     for options, message in (
         ({"sample_size": "many"}, "sample_size is 'many', which is no int"),
-        ({"mechanism": "hep"}, "did you mean 'heap'"),
         ({"sampl_size": "8"}, "did you mean 'sample_size'"),
         ({"seed": "1"}, "seed is an option of searches|no whole number"),
     ):
@@ -138,9 +137,9 @@ def test_settings_of_a_policy_stand_behind_its_file() -> None:
 
 def test_candidates_are_distinct_and_named_apart() -> None:
     source = "def priority(now, obj, cache, ghost):\n    return obj.count\n"
-    same = [of_file(text, source, "cache_eviction") for text in ("x/lfu.py", "y/lfu.py", "lfu.py@mechanism=heap")]
+    same = [of_file(text, source, "cache_eviction") for text in ("x/lfu.py", "y/lfu.py", "lfu.py@sample_size=8")]
     found = distinct(same, ["lfu"])
-    assert [(m.name, dict(m.settings)) for m in found] == [("lfu_2", {}), ("lfu_3", {"mechanism": "heap"})]
+    assert [(m.name, dict(m.settings)) for m in found] == [("lfu_2", {}), ("lfu_3", {"sample_size": 8})]
     assert of_file("2 fast-ones.py", source, "cache_eviction").name == "p_2_fast_ones"
     with pytest.raises(UserError, match=r"the policy bad\.py is rejected"):
         of_file("bad.py", "import os\n", "cache_eviction")

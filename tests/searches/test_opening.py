@@ -25,7 +25,6 @@ from vulcan.searches.options import OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import BaselineMeasured, InstancesPrepared, ReferenceMeasured, RunStarted
-from vulcan.task import event
 
 EVALUATOR = load_evaluator(TASK)
 OFFLINE = ("offline/evolve",)
@@ -224,14 +223,3 @@ def test_a_policy_of_the_task_that_the_language_rejects_is_the_tasks_mistake(chi
     with patch.object(type(TASK), "seed_policies", lambda *_, **__: {"mine": bad}):
         says = error(study.begin)
     assert says.startswith("task 'mood_task': its policy 'mine' is rejected: line 1, column 1: [import] `import os`")
-
-
-@pytest.mark.parametrize("state", [False, True])
-def test_a_search_with_state_begins_with_policies_that_keep_it(children: Executor, state: bool) -> None:
-    plain, learning = (f"def decide(load, room):\n    return load * {k} / 4\n" for k in (1, 2))
-    seeds = {False: [plain], True: [plain, learning]}
-    study = opened(MemoryStore(), config(), children)
-    study.task = replace(TASK, events=(event("on_day", TASK.signature.arguments, "It dawns."),) if state else ())
-    with patch.object(type(TASK), "seed_policies", lambda _, state: dict(enumerate(seeds[state]))):
-        study.begin()
-    assert [candidate.source for candidate in study.record.candidates.values()] == seeds[state]

@@ -14,7 +14,7 @@ from vulcan.models.base import Message
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.searches.population import ScoredCandidate
-from vulcan.searches.prompts import Prompts, mechanism_of
+from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
 from vulcan.task import Json, Task
 
@@ -60,27 +60,20 @@ def test_it_holds_what_the_task_declares(
     assert "\n\n\n" not in text
 
 
-def test_it_says_how_the_chosen_mechanism_works_and_no_other() -> None:
-    settings = complete_settings(CACHE, {})
-    spelled = {m.name: m.description_with(settings) for m in CACHE.signature.mechanisms}
-    assert {"sample", "heap"} <= set(spelled)
-    for chosen in ("sample", "heap"):
-        text = prompts(CACHE, mechanism=chosen).propose(FIRST)
-        assert [name for name, other in spelled.items() if other in text] == [chosen]
-        assert spelled[chosen] in text
-
-
-def test_it_says_under_which_settings_the_mechanism_runs() -> None:
-    text = prompts(CACHE, mechanism="sample", sample_size=48).propose(FIRST)
+def test_it_says_how_each_mechanism_works_and_what_a_policy_of_it_defines() -> None:
+    text = prompts(CACHE, sample_size=48).propose(FIRST)
+    for name in CACHE.mechanisms:
+        assert f'### `MECHANISM = "{name}"`' in text
+        for declared in CACHE.of_policy(name).functions:
+            head = f"def {declared.function}({', '.join(a.name for a in declared.arguments)}):"
+            assert f"{'it may define' if declared.optional else 'it defines'} `{head}`" in text or f", `{head}`" in text
+            assert all(f"| `{reads}` | " in text for reads, _ in declared.features())
     assert "48 objects" in text
     assert "16 objects" not in text
 
 
-def test_the_first_mechanism_is_the_default_and_a_task_may_have_none() -> None:
-    assert mechanism_of(CACHE, {}) == CACHE.signature.mechanisms[0]
-    assert mechanism_of(TASK, {}) is None
-    with pytest.raises(UserError, match="task 'cache_eviction' has no mechanism 'stack'"):
-        mechanism_of(CACHE, {"mechanism": "stack"})
+def test_a_task_with_one_mechanism_is_told_as_it_is() -> None:
+    assert "MECHANISM" not in prompts(TASK).propose(FIRST)
 
 
 def test_it_says_what_the_chosen_objective_is_in_the_tasks_own_words() -> None:

@@ -36,10 +36,10 @@ def test_what_the_format_cannot_carry_is_rejected_with_the_reason() -> None:
 
 
 def test_a_search_begins_with_what_the_format_carries() -> None:
-    assert seeds_of(CONGESTION, True, "bpf") == seeds_of(CONGESTION, True, None)
+    assert seeds_of(CONGESTION, "bpf") == seeds_of(CONGESTION, None)
     balancing = find_task("load_balancing")
-    assert seeds_of(balancing, False, "c") == balancing.seed_policies()
-    assert seeds_of(balancing, False, "bpf") == {}
+    assert seeds_of(balancing, "c") == balancing.seed_policies()
+    assert seeds_of(balancing, "bpf") == {}
     config = SearchConfig(task="load_balancing", settings=complete_settings(balancing, {}), objective="tail")
     check_target(balancing, config)
     with pytest.raises(UserError, match="bpf carries no policy of task 'load_balancing' to begin with"):

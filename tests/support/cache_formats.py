@@ -1,7 +1,8 @@
-"""Exports policies of the cache tasks, loads what comes out, and says what the simulator makes of the same requests."""
+"""Exports cache policies, loads what comes out, and says what the simulator makes of the same requests."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -49,56 +50,61 @@ def share(queue, cache, queues):
     return cache.capacity / 2 if queue == 0 else cache.capacity / (1 + queue)
 """
 
-# exporters do not take policies with state yet, which a task without events does not have
-POLICIES = {
-    "cache_eviction": EVICTION,
-    "cache_admission": {**find_task("cache_admission").seed_policies(), "little": ADMITS_LITTLE},
-    "cache_queues": {**find_task("cache_queues").seed_policies(), "hits_evict": HITS_EVICT},
+TASK = find_task("cache_eviction")
+
+
+def under(mechanism: str, source: str) -> str:
+    """Return the policy with a line that names the mechanism."""
+    line = f'MECHANISM = "{mechanism}"\n'
+    if "MECHANISM" in source:
+        return re.sub(r'MECHANISM = "\w+"\n', line, source)
+    end = source.index('"""', 3) + 4 if source.startswith('"""') else 0
+    return source[:end] + line + source[end:]
+
+
+_SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
+QUEUES = {
+    **{name: p.source for name, p in _SEEDS.items() if p.mechanism == "queues" and not p.program.uses_state},
+    "hits_evict": under("queues", HITS_EVICT),
 }
+ADMISSION = {name: _SEEDS[name].source for name in ("lru_by_frequency", "lru_by_size")} | {"little": ADMITS_LITTLE}
+RANKED = {**EVICTION, **ADMISSION}
 
 BOTH = ("gdsf", "rich", "little")
 """Policies that are tried under both mechanisms; the others under one, by turns."""
 
-
-def mechanisms_of(task: str, name: str, number: int) -> tuple[str, ...]:
-    if task == "cache_queues":
-        return ("queues",)
-    return ("heap", "sample") if name in BOTH else (("heap", "sample")[number % 2],)
-
-
-CASES = [
-    (task, name, mechanism)
-    for task, policies in POLICIES.items()
-    for number, name in enumerate(policies)
-    for mechanism in mechanisms_of(task, name, number)
-]
+CASES = {
+    **{
+        f"{name} {mechanism}": under(mechanism, source)
+        for number, (name, source) in enumerate(RANKED.items())
+        for mechanism in (("heap", "sample") if name in BOTH else (("heap", "sample")[number % 2],))
+    },
+    **{f"{name} queues": source for name, source in QUEUES.items()},
+}
+"""Policies without state by name and mechanism."""
 
 
-def text_of(task: str, source: str, format: str, **settings: Any) -> str:
-    origin = Provenance(task, "a.py", "", "", "", settings=settings)
-    (text,) = export_policy(check(source, find_task(task)), format, origin).values()
+def text_of(source: str, format: str, **settings: Any) -> str:
+    origin = Provenance(TASK.name, "a.py", "", "", "", settings=settings)
+    (text,) = export_policy(check(source, TASK), format, origin).values()
     return text
 
 
 @cache
-def exported(task: str, source: str, format: str) -> ModuleType:
+def exported(source: str, format: str) -> ModuleType:
     module = ModuleType(f"exported_{format}")
-    exec(compile(text_of(task, source, format), f"<{format}>", "exec"), vars(module))
+    exec(compile(text_of(source, format), f"<{format}>", "exec"), vars(module))
     return module
 
 
-def made(task: str, source: str, format: str, capacity: int, mechanism: str, **how: Any) -> Any:
+def made(source: str, format: str, capacity: int, **how: Any) -> Any:
     """Return a `PolicyCache` of the format."""
-    if mechanism != "queues":
-        how["mechanism"] = mechanism
-    return exported(task, source, format).PolicyCache(capacity, **how)
+    return exported(source, format).PolicyCache(capacity, **how)
 
 
-def simulated(
-    task: str, source: str, objects: Column, sizes: Sizes, capacity: int, mechanism: str, **how: int
-) -> tuple[int, int]:
+def simulated(source: str, objects: Column, sizes: Sizes, capacity: int, **how: int) -> tuple[int, int]:
     """Return the misses of the simulator, and its bypassed requests."""
-    result = simulate(check(source, find_task(task)), objects, sizes, capacity, mechanism=mechanism, **how)
+    result = simulate(check(source, TASK), objects, sizes, capacity, **how)
     return result.misses, result.bypassed
 
 

@@ -1,4 +1,4 @@
-"""Writes policies of the cache tasks that decide by all that they may see."""
+"""Writes cache policies that decide by all that they may see."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _expressions(reads: tuple[str, ...], leaves: int) -> st.SearchStrategy[str]:
 
 @st.composite
 def queue_programs(draw: st.DrawFn) -> str:
-    """A policy of the task `cache_queues`, whose answers are spread over all that its functions may say."""
-    functions = []
+    """A policy of the mechanism `queues`, whose answers are spread over all that its functions may say."""
+    functions = ['MECHANISM = "queues"']
     for name, (arguments, reads) in ARGUMENTS.items():
         body = draw(st.sampled_from(SPREAD[name])).format(draw(_expressions(reads, 4)))
         functions.append(f"def {name}({arguments}):\n    return {body}\n")
@@ -72,15 +72,21 @@ def queue_programs(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def admission_programs(draw: st.DrawFn) -> str:
-    """A policy of the task `cache_admission`."""
-    admit = draw(st.sampled_from(("{}", "({}) % 3 - 1", "({}) % 2", "ghost.count(obj.id) - ({}) % 3"))).format(
-        draw(_expressions((*RANKED_BY, *VICTIM), 5))
-    )
-    return (
-        f"def priority(now, obj, cache, ghost):\n    return {draw(_expressions(RANKED_BY, 5))}\n\n\n"
-        f"def admit(now, obj, cache, victim, ghost):\n    return {admit}\n"
-    )
+def ranked_programs(draw: st.DrawFn, mechanism: str) -> str:
+    """A policy of a mechanism that ranks objects, with any of the functions that it may have besides `priority`."""
+    functions = [
+        f'MECHANISM = "{mechanism}"',
+        f"def priority(now, obj, cache, ghost):\n    return {draw(_expressions(RANKED_BY, 5))}\n",
+    ]
+    if draw(st.booleans()):
+        admit = draw(st.sampled_from(("{}", "({}) % 3 - 1", "({}) % 2", "ghost.count(obj.id) - ({}) % 3")))
+        answer = admit.format(draw(_expressions((*RANKED_BY, *VICTIM), 5)))
+        functions.append(f"def admit(now, obj, cache, victim, ghost):\n    return {answer}\n")
+    if mechanism == "heap" and draw(st.booleans()):
+        wait = draw(st.sampled_from(("{}", "({}) % 9", "({}) % 3 * 2.5", "3"))).format(draw(_expressions(RANKED_BY, 5)))
+        functions.append(f"def recheck(now, obj, cache, ghost):\n    return {wait}\n")
+    return "\n\n".join(functions)
 
 
-PROGRAMS = {"cache_admission": admission_programs, "cache_queues": queue_programs}
+def programs(mechanism: str) -> st.SearchStrategy[str]:
+    return queue_programs() if mechanism == "queues" else ranked_programs(mechanism)

@@ -90,7 +90,9 @@ def priority(now, obj, cache, ghost):
 """
 
 POLICIES = {
-    **TASK.seed_policies(), "rich": RICH, "reads_id": READS_ID, "ghost": GHOST, "inflated": INFLATED,
+    **{name: TASK.seed_policies()[name] for name in ("fifo", "lfu", "lru")},
+    "gdsf": TASK.seed_policies()["gdsf_admitting"], "rich": RICH, "reads_id": READS_ID, "ghost": GHOST,
+    "inflated": INFLATED,
     "constant": CONSTANT, "statistics": STATISTICS,
 }  # fmt: skip
 
@@ -99,7 +101,7 @@ def provenance(run: str = "20261120-101500-ab", date: str = "2026-11-20", **chan
     facts = {
         "task": "cache_eviction", "run": run, "candidate": "17", "proposer": "offline/evolve", "date": date, "seed": 7,
         "objective": "object", "scores": {"train": 0.25, "validation": 0.2, "test": 0.125},
-        "instances": ("web@10%", "disk@10%"), "settings": {"cache_size": "10%", "mechanism": "sample"},
+        "instances": ("web@10%", "disk@10%"), "settings": {"cache_size": "10%"},
     }  # fmt: skip
     return Provenance(**{**facts, **changes})  # type: ignore[arg-type]
 

@@ -17,7 +17,7 @@ from plain_queues import PlainQueues
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.interpreter import Reference
-from vulcan.task import Task
+from vulcan.task import MECHANISM, Task
 from vulcan_cache.simulate import generator_state
 
 Requests = list[tuple[int, int]]
@@ -28,6 +28,8 @@ def stateful(task: Task, random: Random) -> Policy:
     """Return a random policy with state, which reads nothing that handlers set or that `PlainQueues` does not show."""
     while True:
         source = random_program(task.signature, random, others=task.others, events=task.events)
+        if MECHANISM in task.policy_choices:
+            source = f'{MECHANISM} = "{task.mechanism}"\n{source}'
         try:
             policy = check(source, task)
             observed = {statistic.feature for statistic in policy.plan.statistics}
@@ -122,24 +124,25 @@ def skewed(random: Random, count: int, objects: int, largest: int) -> Requests:
     return [(numbers.setdefault(key, len(numbers)), random.randint(1, largest)) for key in drawn]
 
 
-def cache_of(policy: Policy, module: ModuleType, capacity: int, mechanism: str, draws: int, seed: int) -> Any:
-    if mechanism == "queues":
-        cache = module.Cache(capacity)
+def cache_of(policy: Policy, module: ModuleType, capacity: int, draws: int, seed: int) -> Any:
+    if policy.mechanism == "sample":
+        return module.Cache(capacity, sample_size=draws, sample_seed=seed)
+    cache = module.Cache(capacity)
+    if policy.program.uses_state:
         cache.seed(seed)
-        return cache
-    return module.Cache(capacity, mechanism=mechanism, sample_size=draws, sample_seed=seed)
+    return cache
 
 
-def assert_replayed(policy: Policy, requests: Requests, capacity: int, mechanism: str, draws: int, seed: int) -> Any:
+def assert_replayed(policy: Policy, requests: Requests, capacity: int, draws: int, seed: int) -> Any:
     """Run the requests: the same hits, the same objects after each, and the same state at the end. Gives the cache."""
     plain: Any = (
         PlainQueues(policy, capacity)
-        if mechanism == "queues"
-        else PlainCache(policy, capacity, mechanism, draws, generator_state(seed))
+        if policy.mechanism == "queues"
+        else PlainCache(policy, capacity, draws, generator_state(seed))
     )
     plain.run = policy.reference(seed)
-    module = load(text_of(policy.task.name, policy.source, "python"))
-    cache = cache_of(policy, module, capacity, mechanism, draws, seed)
+    module = load(text_of(policy.source, "python"))
+    cache = cache_of(policy, module, capacity, draws, seed)
     for now, (key, size) in enumerate(requests):
         assert cache.request(f"object {key}", size) == plain.request(now, key, size), f"{now}\n{policy.source}"
         assert set(cache) == {f"object {held}" for held in plain.residents}, f"request {now}\n{policy.source}"

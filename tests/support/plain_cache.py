@@ -1,4 +1,4 @@
-"""The mechanisms `heap` and `sample` in plain Python over the reference interpreter, with admission and without.
+"""The mechanisms `heap` and `sample` in plain Python over the reference interpreter.
 
 Slow, and simple enough to be seen right. `assert_equal` compares the kernels with it, and with `PlainQueues`.
 """
@@ -33,12 +33,13 @@ class Resident:
 class PlainCache:
     """On a spatial sample, each object stands for `weight` ones, and `capacity` is that of the whole cache."""
 
-    def __init__(self, policy: Policy, capacity: int, mechanism: str, draws: int, state: int, weight: int = 1) -> None:
+    def __init__(self, policy: Policy, capacity: int, draws: int, state: int, weight: int = 1) -> None:
         self.run = policy.reference()
-        self.admits = any(declared.function == "admit" for declared in policy.task.functions)
+        defined = {declared.function for declared in policy.task.functions}
+        self.admits, self.rechecks = "admit" in defined, "recheck" in defined
         self.capacity = capacity
         self.weight = weight
-        self.mechanism = mechanism
+        self.mechanism = policy.mechanism
         self.draws = draws
         self.state = state
         self.residents: dict[int, Resident] = {}
@@ -50,6 +51,8 @@ class PlainCache:
         self.gone: list[int] = []
         self.bypassed = 0
         self.now = 0
+        self.timers: list[tuple[int, int, int]] = []  # when, in which order they were set, and for which object
+        self.asked = 0
 
     @property
     def used(self) -> int:
@@ -81,9 +84,21 @@ class PlainCache:
     def score(self, key: int) -> float:
         return min(max(self.run.ask("priority", self.features(key, self.residents[key]), key), -1e300), 1e300)
 
+    def rescore(self, key: int) -> None:
+        self.residents[key].priority = self.score(key)
+        if self.rechecks:
+            self.timers = [timer for timer in self.timers if timer[2] != key]
+            self.asked += 1
+            wait = self.run.ask("recheck", self.features(key, self.residents[key]), key)
+            if wait >= 1:
+                self.timers.append((self.now + int(min(wait, 2.0**40)), self.asked, key))
+
     def request(self, now: int, key: int, size: int) -> bool:
         """Whether it was a hit."""
         self.now = now
+        for _ in range(4):
+            if self.timers and min(self.timers)[0] <= now:
+                self.rescore(min(self.timers)[2])
         if key in self.residents:
             resident = self.residents[key]
             resident.count += 1
@@ -91,7 +106,7 @@ class PlainCache:
             self.run.observe(key, self.features(key, resident))
             self.run.handle("on_hit", self.features(key, resident), key)
             if self.mechanism == "heap":
-                resident.priority = self.score(key)
+                self.rescore(key)
             return True
         needed = size * self.weight
         if needed > self.capacity:
@@ -103,8 +118,7 @@ class PlainCache:
         else:
             self.run.release(key)
         self.run.handle("on_miss", self.features(key, newcomer), key)
-        chosen = self.lowest() if self.used + needed > self.capacity else None
-        if self.admits and not self.lets_in(key, newcomer, chosen):
+        if not self.makes_room(key, newcomer, needed):
             self.bypassed += 1
             self.gone.append(key)
             self.run.handle("on_refuse", self.features(key, newcomer), key)
@@ -112,16 +126,24 @@ class PlainCache:
             free = (self.capacity - self.used) // needed
             self.remember(key, (found[1] if found else 0) + 1, len(self.residents) + free)
             return False
-        while self.used + needed > self.capacity:
-            self.evict(*(chosen or self.lowest()))
-            chosen = None
         self.residents[key] = newcomer
         self.order.append(key)
         self.run.observe(key, self.features(key, newcomer))
         self.run.handle("on_insert", self.features(key, newcomer), key)
         if self.mechanism == "heap":
-            newcomer.priority = self.score(key)
+            self.rescore(key)
         return False
+
+    def makes_room(self, key: int, newcomer: Resident, needed: int) -> bool:
+        """Whether the policy lets it in: asked once if there is room, else for each that would have to leave."""
+        if self.used + needed <= self.capacity:
+            return not self.admits or self.lets_in(key, newcomer, None)
+        while self.used + needed > self.capacity:
+            chosen = self.lowest()
+            if self.admits and not self.lets_in(key, newcomer, chosen):
+                return False
+            self.evict(*chosen)
+        return True
 
     def lets_in(self, key: int, newcomer: Resident, chosen: tuple[int, float] | None) -> bool:
         self.victim = dict(NO_VICTIM)
@@ -149,6 +171,7 @@ class PlainCache:
         self.gone.append(key)
         self.remember(key, self.residents[key].count, len(self.residents))
         self.evicted_priority = priority
+        self.timers = [timer for timer in self.timers if timer[2] != key]
         del self.residents[key]
         place = self.order.index(key)
         last = self.order.pop()
@@ -184,7 +207,6 @@ def assert_equal(
     policy: Policy,
     requests: list[tuple[int, int]],
     capacity: int,
-    mechanism: str,
     *,
     draws: int = 4,
     seed: int = 3,
@@ -195,8 +217,8 @@ def assert_equal(
     """The plain-Python cache after these requests (object and size), of which the kernel decides each alike."""
     plain: Any = (
         PlainQueues(policy, capacity, weight)
-        if mechanism == "queues"
-        else PlainCache(policy, capacity, mechanism, draws, generator_state(seed), weight)
+        if policy.mechanism == "queues"
+        else PlainCache(policy, capacity, draws, generator_state(seed), weight)
     )
     plain.run = policy.reference(seed)
     moments = range(len(requests)) if times is None else times
@@ -207,7 +229,7 @@ def assert_equal(
     ]
     objects, sizes = columns_of(requests)
     result = simulate(
-        policy, objects, sizes, capacity, mechanism=mechanism, sample_size=draws, sample_seed=seed,
+        policy, objects, sizes, capacity, sample_size=draws, sample_seed=seed,
         measure_from=measure_from, times=times, weight=weight,
     )  # fmt: skip
     counted = [size for number, size in missed if number >= measure_from]

@@ -13,7 +13,6 @@ from vulcan.searches.evidence import find_instances
 
 NAMES = sorted(folder.name for folder in (ROOT / "tasks").iterdir() if (folder / "task.py").is_file())
 SCORED = {
-    "cache_admission": "obj.count / obj.size",
     "cache_eviction": "obj.count / obj.size",
     "memory_tiering": "page.accesses",
     "prefix_cache": "node.last_access",

@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """What makes the examination short; of a task that is not named here, nothing."""
 
 TASKS = sorted(place.parent.name for place in built_in_directory().glob("*/task.py"))
-RELATED = {"cache_admission", "cache_program", "cache_queues", "active_queue_management", "spot_multi"}
+RELATED = {"cache_program", "active_queue_management", "spot_multi"}
 """Tasks whose evaluator is that of another one that is examined at each commit, or shares its simulator."""
 
 

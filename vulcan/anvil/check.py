@@ -13,9 +13,9 @@ from vulcan.anvil.check_expressions import Scope, Stop
 from vulcan.anvil.check_state import RETURN_NOTHING, StateChecker, check_state_limits, drawn, reserved_names
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, snippet, stored_names
-from vulcan.anvil.rejection import Rejected
+from vulcan.anvil.rejection import Rejected, violation
 from vulcan.errors import did_you_mean
-from vulcan.task import Event, Signature, StateLimits
+from vulcan.task import MECHANISM, Event, Signature, StateLimits, Task
 
 _MAX_VIOLATIONS = 10
 
@@ -36,6 +36,45 @@ def check_tree(
     program = _Checker(signature, others, events, choices or {}).module(tree)
     check_state_limits(program, tree, state_limits or StateLimits())
     return program
+
+
+def task_of(tree: ast.Module, task: Task) -> Task:
+    """Return the task of a module's policy, by the mechanism that it names and the optional functions that it defines.
+
+    Raises Rejected for a function of another mechanism.
+    """
+    whole = task.whole or task
+    named = [
+        node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if any(isinstance(target, ast.Name) and target.id == MECHANISM for target in node.targets)
+    ]
+    known = [name for name in whole.mechanisms if name in named] or whole.mechanisms[:1]
+    defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    own = whole.of_policy(known[0] if known else "", defined.keys())
+    expected = {declared.function for declared in (*own.functions, *own.events)}
+    for name, node in defined.items():
+        if name not in expected and (others := _mechanisms_of(name, whole)):
+            says = " or ".join(f'"{other}"' for other in others)
+            raise Rejected(
+                (
+                    violation(
+                        "no-function",
+                        node.lineno,
+                        node.col_offset + 1,
+                        f"{name!r} is of the mechanism {says}, and this policy's is {known[0]!r}",
+                        f"leave it out, or write {MECHANISM} = {says} and define what that mechanism uses",
+                    ),
+                )
+            )
+    return own
+
+
+def _mechanisms_of(function: str, whole: Task) -> list[str]:
+    """Return the mechanisms whose policies may define the function or handle the event of that name."""
+    variants = [(name, whole.of_policy(name)) for name in whole.mechanisms]
+    return [name for name, of in variants if function in [each.function for each in (*of.functions, *of.events)]]
 
 
 class _Checker(StateChecker):

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from vulcan.anvil import ir
-from vulcan.anvil.check import check_tree
+from vulcan.anvil.check import check_tree, task_of
 from vulcan.anvil.feature_layout import Layout
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, PolicyWarning, lint
@@ -22,7 +22,7 @@ from vulcan.anvil.ranking import ranking_warnings
 from vulcan.anvil.rejection import Rejected
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.errors import UserError
-from vulcan.task import Json, Program, Rank, Signature, Task, Value
+from vulcan.task import MECHANISM, Json, Program, Rank, Signature, Task, Value
 
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
@@ -114,9 +114,17 @@ class PolicyFunction:
 
 
 def check(source: str, task: Task) -> Policy:
-    """Check the source against the task, and return its policy. Raises Rejected with locations and reasons."""
+    """Check the source against the task, and return its policy. Raises Rejected with locations and reasons.
+
+    The policy's task is that of its mechanism and of the optional functions that it defines (`Task.of_policy`).
+    """
+    tree = parse(source)
+    task = task_of(tree, task)
     declared = (task.signature, task.others, task.events, task.state_limits, task.policy_choices)
-    program = check_tree(parse(source), *declared)
+    program = check_tree(tree, *declared)
+    if MECHANISM in task.policy_choices:
+        named = {MECHANISM: task.mechanism, **dict(program.chosen)}
+        program = replace(program, chosen=tuple(sorted(named.items())))
     plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
     return Policy(source, task, program, joined(plans))
 
@@ -152,6 +160,11 @@ class Policy:
     def parameters(self) -> dict[str, float]:
         """The numeric constants at the top of the source, which a tuner may change."""
         return dict(self.program.parameters)
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the mechanism that uses it; empty where its task names none."""
+        return self.task.mechanism
 
     def settings(self, given: Mapping[str, Json]) -> dict[str, Json]:
         """Return these settings of the task with what the policy chooses for itself."""
@@ -207,8 +220,17 @@ class Policy:
     def ranking_warnings(self) -> tuple[PolicyWarning, ...]:
         """Warnings about what is equal for all the entities that a mechanism compares; no part of the verdict."""
         ranks = [declared for declared in self.task.functions if isinstance(declared, Rank)]
+        interface = interface_of(self.task, self.program)
+        others = [each for kind in (self.task.whole or self.task).kinds for each in kind.functions]
         return tuple(
-            w for rank in ranks for w in ranking_warnings(self.program, rank, interface_of(self.task, self.program))
+            warning
+            for rank in ranks
+            for warning in ranking_warnings(
+                self.program,
+                rank,
+                interface,
+                [m.name for f in others if f.function == rank.function for m in f.mechanisms if not m.simultaneous],
+            )
         )
 
     @property

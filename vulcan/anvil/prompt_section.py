@@ -8,12 +8,13 @@ from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.grammar import Operation
 from vulcan.anvil.grammar.tables import StatisticKind
-from vulcan.task import Entity, Event, Feature, Global, History, Signature, StateLimits, Task
+from vulcan.task import MECHANISM, Entity, Event, Feature, Global, History, Signature, StateLimits, Task
 from vulcan.terminal_text import format_number
 
 
 def describe_language(task: Task) -> str:
     """Describe the language available to a task's policies, in Markdown: the language section of every prompt."""
+    main, *others = task.kinds
     parts = [
         _functions(task),
         "Only what is listed here is accepted. Every value is a float64 (True is 1, False is 0; integers are exact to "
@@ -21,24 +22,55 @@ def describe_language(task: Task) -> str:
         "### Statements\n\n" + _statements() + "\n\n" + SCOPE,
         "### Operators and functions\n\n" + _operations(),
         TOTALITY,
-        "### What can be read\n\n" + _features(task),
+        f"### What can be read{_under(main) if others else ''}\n\n" + _features(main),
     ]
-    if statistics := _statistics(task):
-        parts.append("### Statistics\n\n" + statistics)
-    if histories := _histories(task):
+    if owners := _owners(main):
+        parts.append("### Statistics\n\n" + _statistics(main, owners))
+    if histories := _histories(main):
         parts.append("### History\n\n" + histories)
     if task.events:
-        parts.append("### State and events\n\n" + _state(task))
+        parts.append("### State and events\n\n" + _state(main))
+    for kind in others:
+        asked = f"A statistic is asked of\n\n{owners}" if (owners := _owners(kind)) else ""
+        described = (_features(kind), asked, _histories(kind), _events(kind))
+        parts.append(f"### What can be read{_under(kind)}\n\n" + "\n\n".join(filter(None, described)))
     parts.append("### Limits\n\n" + limits(task.operations, state=task.state_limits if task.events else None))
     parts.append("### What is rejected, and what to write instead\n\n" + _rules_in_short(of_state=bool(task.events)))
     return "\n\n".join(parts) + "\n"
 
 
 def _functions(task: Task) -> str:
+    if len(task.mechanisms) > 1:
+        return _functions_by_mechanism(task)
     if not task.others:
         return f"A policy is a Python module that defines {_head(task.signature)} and returns {task.signature.returns}."
     listed = "\n".join(f"- {_head(declared)} which returns {declared.returns}." for declared in task.functions)
     return f"A policy is a Python module that defines each of these functions:\n\n{listed}\n\n{SEVERAL}"
+
+
+def _functions_by_mechanism(task: Task) -> str:
+    """Return the functions of policies, where these name the mechanism by which they are used."""
+    returned: dict[str, str] = {}
+    lines = []
+    for name in task.mechanisms:
+        functions = task.of_policy(name).functions
+        needed, optional = ([_head(f) for f in functions if f.optional == wanted] for wanted in (False, True))
+        may = f"; it may define {', '.join(optional)}" if optional else ""
+        lines.append(f'- `{MECHANISM} = "{name}"`: it defines {", ".join(needed)}{may}')
+        returned |= {f.function: f"- `{f.function}` returns {f.returns}." for f in functions}
+    return (
+        f"A policy is a Python module that names its mechanism in a line of its own, `{MECHANISM} = ...` (without it, "
+        f'the mechanism is `"{task.mechanisms[0]}"`), and defines the functions of that mechanism:\n\n'
+        + "\n".join(lines)
+        + "\n\n"
+        + "\n".join(returned.values())
+        + f"\n\n{SEVERAL}"
+    )
+
+
+def _under(kind: Task) -> str:
+    names = [mechanism.name for mechanism in kind.signature.mechanisms]
+    return f" with the mechanism{'s' if len(names) > 1 else ''} " + " and ".join(f"`{name}`" for name in names)
 
 
 def _head(declared: Signature) -> str:
@@ -117,7 +149,8 @@ def _range(feature: Feature) -> str:
     return f"{format_number(feature.low)} to {format_number(feature.high)}"
 
 
-def _statistics(task: Task) -> str:
+def _owners(task: Task) -> str:
+    """List what statistics are asked of; empty where nothing has any."""
     signature = task.whole_interface
     owners = []
     entity = signature.entity
@@ -141,13 +174,18 @@ def _statistics(task: Task) -> str:
     for occasion in dict.fromkeys(occasions.values()):
         spelled = ", ".join(f"`{name}.KIND`" for name, observed in occasions.items() if observed == occasion)
         owners.append(f"{spelled}: of what it was at each {occasion.replace('_', ' ')}, and at no other event")
+    return "\n".join(f"- {owner}" for owner in owners)
+
+
+def _statistics(task: Task, owners: str) -> str:
+    entity = task.whole_interface.entity
     kinds = []
     for kind in grammar.STATISTICS.values():
         if _offered(kind, task):
             kinds.append(f"- `{kind.short}`: {kind.meaning}")
     return (
         "Nothing has to be set up: what the code asks for is kept. A statistic, KIND, is asked of\n\n"
-        + "\n".join(f"- {owner}" for owner in owners)
+        + owners
         + "\n\nBefore the first observation it is the feature's value for unknown. "
         + bounds_of_arguments(entity.name if entity else None)
         + "\n\n"
@@ -206,10 +244,6 @@ def _state(task: Task) -> str:
         f"    sketch = [0.0] * 256    # an array\n\n{fields}\n{head}\n"
         f"    {own}.weight = 0.9 * {own}.weight + 0.1\n    {own}.sketch[hash(3, 1)] += 1"
     )
-    events = [
-        f"- `{event.function}({', '.join(a.name for a in event.arguments)})`: {event.meaning}" + _controls(event)
-        for event in task.events
-    ]
     functions = [f"- `{o.syntax}`: {o.meaning}" for o in grammar.STATE_FUNCTIONS.values()]
     return "\n\n".join(
         (
@@ -217,7 +251,7 @@ def _state(task: Task) -> str:
             f"```python\n{example}\n```",
             STATE_RULES
             + (f" A field of {entity.name} lasts as long as anything is remembered of it." if entity else ""),
-            "\n".join(events),
+            _events(task),
             "\n".join(
                 (
                     *functions,
@@ -225,6 +259,13 @@ def _state(task: Task) -> str:
                 )
             ),
         )
+    )
+
+
+def _events(task: Task) -> str:
+    return "\n".join(
+        f"- `{event.function}({', '.join(a.name for a in event.arguments)})`: {event.meaning}" + _controls(event)
+        for event in task.events
     )
 
 

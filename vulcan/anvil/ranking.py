@@ -6,7 +6,7 @@ them, a search records none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
@@ -17,13 +17,17 @@ from vulcan.interface import Entity, Rank, Signature
 _LEAVE_OUT = "leave it out, or let it weight what differs"
 
 
-def ranking_warnings(program: ir.Module, declared: Rank, interface: Signature) -> tuple[PolicyWarning, ...]:
-    """Return the warnings for one function, by the mechanisms that score all entities of a decision at one moment."""
+def ranking_warnings(
+    program: ir.Module, declared: Rank, interface: Signature, others: Sequence[str] = ()
+) -> tuple[PolicyWarning, ...]:
+    """Return the warnings for one function, by the mechanisms that score all entities of a decision at one moment.
+
+    `others` are mechanisms that do not, which hints name.
+    """
     simultaneous = [mechanism.name for mechanism in declared.mechanisms if mechanism.simultaneous]
     entity = declared.entity
     if not simultaneous or entity is None:
         return ()
-    others = [m.name for m in declared.mechanisms if not m.simultaneous]
     body = next(f for f in program.entries if f.name == declared.function).body
     under = " and ".join(f"`{name}`" for name in simultaneous)
     instead = f", or use the mechanism {' or '.join(f'`{name}`' for name in others)}" if others else ""

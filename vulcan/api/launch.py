@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from vulcan import __version__
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
@@ -24,10 +23,9 @@ from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost
-from vulcan.searches.config import MECHANISM, SearchConfig, make_config, read_config, sort_options
+from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
-from vulcan.searches.mechanism import awaits_mechanism, chooses, go_on_from, with_mechanism
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.resumption import change_settings
 from vulcan.searches.session import (
@@ -92,13 +90,12 @@ Sorted = tuple[dict[str, Any], dict[str, Json]]
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search, where it runs, the source of its replies if it is a replay, and the pilot it goes on from, if any."""
+    """A search, where it runs, and the source of its replies if it is a replay."""
 
     task: Task
     search: SearchConfig
     machines: ExecutionConfig
     replay: ReplaySource | None = None
-    pilot: Store | None = None
 
     @classmethod
     def of(
@@ -116,21 +113,13 @@ class SearchRequest:
         own_options, own_settings = given(task)
         settings |= own_settings
         search = make_config(task_name, options | own_options, settings)
-        if MECHANISM not in settings and chooses(search, task):
-            search = replace(search, choose_mechanism=True)
         # A run whose prompts are answered from outside uses Ray only on request
         default = {"executor": "local"} if search.model == (ASK,) else {}
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
-    def resolved(self, runs: Path, report: Callable[[str], None] = lambda _: None) -> SearchRequest:
-        """Return the search with what its options leave open. Raises UserError.
-
-        That is the programs that --start-from names, of runs in this directory, and the task's mechanism; `report` is
-        told what takes long.
-        """
-        search = with_starts(self.search, self.task, runs)
-        opening = with_mechanism(search, self.task, self.machines.count, report)
-        return replace(self, search=opening.config, pilot=opening.pilot or self.pilot)
+    def resolved(self, runs: Path) -> SearchRequest:
+        """Return the search with the programs that --start-from names, of runs in this directory. Raises UserError."""
+        return replace(self, search=with_starts(self.search, self.task, runs))
 
     @classmethod
     def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
@@ -154,20 +143,12 @@ class RunSession:
 
     @classmethod
     def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
-        """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything.
-
-        Where its mechanism is yet to be chosen, the run holds what was asked for, so that it can be resumed.
-        """
-        request = replace(request, search=with_starts(request.search, request.task, runs))
-        awaits = awaits_mechanism(request.search, request.task)
+        """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
+        request = request.resolved(runs)
         if evidence is None:
             evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)
         store = create_store(path)
-        if request.pilot is not None:
-            go_on_from(request.pilot, request.search, store)
-        if awaits:
-            store.append(RunStarted(request.search.to_json(), __version__))
         if request.replay is not None:
             store.append(*request.replay.searches)
             request.replay.mark(path)
@@ -212,15 +193,14 @@ class RunSession:
                 change_settings(self.path, self.store, self.config)
             models = () if self.asks else self.config.model
             display.opened(RunInfo(self.path, self.task.name, len(self.evidence.instances), models, repeats))
-            chosen = self._with_mechanism(display)
             if self.asks:
-                chosen._open_for_asking(display)
+                self._open_for_asking(display)
             else:
                 run_search(
                     self.task,
-                    chosen.config,
+                    self.config,
                     self.store,
-                    chosen.evidence,
+                    self.evidence,
                     self.machines,
                     display,
                     control=self._control,
@@ -232,19 +212,6 @@ class RunSession:
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
             display.finished(run_document(self.path, record, costs))
         return record, costs
-
-    def _with_mechanism(self, display: Display) -> RunSession:
-        """Choose the mechanism, if it is yet to be chosen, and record what the search goes on from."""
-        if not awaits_mechanism(self.config, self.task):
-            return self
-        with record_stop(self.store):
-            opening = with_mechanism(self.config, self.task, self.machines.count, display.preparing)
-            evidence = check_config(self.task, opening.config, models=self.replay is None)
-        if opening.pilot is not None:
-            go_on_from(opening.pilot, opening.config, self.store)
-        else:
-            self.store.append(RunStarted(opening.config.to_json(), __version__))
-        return replace(self, config=opening.config, evidence=evidence)
 
     def _open_for_asking(self, display: Display) -> None:
         with (

@@ -101,8 +101,7 @@ def _search(
         seed = series.first + number
         path = begun.get(seed)
         if path is None:
-            pilot = request.pilot if seed == request.search.seed else None
-            one = replace(request, search=replace(request.search, seed=seed), pilot=pilot)
+            one = replace(request, search=replace(request.search, seed=seed))
             session = RunSession.start(one, runs, evidence)
             series.mark(session.path)
         elif state_of(_record(path)) != "finished":

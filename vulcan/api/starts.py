@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.inputs import read_policy_file
@@ -29,23 +28,21 @@ def with_starts(config: SearchConfig, task: Task, runs: Path) -> SearchConfig:
     if config.starts or not config.start_from:
         return config
     offered = config.offered(task)
-    own = task.seed_policies(state=config.state)
+    own = task.seed_policies()
     found: dict[str, str] = {}
     for given in config.start_from:
-        for name, source in _programs(given, task, runs, config.state):
+        for name, source in _programs(given, task, runs):
             reading = parse_source(source, offered, config.target)
             if reading.policy is None:
                 why = reading.feedback.splitlines()[0].removeprefix("- ")
-                keeps_state = not config.state and parse_source(source, task).policy is not None
-                hint = "; it keeps state: search with --state" if keeps_state else ""
-                raise UserError(f"--start-from {given}: task {task.name!r} rejects it: {why}{hint}")
+                raise UserError(f"--start-from {given}: task {task.name!r} rejects it: {why}")
             if source not in own.values() and source not in found.values():
                 found[_unused(name, own.keys() | found.keys())] = source
     return replace(config, starts=found)
 
 
-def _programs(given: str, task: Task, runs: Path, state: bool) -> Iterator[tuple[str, str]]:
-    """Yield names and sources; of a library the members that are the task's and, without `state`, keep none."""
+def _programs(given: str, task: Task, runs: Path) -> Iterator[tuple[str, str]]:
+    """Yield names and sources; of a library the members that are the task's."""
     path = task.directory / LIBRARY if given == LIBRARY else Path(given)
     if path.is_file():
         yield path.stem, policy_source(read_policy_file(path))
@@ -53,10 +50,7 @@ def _programs(given: str, task: Task, runs: Path, state: bool) -> Iterator[tuple
         members = [member for member in read_library(path).members if member.task in (task.name, str(task.directory))]
         if not members:
             raise UserError(f"--start-from {given}: the library has no policy of task {task.name!r}")
-        offered = [m for m in members if state or not check(m.source, task).program.uses_state]
-        if not offered:
-            raise UserError(f"--start-from {given}: its policies keep state; search with --state")
-        yield from ((member.name, member.source) for member in offered)
+        yield from ((member.name, member.source) for member in members)
     elif path.suffix == ".py":
         raise UserError(f"--start-from {given}: there is no such file")
     else:

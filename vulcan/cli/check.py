@@ -213,12 +213,12 @@ def verify(
     declared = find_task(task)
     if isinstance(declared.signature, Program):
         raise UserError(f"task {declared.name!r}: its policies are free Python, of which nothing can be proved")
-    chosen = _chosen(declared, property_ or [])
     try:
         checked = check(source, declared)
     except Rejected as rejected:
         _refuse(policy, declared.name, rejected, as_json)
         raise typer.Exit(1) from None
+    chosen = _chosen(checked.task, property_ or [])
     verdicts = verdicts_on(checked, chosen, seconds)
     if as_json:
         document: VerifyDocument = {
@@ -310,7 +310,7 @@ def prompt(
 ) -> None:
     """Print the prompt that asks a model for its first policy.
 
-    Options of the task's own, such as --mechanism of cache_eviction, are given here too, for the prompt tells of them.
+    Options of the task's own, such as --sample-size, are given here too, for the prompt tells of them.
     With --measure it is the first prompt of a search, word for word; without, nothing is measured, and the prompt has
     no scores.
 
@@ -319,7 +319,7 @@ def prompt(
       vulcan prompt --task cache_eviction
       vulcan prompt --task cache_eviction --measure
       vulcan prompt --task cache_eviction --trace my.csv --cache-size 10%
-      vulcan prompt --task cache_eviction --mechanism heap --objective byte
+      vulcan prompt --task cache_eviction --sample-size 64 --objective byte
     """
     from vulcan.cli.launch import first_prompt
     from vulcan.evaluator import Evaluator, load_evaluator
@@ -350,7 +350,7 @@ def prompt(
         config = SearchConfig(task=task_reference(task), settings=settings, objective=chosen.name)
         training = [i for i in find_instances(declared, config, evaluator) if i.split == "train"]
         shown = PromptFeedback(workload_text(describe_workload(evaluator, training), training))
-    offered = declared.offered(settings, state=True)
+    offered = declared.offered(settings)
     text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), shown)
     _print_prompt(declared.name, text, as_json=as_json)
 

@@ -10,7 +10,7 @@ import typer
 
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
-from vulcan.cli.output import number, print_json, print_table, read_policy, say, settings_of_policies, tell
+from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
 from vulcan.searches.options import check_choice
 
@@ -89,7 +89,7 @@ def evaluate(
     declared = find_task(task)
     if plot is not None:
         _check_plot(plot, declared)
-    settings = settings_of_policies(declared, task_settings(declared, context), map(Path, policy))
+    settings = task_settings(declared, context)
     config = SearchConfig(
         task=task_reference(task),
         settings=complete_settings(declared, settings),

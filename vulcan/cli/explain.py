@@ -10,7 +10,7 @@ import typer
 
 from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, say, settings_of_policies, tell
+from vulcan.cli.output import print_json, print_table, read_policy, say, tell
 from vulcan.files import write_output
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def explain(
     from vulcan.results import explanation
 
     declared = find_task(task)
-    settings = settings_of_policies(declared, task_settings(declared, context), [policy])
+    settings = task_settings(declared, context)
     found = explanation.explain(read_policy(policy), task, settings, limit=limit, allow_unsandboxed=allow_unsandboxed)
     _show(found, output, as_json=as_json)
 
@@ -87,7 +87,7 @@ def compare(
     from vulcan.results import explanation
 
     declared = find_task(task)
-    settings = settings_of_policies(declared, task_settings(declared, context), [policy, other])
+    settings = task_settings(declared, context)
     found = explanation.explain(
         read_policy(policy),
         task,

@@ -12,7 +12,7 @@ import typer
 from vulcan.api.files import output_paths
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
-from vulcan.cli.output import print_json, print_table, read_policy, settings_of_policies, tell
+from vulcan.cli.output import print_json, print_table, read_policy, tell
 from vulcan.errors import UserError
 from vulcan.files import write_output
 
@@ -211,7 +211,7 @@ def _of_task(
         document: ExportSubject = {"task": declared.name}
         source, settings, shown = _first_seed(declared), {}, f"policies of {declared.name}"
     else:
-        settings = settings_of_policies(declared, task_settings(declared, context), [Path(file)])
+        settings = task_settings(declared, context)
         document = {"policy": file}
         source, shown = read_policy(Path(file)), f"the policy {file}"
     try:

@@ -103,7 +103,7 @@ def build(
     Examples:
       vulcan library build --task cache_eviction --traces traces/ --cache-size 1% --cache-size 10% -o mylibrary
       vulcan library build --task cache_eviction --traces traces/ -o mylibrary --budget-candidates 0 \\
-          --policy best.py --policy scan.py@mechanism=heap --run runs/cache_eviction-20260101-120000-ab12
+          --policy best.py --policy scan.py@sample_size=64 --run runs/cache_eviction-20260101-120000-ab12
     """
     from vulcan.cli.launch import progress_form
     from vulcan.portfolio.build import build_library

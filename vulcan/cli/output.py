@@ -9,17 +9,16 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vulcan.errors import UserError
 from vulcan.inputs import read_policy_file
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
-    from vulcan.task import Json, Task
+    pass
 
 
 def print_json(document: Any) -> None:
@@ -127,24 +126,3 @@ def read_policy(path: Path) -> str:
     from vulcan.export.source import policy_source
 
     return policy_source(read_policy_file(path))
-
-
-def settings_of_policies(task: Task, given: dict[str, Json], paths: Iterable[Path]) -> dict[str, Json]:
-    """Return the settings given, and if they name no mechanism, the one that the exports among these files are for.
-
-    Raises UserError where they are for different ones.
-    """
-    from vulcan.export.source import searched_with
-    from vulcan.searches.config import MECHANISM, mechanism_choices
-
-    if MECHANISM in given or not (choices := mechanism_choices(task)):
-        return given
-    found = {path: searched_with(read_policy_file(path), MECHANISM) for path in paths}
-    stated = {path: mechanism for path, mechanism in found.items() if mechanism in choices}
-    if len(set(stated.values())) > 1:
-        each = ", ".join(f"{path} for {mechanism}" for path, mechanism in stated.items())
-        raise UserError(f"these were searched for different mechanisms: {each}; name one with --{MECHANISM}")
-    for path, mechanism in stated.items():
-        tell(f"--{MECHANISM} {mechanism}: {path} was searched for it")
-        return {**given, MECHANISM: mechanism}
-    return given

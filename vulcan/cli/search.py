@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,14 +81,11 @@ def search(
     """
     from vulcan.api.launch import RunSession
     from vulcan.cli.launch import configured, progress_form, search_in
-    from vulcan.cli.output import tell
     from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import check_config
 
     form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
     wanted = configured(context, config, replay, runs_dir)
-    if dry_run and wanted.search.offline:  # no prompt depends on the mechanism
-        wanted = replace(wanted, search=replace(wanted.search, choose_mechanism=None))
     if seeds is not None:
         from vulcan.api.seeds import search_seeds
         from vulcan.cli.launch import search_with_seeds
@@ -103,7 +99,7 @@ def search(
     if dry_run:
         from vulcan.cli.launch import show_dry_run
 
-        wanted = wanted.resolved(runs_dir, lambda what: None if form == "none" else tell(what))
+        wanted = wanted.resolved(runs_dir)
         evidence = check_config(wanted.task, wanted.search, models=False)
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return

@@ -7,7 +7,6 @@ from pathlib import Path
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
-from vulcan.registry import recorded_task
 from vulcan.results.run import (
     InstanceComparison,
     Named,
@@ -25,7 +24,6 @@ from vulcan.results.run import (
     start_scores,
 )
 from vulcan.searches.bootstrap import MIN
-from vulcan.searches.config import MECHANISM, mechanism_choices
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.resumption import describe_changes
@@ -164,28 +162,10 @@ def _spelled(known: Named | None) -> tuple[str, str]:
     return ("-", "-") if known is None else (number(known[1]), known[0])
 
 
-def _print_mechanism(record: RunRecord) -> None:
-    """Print which of the task's mechanisms was chosen, or which were not tried; nothing where there is one."""
-    used = record.config.get("settings", {}).get(MECHANISM)
-    if tried := record.config.get("mechanisms"):
-        rest = ", ".join(f"{name} {number(score)}" for name, score in tried.items() if name != used)
-        others = f"; {count(n, 'proposal')} made under the rest" if (n := record.config.get("piloted", 0)) else ""
-        later = "" if tried[used] == max(tried.values()) else f"; longer searches gain more under {used}"
-        say(
-            f"mechanism: {used}, by the best training scores of short searches: {number(tried[used])}, "
-            f"{rest}{later}{others}"
-        )
-        return
-    untried = [] if used is None else [m for m in mechanism_choices(recorded_task(record.config["task"])) if m != used]
-    if untried:
-        say(f"mechanism: {used}; not tried: {', '.join(untried)} (`vulcan search --choose-mechanism` tries each)")
-
-
 def _print_effort(record: RunRecord, costs: Costs) -> None:
     if record.control is not None:
         made = f"{count(record.control.candidates, 'proposal')} without feedback"
         say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
-    _print_mechanism(record)
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
     made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
     say(f"{made}: {verdicts or 'none'}")

@@ -40,16 +40,17 @@ def show(
     say(f"# {task.name}\n\n{task.summary}\n")
     say(describe_policy(task))
     say("\n## Mechanisms\n")
-    for declared in task.functions:
-        of = f" of `{declared.function}`" if task.others else ""
+    functions = [declared for kind in task.kinds for declared in kind.functions]
+    for declared in functions:
+        of = f" of `{declared.function}`" if len(functions) > 1 else ""
         for mechanism in declared.mechanisms:
             say(f"- {mechanism.name}{of}: {mechanism.description_with(complete_settings(task, {}))}")
     say("\n## Objectives\n")
     for objective in task.objectives:
         say(f"- {objective.name}: {objective.meaning}")
-    if task.properties:
+    if claims := [claim for kind in task.kinds for claim in kind.properties]:
         say("\n## Declared properties\n")
-        for property_ in task.properties:
+        for property_ in claims:
             say(f"- {property_.name} ({_kind(property_.kind, property_.subject)}): {property_.meaning}")
     say("\n## Settings\n")
     print_table(("option", "meaning", "default"), describe_settings(task))

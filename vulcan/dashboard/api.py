@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import json
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from vulcan.dashboard.charts import chart
+from vulcan.dashboard.charts import descent, figure_of
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.dashboard.maps import behaviour, descent_tree
 from vulcan.dashboard.runs import Runs
 from vulcan.documents.dashboard import CandidatesPage, RunPageDocument, StatusDocument
 from vulcan.errors import UserError, did_you_mean
@@ -186,26 +188,31 @@ def _candidates(request: Request) -> Response:
         return JSONResponse(page_of(run.lines, query))
 
 
-def _chart(request: Request) -> Response:
+def _csv(request: Request) -> Response:
+    """Return the table of candidates as a file."""
+    run, text = run_of(request), io.StringIO()
+    with run.lock:
+        lines = list(run.lines)
+    rows = csv.writer(text)
+    rows.writerow(COLUMNS)
+    for line in lines:
+        rows.writerow(" ".join(map(str, v)) if isinstance(v := line[name], list) else v for name in COLUMNS)
+    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(run.name, safe='')}.csv"}
+    return Response(text.getvalue(), media_type="text/csv", headers=headers)
+
+
+def _figure(request: Request) -> Response:
+    """Return a figure as SVG; nothing, with the code 204, where too little has a score."""
+    run, query = run_of(request), request.query_params
+    others = [app_state(request).runs.get(name) for name in query.getlist("with")]
+    drawn = figure_of(run, request.path_params["figure"], query, number_of(query.get("of", "")), others)
+    return Response(status_code=204) if drawn is None else Response(drawn.svg(""), media_type="image/svg+xml")
+
+
+def _descent(request: Request) -> Response:
     run = run_of(request)
     with run.lock:
-        wanted = number_of(request.query_params.get("of", ""))
-        best = run.best()
-        if wanted:
-            run.judged(wanted)
-        return JSONResponse(chart(run, wanted or (best.candidate if best else None)))
-
-
-def _behaviour(request: Request) -> Response:
-    run = run_of(request)
-    with run.lock:
-        return JSONResponse(behaviour(run))
-
-
-def _tree(request: Request) -> Response:
-    run = run_of(request)
-    with run.lock:
-        return JSONResponse({"candidates": descent_tree(run, number_of(request.query_params.get("best", "")))})
+        return JSONResponse(descent(run))
 
 
 async def _events(request: Request) -> Response:
@@ -223,9 +230,9 @@ ROUTES = [
     Route("/api/runs", _runs),
     Route("/api/runs/{run}", _summary),
     Route("/api/runs/{run}/candidates", _candidates),
-    Route("/api/runs/{run}/chart", _chart),
-    Route("/api/runs/{run}/behaviour", _behaviour),
-    Route("/api/runs/{run}/tree", _tree),
+    Route("/api/runs/{run}/candidates.csv", _csv),
+    Route("/api/runs/{run}/figures/{figure}", _figure),
+    Route("/api/runs/{run}/descent", _descent),
     Route("/api/runs/{run}/events", _events),
 ]
 """Routes below `/api`."""

@@ -1,69 +1,107 @@
-"""The data of a run's chart: curves, the tree of descent, and what each operator and model gained."""
+"""The figures of a run's page, and its tables of descent and of operators."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import quantiles
-from typing import Any, TypeVar
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Any
+from urllib.parse import quote
 
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.documents.dashboard import ChartDocument, DescentRow, OperatorRow, SpentSoFar
-from vulcan.documents.dashboard import ChartPoint as Point
+from vulcan.documents.dashboard import DescentDocument, DescentRow, OperatorRow
+from vulcan.errors import UserError, did_you_mean
+from vulcan.results import figures
 from vulcan.results.candidate import lineage
 from vulcan.results.report.comparison import configuration
-from vulcan.store import RunRecord
+from vulcan.results.run import scorer_of
+from vulcan.svg import Figure
 
-T = TypeVar("T")
-
-MAX_POINTS = 1500
-"""Maximum number of scores to draw; longer series are sampled evenly."""
+FIGURES = ("progress", "instances", "behaviour", "descent")
+UNITS = ("candidate", "minutes", "dollars", "tokens")
 
 
-def chart(run: LiveRun, candidate: int | None) -> ChartDocument:
-    """Return the chart's points (candidate number, mean train score), and the lineage of `candidate` if given."""
+def figure_of(
+    run: LiveRun, name: str, query: Mapping[str, str], candidate: int, others: Sequence[LiveRun]
+) -> Figure | None:
+    """Return a figure of a run, whose candidates lead to their pages; None where too little has a score.
+
+    `candidate` is the one that it is about, 0 for the best; `others` are runs whose curves are laid over. Raises
+    UserError.
+    """
+    if name not in FIGURES:
+        raise UserError(f"no figure {name[:20]!r}{did_you_mean(name, FIGURES)} (known: {', '.join(FIGURES)})")
+    unit = query.get("over", "candidate")
+    if unit not in UNITS:
+        raise UserError(f"no axis {unit[:20]!r}{did_you_mean(unit, UNITS)} (known: {', '.join(UNITS)})")
+    curves = []
+    for other in others:
+        with other.lock:  # one lock at a time
+            of = configuration(other.record.config)
+            curves.append(figures.curve_of(other.record, other.name, of, _place_of(other, unit)))
+    with run.lock:
+        if candidate:
+            run.judged(candidate)
+        return _drawn(run, name, query, unit, candidate or None, curves)
+
+
+def _drawn(
+    run: LiveRun,
+    name: str,
+    query: Mapping[str, str],
+    unit: str,
+    candidate: int | None,
+    curves: Sequence[figures.Curve],
+) -> Figure | None:
     record = run.record
-    scored: list[Point] = [
-        (c.candidate, c.score) for c in record.candidates.values() if c.verdict == "scored" and c.score is not None
-    ]
-    best = _improvements(scored)
-    baseline = record.best_baseline("train")
-    marked = [] if baseline is None else [baseline.score]
-    edges = [] if candidate is None else _descent(record, candidate)
-    points = sampled(scored)
-    drawn = {len(run.lines), *(n for n, _ in (*points, *best)), *(n for edge in edges for n, _ in edge)} - {0}
-    return {
-        "run": run.name,
-        "configuration": configuration(record.config),
-        "last": len(run.lines),
-        "points": points,
-        "best": best,
-        "at": {n: _spent(run.line_of(n)) for n in sorted(drawn)},
-        "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-        "lineage": edges,
-        "range": _range([s for _, s in scored], [*marked, *(s for _, s in best[-1:]), *_ends(edges)]),
-        "descent": [] if candidate is None else descent_rows(run, _line_of(record, candidate)),
-        "operators": operators(run.lines),
-    }
+
+    def link(number: int) -> str:
+        return f"/runs/{quote(run.name, safe='')}/candidates/{number}"
+
+    match name:
+        case "progress":
+            place, zoom = _place_of(run, unit), _zoom(query.get("zoom", ""))
+            return figures.best_score(record, place, unit, curves, candidate, link, zoom)
+        case "instances":
+            return figures.by_instance(record, scorer_of(record), candidate)
+        case "descent":
+            best = query.get("best", "")
+            return figures.descent(record, int(best) if best.isdecimal() and len(best) < 5 else 1, link)
+    mapped = figures.behaviour(record, scorer_of(record), query.get("across", ""), query.get("up", ""), link)
+    if mapped is None:
+        return None
+    figure, axes, shown = mapped
+    told = f' data-axes="{escape(json.dumps(axes))}" data-shown="{escape(json.dumps(shown))}"'
+    return replace(figure, data=figure.data + told)
 
 
-def _spent(line: Mapping[str, Any]) -> SpentSoFar:
-    return {"minutes": line["minutes"], "dollars": line["dollars"], "tokens": line["tokens"]}
+def _place_of(run: LiveRun, unit: str) -> Callable[[int], float]:
+    """Return where a candidate is on an axis of this unit."""
+    return float if unit == "candidate" else lambda number: float(run.line_of(number)[unit])
+
+
+def _zoom(text: str) -> tuple[float, float] | None:
+    """Return the ends of the axis in a text such as `10:20`; None for any other."""
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        return None
+    return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
+
+
+def descent(run: LiveRun) -> DescentDocument:
+    """Return the ancestors of the best candidate, and what each operator and model gained."""
+    best = run.best()
+    line = set() if best is None else {best.candidate, *(n for g in lineage(run.record, best.candidate) for n in g)}
+    return {"descent": descent_rows(run, line), "operators": operators(run.lines)}
 
 
 def _gain(lines: Sequence[Mapping[str, Any]], line: Mapping[str, Any]) -> float | None:
     """Return what a candidate gained over the best of its parents; None without both scores."""
     parents = [score for parent in line["parents"] if (score := lines[parent - 1]["score"]) is not None]
     return None if line["score"] is None or not parents else line["score"] - max(parents)
-
-
-def sampled(points: Sequence[T]) -> list[T]:
-    """Return as many of the points as are drawn, evenly."""
-    return list(points[:: max(1, -(-len(points) // MAX_POINTS))])
-
-
-def _line_of(record: RunRecord, candidate: int) -> set[int]:
-    """Return a candidate and its ancestors."""
-    return {candidate, *(number for generation in lineage(record, candidate) for number in generation)}
 
 
 def descent_rows(run: LiveRun, candidates: Iterable[int]) -> list[DescentRow]:
@@ -107,36 +145,3 @@ def operators(lines: Sequence[Mapping[str, Any]]) -> list[OperatorRow]:
         for (operator, model), made in found.items()
     ]
     return sorted(rows, key=lambda row: (-row["gain"], row["operator"], row["model"]))
-
-
-def _improvements(scored: Sequence[Point]) -> list[Point]:
-    found: list[Point] = []
-    for candidate, score in scored:
-        if not found or score > found[-1][1]:
-            found.append((candidate, score))
-    return found
-
-
-def _descent(record: RunRecord, candidate: int) -> list[tuple[Point, Point]]:
-    """Return the parent-child edges, between candidates with a score, that lead to a candidate."""
-    edges = []
-    for child in sorted(_line_of(record, candidate)):
-        for parent in record.parents_of(child):
-            low, high = record.candidates[parent].score, record.candidates[child].score
-            if low is not None and high is not None:
-                edges.append(((parent, low), (child, high)))
-    return edges
-
-
-def _ends(edges: Sequence[tuple[Point, Point]]) -> list[float]:
-    return [child[1] for _, child in edges]
-
-
-def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, float] | None:
-    """Return the limits of the axis, without the worst quarter of the scores, which may be far from the others."""
-    if not scores and not marked:
-        return None
-    shown = [quantiles(scores, n=4)[0], max(scores)] if len(scores) > 10 else list(scores)
-    low, high = min((*shown, *marked)), max((*shown, *marked))
-    margin = 0.06 * (high - low) or abs(high) * 0.1 or 1.0
-    return low - margin, high + margin

@@ -20,7 +20,7 @@ from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyL
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
-from vulcan.results.run import comparison_of, proposals, scorer_of
+from vulcan.results.run import comparison_of, headline, proposals, scorer_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
@@ -241,6 +241,10 @@ class LiveRun:
             "row": self.row,
             "status": status.document(),
             "verdict": None if verdict is None else verdict.sentence,
+            "conclusion": None if verdict is None else verdict.conclusion,
+            "headline": None if verdict is None else headline(self.path, record),
+            "instances": list(dict.fromkeys(i.name for i in record.instances if i.split == "train")),
+            "source": "" if best is None else best.source,
             "best": None
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},

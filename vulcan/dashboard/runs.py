@@ -15,6 +15,7 @@ from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.dashboard.status import run_status
 from vulcan.documents.dashboard import RunLine, StatusDocument
 from vulcan.errors import UserError, did_you_mean
+from vulcan.evaluator import SplitName
 from vulcan.results.notes import read_notes
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
@@ -118,6 +119,9 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
     known = {split: record.named_baseline(split) for split in SPLITS}
+    summary = run.summary() if run is not None else None
+    last: SplitName = "train" if best is None or record.score_of(best.candidate, "test") is None else "test"
+    score, rival = None if best is None else record.score_of(best.candidate, last), known[last]
     return {
         "run": name,
         "title": "",
@@ -126,6 +130,9 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
         "task": record.config.get("task"),
         "model": list(record.config.get("model") or ()),
         "candidates": len(record.candidates),
+        "instances": summary["instances"] if summary else [],
+        "conclusion": summary["conclusion"] if summary else None,
+        "gain": None if score is None or rival is None else score - rival.score,
         "best": None if best is None else best.candidate,
         "train": None if best is None else best.score,
         "test": None if best is None else record.score_of(best.candidate, "test"),

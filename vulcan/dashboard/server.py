@@ -35,6 +35,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vulcan import svg
 from vulcan.dashboard import api
 from vulcan.dashboard.api import AppState, Busy, app_state, error_line, number_of, run_of
 from vulcan.dashboard.live_run import LiveRun
@@ -43,8 +44,9 @@ from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document, lineage
 from vulcan.results.explanation import can_explain
 from vulcan.results.findings_html import STYLE
-from vulcan.results.report.data import difference
-from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
+from vulcan.results.report.comparison import comparison_document, comparison_page
+from vulcan.results.report.data import Report, difference
+from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text, page_text
 from vulcan.results.run import compare_instances, scorer_of
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -206,8 +208,22 @@ def _why(request: Request) -> Response:
     )
 
 
-def _findings_style(request: Request) -> Response:
-    return Response(STYLE, media_type="text/css")
+def _compare(request: Request) -> Response:
+    """Compare runs: the page of `vulcan report RUN RUN ...`."""
+    runs = app_state(request).runs
+    paths = [runs.get(name).path for name in dict.fromkeys(request.query_params.getlist("run"))]
+    if len(paths) < 2:
+        raise UserError("a comparison needs two runs: select them in the list")
+    head = Markup('<link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/comparison.css">')
+    return HTMLResponse(comparison_page(comparison_document([Report.of(path) for path in paths]), head))
+
+
+def _comparison_style(request: Request) -> Response:
+    return Response(page_text("report.css") + svg.STYLE, media_type="text/css")
+
+
+def _figures_style(request: Request) -> Response:
+    return Response(svg.STYLE + STYLE, media_type="text/css")
 
 
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
@@ -242,7 +258,9 @@ ROUTES = [
     Route("/", _runs),
     Route("/favicon.ico", _icon),
     Route("/runs/{run}", _run),
-    Route("/findings.css", _findings_style),
+    Route("/compare", _compare),
+    Route("/comparison.css", _comparison_style),
+    Route("/figures.css", _figures_style),
     Route("/runs/{run}/candidates/{candidate}", _candidate),
     Route("/runs/{run}/candidates/{candidate}/why", _why),
 ]

@@ -6,9 +6,6 @@ from typing import Any, TypedDict
 
 from vulcan.documents.run import NotesDocument, PolicyScore
 
-ChartPoint = tuple[int, float]
-"""A candidate's number and its score."""
-
 
 class StatusDocument(TypedDict):
     """The state of a run."""
@@ -76,6 +73,10 @@ class LiveRunDocument(SearchLimits):
     row: int
     status: StatusDocument
     verdict: str | None
+    conclusion: str | None
+    headline: str | None
+    instances: list[str]
+    source: str
     best: BestCandidate | None
     baseline: PolicyScore | None
     policies: list[PolicyLine]
@@ -104,6 +105,9 @@ class RunLine(TypedDict):
     task: Any
     model: list[str]
     candidates: int
+    instances: list[str]
+    conclusion: str | None
+    gain: float | None
     best: int | None
     train: float | None
     test: float | None
@@ -120,14 +124,6 @@ class CandidatesPage(TypedDict):
     page: int
     pages: int
     candidates: list[dict[str, Any]]
-
-
-class SpentSoFar(TypedDict):
-    """Minutes, dollars and tokens from the start of a search until a candidate was judged."""
-
-    minutes: float
-    dollars: float
-    tokens: int
 
 
 class DescentRow(TypedDict):
@@ -153,36 +149,8 @@ class OperatorRow(TypedDict):
     gain: float
 
 
-class ChartDocument(TypedDict):
-    """The data of a run's chart. `configuration` is equal for runs that differ in their seed alone."""
+class DescentDocument(TypedDict):
+    """The ancestors of the best candidate, and the results of operators."""
 
-    run: str
-    configuration: str
-    last: int
-    points: list[ChartPoint]
-    best: list[ChartPoint]
-    baseline: PolicyScore | None
-    lineage: list[tuple[ChartPoint, ChartPoint]]
-    range: tuple[float, float] | None
-    at: dict[int, SpentSoFar]
     descent: list[DescentRow]
     operators: list[OperatorRow]
-
-
-class BehaviourPoint(TypedDict):
-    """A policy on the map of behaviour: its value of each axis, null where it has none."""
-
-    policy: str
-    kind: str
-    candidate: int | None
-    score: float
-    values: list[float | None]
-
-
-class BehaviourDocument(TypedDict):
-    """The map of behaviour: the names of its axes, the two that are shown first, and the policies on it."""
-
-    axes: list[str]
-    first: list[str]
-    best: int | None
-    points: list[BehaviourPoint]

@@ -327,6 +327,7 @@ class FunctionInterface(TypedDict):
     features: Annotated[list[FunctionFeature], "what it may read"]
     returns: Annotated[str, "what it returns"]
     mechanisms: Annotated[list[MechanismDocument], "how its result is used"]
+    optional: Annotated[bool, "whether a policy may omit it"]
     hooks: NotRequired[Annotated[list[HookDocument], "of free Python: each hook"]]
 
 
@@ -338,15 +339,21 @@ class EventDocument(TypedDict):
     meaning: Annotated[str, "when it happens"]
 
 
-class TaskDocument(FunctionInterface):
-    """The interface of a task: its main function, and what belongs to the whole task."""
+class FormDocument(FunctionInterface):
+    """The functions of the policies of one or more mechanisms, the main one first."""
+
+    others: Annotated[list[FunctionInterface], "further functions"]
+    events: Annotated[list[EventDocument], "events that a policy may handle, to change its own state"]
+    properties: Annotated[list[PropertyDeclaration], "each property that can be proved"]
+
+
+class TaskDocument(FormDocument):
+    """The interface of a task: its functions, and what belongs to the whole task."""
 
     task: Annotated[str, "its name"]
     summary: Annotated[str, "what it is about"]
-    others: Annotated[list[FunctionInterface], "further functions"]
-    events: Annotated[list[EventDocument], "events that a policy may handle, to change its own state"]
+    forms: Annotated[list[FormDocument], "the functions of policies whose mechanism uses others than these"]
     objectives: Annotated[list[ObjectiveDocument], "the first is the default"]
-    properties: Annotated[list[PropertyDeclaration], "each property that can be proved"]
     settings: Annotated[list[SettingDeclaration], "each setting"]
     operations: Annotated[int, "limit of the operations of a call"]
 

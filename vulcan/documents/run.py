@@ -120,9 +120,6 @@ class RunDocument(TypedDict):
     gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
-    mechanisms: Annotated[
-        dict[str, float], "best training score under each mechanism; empty where the search did not choose one"
-    ]
     proposals: Annotated[int, "completed proposals: candidates or pieces of advice that were asked for"]
     candidates: Annotated[
         dict[str, int],

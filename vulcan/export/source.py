@@ -51,12 +51,6 @@ def policy_source(text: str) -> str:
     return _in_module(text) if MARKER in text else text
 
 
-def searched_with(text: str, setting: str) -> str | None:
-    """Return the value of a task's setting in the search that an export is from; None if it states none."""
-    found = re.search(rf"^(?: \* )?Setting {re.escape(setting)}: (.+)$", text, re.MULTILINE)
-    return found[1].strip() if found and policy_source(text) != text else None
-
-
 def _in_module(text: str) -> str:
     try:
         tree = syntax_tree(text)

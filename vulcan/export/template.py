@@ -40,14 +40,18 @@ further ones under the same rule. All numbers that the policy reads must be floa
 declares.
 
 A statement whose first line ends with the comment `# with state` is left out of the exports of policies that have no
-state and handle no event, one with `# without state` out of those of the others. The file works as it is with both.
+state and handle no event, one with `# without state` out of those of the others. So are statements with the name of an
+optional function, or of a mechanism where the task has several, in place of `state`. The file works as it is with all.
+
+Policies of one mechanism may have a template of their own, `export/python_MECHANISM.py`.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -56,20 +60,22 @@ from vulcan.errors import UserError
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the policy above this line ---"
-_MARKS = {True: "  # with state", False: "  # without state"}
+_MARK = re.compile(r"  # (with|without) (\w+)$")
+STATE = "state"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """A task pack's template: `text` goes into the module, the other fields come from the stand-ins above it.
 
-    `with_state` are the functions that take the state after the task's arguments.
+    `with_state` are the functions that take the state after the task's arguments, `marks` the names in marks.
     """
 
     text: str = ""
     settings: Mapping[str, Json] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     with_state: frozenset[str] = frozenset()
+    marks: frozenset[str] = frozenset({STATE})
 
     @property
     def names(self) -> frozenset[str]:
@@ -95,23 +101,35 @@ class Template:
         methods = (node.name for node in tree if isinstance(node, ast.FunctionDef))
         return frozenset((*(node.attr for node in tree if isinstance(node, ast.Attribute)), *methods, *slots))
 
-    def written(self, with_state: bool) -> Template:
-        """Return the template of the exports of policies with state, or of others."""
+    def written(self, has: Collection[str]) -> Template:
+        """Return the template of the exports of policies that have these of the `marks`."""
         lines = self.text.split("\n")
         left_out: set[int] = set()
         for node in ast.walk(syntax_tree(self.text)):
-            if isinstance(node, ast.stmt) and lines[node.lineno - 1].endswith(_MARKS[not with_state]):
+            mark = _MARK.search(lines[node.lineno - 1]) if isinstance(node, ast.stmt) else None
+            if (
+                isinstance(node, ast.stmt)
+                and mark
+                and mark[2] in self.marks
+                and (mark[2] in has) != (mark[1] == "with")
+            ):
                 first = node.lineno - 1
                 while isinstance(node, ast.FunctionDef | ast.ClassDef) and not lines[first - 1]:
                     first -= 1
                 left_out |= {*range(first, node.end_lineno or node.lineno)}
-        written = (line.removesuffix(_MARKS[with_state]) for n, line in enumerate(lines) if n not in left_out)
+        written = (self._unmarked(line) for n, line in enumerate(lines) if n not in left_out)
         return replace(self, text="\n".join(written))
+
+    def _unmarked(self, line: str) -> str:
+        mark = _MARK.search(line)
+        return line[: mark.start()] if mark and mark[2] in self.marks else line
 
 
 def load_template(task: Task) -> Template:
     """Load the task's template; an empty one if it has none. Raises UserError if it is unusable."""
-    path = task.directory / "export" / "python.py"
+    folder = task.directory / "export"
+    own = folder / f"python_{task.mechanism}.py"
+    path = own if own.is_file() else folder / "python.py"
     if not path.is_file():
         return Template()
     try:
@@ -128,7 +146,9 @@ def load_template(task: Task) -> Template:
     for module in _imported(tree):
         _add_shared(module, shared, task, path)
     whole = "\n\n\n".join(part.strip("\n") for part in (*shared.values(), text)) + "\n"
-    return Template(whole, settings, annotations, _with_state(tree, task))
+    every = [f for kind in (task.whole or task).kinds for f in kind.functions]
+    marks = frozenset((STATE, *task.mechanisms, *(f.function for f in every if f.optional)))
+    return Template(whole, settings, annotations, _with_state(tree, task), marks)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

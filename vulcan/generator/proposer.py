@@ -1,7 +1,8 @@
 """The proposer `offline/evolve`: the offline generator, which is not a language model.
 
 A policy of several functions is split into one program per function and joined again; one function is changed at a
-time, and the others stay as they are.
+time, and the others stay as they are. Where a task has several mechanisms or optional functions, a change may also be
+another mechanism that uses the same functions, or a function more or less.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from vulcan.generator.breeder import BredPolicy, Breeder, Genome
 from vulcan.generator.program_state import NotMerged, ProgramState, free_name, merged, with_names, with_other_name
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent, Reply, Request
-from vulcan.task import Signature, Task
+from vulcan.task import MECHANISM, Argument, Signature, Task
 
 
 def part_of(program: ir.Module, name: str) -> ir.Module:
-    """Extract one function's program, with the helpers and parameters it uses. Raises KeyError."""
-    part = program.of(name)
+    """Extract one function's program, with the helpers and parameters it uses, but no choices. Raises KeyError."""
+    part = replace(program.of(name), chosen=())
     if part.uses_state:
         return ProgramState.of(part).put_into(part, dict(part.parameters), [f.name for f in part.handlers])
     used = {e.name for f in part.functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
@@ -40,11 +41,12 @@ def join(
     interface: Signature,
     documentation: str,
     events: Sequence[str] = (),
+    chosen: tuple[tuple[str, str], ...] = (),
 ) -> ir.Module:
     """Join the functions of all parts into one program, in the order of `named`, and handlers in that of `events`.
 
-    Parameters, helpers and state that are the same in two parts are merged. Other names that two parts use for
-    different things are renamed in the later one. Raises NotMerged.
+    It makes the choices that are `chosen`. Parameters, helpers and state that are the same in two parts are merged.
+    Other names that two parts use for different things are renamed in the later one. Raises NotMerged.
     """
     arguments = {argument.name for argument in interface.arguments}
     parameters: dict[str, float] = {}
@@ -62,8 +64,7 @@ def join(
         entries[new.entry.name] = new.entry
         locals_ |= _locals(new)
     functions = (*helpers.values(), *(entries[name] for name in named))
-    program = ir.Module(tuple(parameters.items()), functions, documentation, len(named))
-    program = replace(program, chosen=next((part.chosen for part in parts if part.chosen), ()))
+    program = ir.Module(tuple(parameters.items()), functions, documentation, len(named), chosen=chosen)
     return state.put_into(program, parameters, events) if state.variables or state.handlers else program
 
 
@@ -122,6 +123,9 @@ _TRIES = 20
 _WHOLE_FUNCTION = 0.3
 """Probability that a crossover takes a whole function of the second parent, instead of mixing two."""
 
+_OTHER_FORM = 0.12
+"""Probability that a change is one of the mechanism, or of which optional functions there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Genomes:
@@ -131,24 +135,38 @@ class Genomes:
     parts: dict[str, Genome]
     label: str = "a parent"
 
+    @property
+    def programs(self) -> dict[str, ir.Module]:
+        return {name: part.policy.program for name, part in self.parts.items()}
+
 
 class SeveralBreeder:
-    """A generator of policies for one task that declares several functions."""
+    """A generator of policies for one task that declares several functions, or several mechanisms."""
 
     def __init__(self, task: Task) -> None:
         """Prepare a breeder per function. Raises ValueError if a function of the task has nothing to read."""
         self._task = task
-        self._alone = {declared.function: task.alone(declared.function) for declared in task.functions}
-        self._breeders = {name: Breeder(vocabulary(alone)) for name, alone in self._alone.items()}
+        self._breeders: dict[tuple[str, tuple[Argument, ...]], Breeder] = {}
+        kinds = [task.of_policy(mechanism) for mechanism in task.mechanisms or ("",)]
+        for kind in kinds:
+            self._of(kind)
+        self._varies = len(kinds) > 1 or any(f.optional for kind in kinds for f in kind.functions)
+
+    def _of(self, task: Task) -> dict[str, Breeder]:
+        """Return the breeders of the functions of policies of one kind; mechanisms share those of equal functions."""
+        found = {}
+        for declared in task.functions:
+            name, key = declared.function, (declared.function, declared.arguments)
+            if key not in self._breeders:
+                self._breeders[key] = Breeder(vocabulary(task.alone(name)))
+            found[name] = self._breeders[key]
+        return found
 
     def genome(self, source: str) -> Genomes:
         """Parse a policy's source into genomes, one per function. Raises Rejected."""
         policy = check(source, self._task)
-        parts = {name: breeder.genome(self._written(policy, name)) for name, breeder in self._breeders.items()}
+        parts = {name: breeder.genome(_alone(policy, name)) for name, breeder in self._of(policy.task).items()}
         return Genomes(policy, parts)
-
-    def _written(self, policy: Policy, name: str) -> str:
-        return emit_source(part_of(policy.program, name), self._alone[name].whole_interface)
 
     def write(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str = "") -> BredPolicy:
         """Write a valid policy unlike each of the parents, if any; `operator` as for `Breeder.write`."""
@@ -167,39 +185,96 @@ class SeveralBreeder:
         return found
 
     def _fresh(self, rng: random.Random, proposal: int) -> BredPolicy | None:
-        made = [breeder.write(rng, [], proposal, "fresh").policy.program for breeder in self._breeders.values()]
-        return self._checked(made, "wrote a new program from the task's features")
+        kinds = [self._task.of_policy(name) for name in self._task.mechanisms] or [self._task]
+        kind = rng.choice(kinds) if len(kinds) > 1 else kinds[0]
+        left_out = {f.function for f in kind.functions if f.optional and rng.random() < 0.5}
+        made = {
+            name: breeder.write(rng, [], proposal, "fresh").policy.program
+            for name, breeder in self._of(kind).items()
+            if name not in left_out
+        }
+        return self._checked(made, kind, "wrote a new program from the task's features")
 
     def _changed(
         self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str
     ) -> BredPolicy | None:
-        name = rng.choice(list(self._breeders))
         one = parents[0]
-        if operator == "crossover" and len(parents) > 1 and rng.random() < _WHOLE_FUNCTION:
-            other = parents[1]
-            said = f"took {name} of {other.label} into {one.label}"
-            return self._put(one, name, other.parts[name].policy.program, said)
-        own = [replace(parent.parts[name], label=parent.label) for parent in parents]
-        written = self._breeders[name].write(rng, own, proposal, operator)
+        if self._varies and rng.random() < _OTHER_FORM:
+            return self._of_other_form(rng, one, parents[1:], proposal)
+        breeders = self._of(one.policy.task)
+        name = rng.choice(list(breeders))
+        like = [parent for parent in parents if _same(parent, one, name)]
+        if operator == "crossover" and len(like) > 1 and rng.random() < _WHOLE_FUNCTION:
+            said = f"took {name} of {like[1].label} into {one.label}"
+            return self._put(one, name, like[1].programs[name], said)
+        own = [replace(parent.parts[name], label=parent.label) for parent in like]
+        written = breeders[name].write(rng, own, proposal, operator)
         kept = "" if one.label in written.description else f", and kept the rest of {one.label}"
         return self._put(one, name, written.policy.program, f"in {name}: {_done(written.description)}{kept}")
 
-    def _put(self, parent: Genomes, name: str, new: ir.Module, said: str) -> BredPolicy | None:
-        """Return the parent with one of its functions replaced."""
-        parts = [new if other == name else part.policy.program for other, part in parent.parts.items()]
-        # the new one last: the names of the others stay
-        order = sorted(range(len(parts)), key=lambda index: parts[index] is new)
-        return self._checked([parts[index] for index in order], said)
+    def _of_other_form(
+        self, rng: random.Random, one: Genomes, others: Sequence[Genomes], proposal: int
+    ) -> BredPolicy | None:
+        """Return the parent under another mechanism that uses its functions, or with an optional function changed."""
+        own = one.policy.mechanism
+        kinds = [self._task.of_policy(name, one.parts) for name in self._task.mechanisms if name != own]
+        kinds = [kind for kind in kinds if all(f.function in one.parts for f in kind.functions)]
+        whole = self._task.of_policy(own)
+        optional = [f.function for f in whole.functions if f.optional]
+        if not kinds and not optional:
+            return None
+        if rng.random() * (len(kinds) + len(optional)) < len(kinds):
+            kind = rng.choice(kinds)
+            parts = {f.function: one.programs[f.function] for f in kind.functions}
+            return self._checked(parts, kind, f"put {one.label} under the mechanism {kind.mechanism}")
+        name = rng.choice(optional)
+        if name in one.parts:
+            parts = {other: part for other, part in one.programs.items() if other != name}
+            return self._checked(parts, one.policy.task, f"left {name} out of {one.label}")
+        donor = next((other for other in others if name in other.parts), None)
+        if donor is not None and rng.random() < 0.5:
+            return self._put(one, name, donor.programs[name], f"took {name} of {donor.label} into {one.label}")
+        new = self._of(whole)[name].write(rng, [], proposal, "fresh").policy.program
+        return self._put(one, name, new, f"wrote a new {name} for {one.label}")
 
-    def _checked(self, parts: Sequence[ir.Module], done: str) -> BredPolicy | None:
+    def _put(self, parent: Genomes, name: str, new: ir.Module, said: str) -> BredPolicy | None:
+        """Return the parent with one of its functions replaced or added."""
+        # the new one last: the names of the others stay
+        parts = {other: part for other, part in parent.programs.items() if other != name}
+        return self._checked({**parts, name: new}, parent.policy.task, said, parent.policy.program.chosen)
+
+    def _checked(
+        self,
+        parts: Mapping[str, ir.Module],
+        kind: Task,
+        done: str,
+        chosen: tuple[tuple[str, str], ...] = (),
+    ) -> BredPolicy | None:
         said = f"The offline generator (offline/evolve, not a language model) {done}."
-        named = [declared.function for declared in (*self._task.others, self._task.signature)]
-        interface, events = self._task.whole_interface, [event.function for event in self._task.events]
+        mechanism = kind.mechanism if len(self._task.mechanisms) > 1 else ""
+        whole = self._task.of_policy(mechanism) if mechanism else kind
+        named = [f.function for f in (*whole.others, whole.signature) if f.function in parts]
+        if mechanism and not chosen:
+            chosen = ((MECHANISM, mechanism),)
+        interface, events = whole.whole_interface, [event.function for event in whole.events]
         try:
-            program = join(parts, named, interface, f"Written by {said[0].lower()}{said[1:]}", events)
+            program = join(
+                list(parts.values()), named, interface, f"Written by {said[0].lower()}{said[1:]}", events, chosen
+            )
             return BredPolicy(said, check(emit_source(program, interface), self._task))
         except (NotMerged, Rejected):
             return None
+
+
+def _alone(policy: Policy, name: str) -> str:
+    return emit_source(part_of(policy.program, name), policy.task.alone(name).whole_interface)
+
+
+def _same(one: Genomes, other: Genomes, name: str) -> bool:
+    """Check whether both have the function, with the same arguments."""
+    if name not in one.parts or name not in other.parts:
+        return False
+    return one.policy.task.function(name).arguments == other.policy.task.function(name).arguments
 
 
 def _done(description: str) -> str:
@@ -219,10 +294,10 @@ class OfflineEvolve:
     the `seed`, `proposal`, `turn`, `parents` and `operator` of its request. Safe to call from many threads.
     """
 
-    def __init__(self, task: Task, state: bool = False) -> None:
-        """Prepare to write policies of the task; with `state`, they may also handle its events."""
-        offered = task if state else replace(task, events=())
-        self._breeder: _Breeder = SeveralBreeder(offered) if task.others else Breeder(vocabulary(offered))
+    def __init__(self, task: Task) -> None:
+        """Prepare to write policies of the task."""
+        is_one = not task.others and len(task.mechanisms) < 2
+        self._breeder: _Breeder = Breeder(vocabulary(task)) if is_one else SeveralBreeder(task)
         self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # proposals of a round share parents
         self._unreadable: set[str] = set()
 
@@ -247,7 +322,7 @@ class OfflineEvolve:
             try:
                 genome: Any = self._genome(parent.source)
             except Rejected as rejected:
-                if parent.source not in self._unreadable:  # else a seed policy that keeps state is named every time
+                if parent.source not in self._unreadable:  # else it is named every time
                     self._unreadable.add(parent.source)
                     log.warning("candidate %d cannot be a parent: %s", parent.candidate, rejected)
                 continue

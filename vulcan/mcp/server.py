@@ -33,7 +33,6 @@ from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
-from vulcan.searches.mechanism import with_mechanism
 from vulcan.searches.options import ASK, OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
 from vulcan.store import RunRecord
@@ -108,7 +107,6 @@ class Tools:
         if searches:
             raise UserError(f"settings: {next(iter(searches))!r} is no setting of the task: put it into options")
         config = with_starts(make_config(task, {**chosen, "model": [ASK]}, own), declared, self._runs)
-        config = with_mechanism(config, declared, self._machines.count).config
         evidence = check_config(declared, config)
         run = new_run(self._runs, declared.name)
         with (

@@ -374,7 +374,8 @@ class _Build:
         found, task = [], self._task
         for name, source in task.seed_policies().items():
             try:
-                check(source, task)
+                if check(source, task).program.uses_state:
+                    continue
             except Rejected as rejected:
                 raise UserError(
                     f"task {task.name!r}: its policy {name} is rejected: {rejected.violations[0]}"

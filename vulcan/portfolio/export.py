@@ -104,7 +104,13 @@ def _policy(library: Library, member: LibraryMember) -> str:
     except Rejected as rejected:
         raise UserError(f"the policy {member.name} is rejected: {rejected.violations[0]}") from None
     origin = Provenance(
-        task.name, f"{member.name}.py", "", member.provenance.proposer, "", settings=fitting, version=library.version
+        task.name,
+        f"{member.name}.py",
+        "",
+        member.provenance.proposer,
+        "",
+        settings=policy.settings(fitting),
+        version=library.version,
     )
     return next(iter(find_exporter("python").export(policy, origin).values()))
 
@@ -177,14 +183,15 @@ def export_guarded(
     exporter = find_exporter(format, task, others)
     declared, source = evaluator.safe_policies()[safe], evaluator.guard_source()
     # a safe policy is the task's own: of the run that the policy is from it has neither proposer nor scores
-    origin = Provenance(declared.task, f"{declared.policy}.py", "", "", "", settings=declared.settings)
+    safe_policy = declared.compiled()
+    origin = Provenance(declared.task, f"{declared.policy}.py", "", "", "", settings=safe_policy.settings({}))
     if isinstance(policy, Policy) and isinstance(exporter, CExporter) and source.header:
-        return {"guarded.h": _header(policy, provenance, safe, declared.compiled(), origin, source.header)}
+        return {"guarded.h": _header(policy, provenance, safe, safe_policy, origin, source.header)}
     if isinstance(policy, ProgramPolicy) or not isinstance(exporter, PythonExporter | PackFormat):
         usable = "python or c" if source.header else "python"
         raise UserError(f"--guard: a guarded policy cannot be exported as {format}; use --format {usable}")
     imports, behind = exporter.behind(task) if isinstance(exporter, PackFormat) else ((), "")
-    written = [(policy, provenance), (declared.compiled(), origin)]
+    written = [(policy, provenance), (safe_policy, origin)]
     modules = [next(iter(PythonExporter().export(*each).values())) for each in written]
     factories = [class_factory(name, text, source.used_by) for name, text in zip(FACTORIES, modules, strict=True)]
     parts = [imports_and_body(text) for text in (*factories, source.text)]

@@ -208,7 +208,7 @@ def _licence(task: Task, source: str, report: Report | None, judged: CandidateJu
     """Return what is known of the licence of the policy's source."""
     while report is not None and judged is not None and judged.derived_from is not None:
         judged = report.record.candidates[judged.derived_from]
-    is_seed = judged.origin == "seed" if judged is not None else source in task.seed_policies(state=True).values()
+    is_seed = judged.origin == "seed" if judged is not None else source in task.seed_policies().values()
     if is_seed and task.directory.parent == built_in_directory():
         return {"spdx": "Apache-2.0", "known": "a policy that comes with Vulcan, or that with other constants"}
     if is_seed:

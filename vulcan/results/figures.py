@@ -76,7 +76,7 @@ def best_score(
         return None
     own = curve_of(record, "best so far", "", place)
     line = [n for n in _first_line(record, candidate or best.candidate) if n in scored]
-    baseline = record.best_baseline("train")
+    baseline = record.named_baseline("train")
     marked = [scored[n] for n in line] + ([] if baseline is None else [baseline.score])
     marked += [curve.points[-1][1] for curve in others if curve.points]
     end = max([own.end, *(curve.end for curve in others)])
@@ -96,7 +96,7 @@ def best_score(
         colours.setdefault(curve.configuration, COLOURS[3 + len(colours) % (len(COLOURS) - 3)])
     _add_curves(chart, others, [colours[curve.configuration] for curve in others], low, high)
     if baseline is not None:
-        chart.level(f"best baseline, {baseline.policy}", baseline.score)
+        chart.level(f"baseline {baseline.policy}", baseline.score)
     chart.line("", [(place(n), scored[n]) for n in line if low <= place(n) <= high], GOOD, thin=True)
     chart.dots("its line of descent" if candidate is None else "line of descent", dots(line), GOOD, 5, ring=True)
     return chart.figure()

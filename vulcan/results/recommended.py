@@ -109,7 +109,7 @@ def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCan
 
 def known_source(task: Task, verdict: RunVerdict) -> str | None:
     """Return the task's own policy of the recommended baseline's name; None where there is none."""
-    own = task.seed_policies(state=True).items()
+    own = task.seed_policies().items()
     return next((source for name, source in own if plain_name(name) == plain_name(verdict.policy)), None)
 
 

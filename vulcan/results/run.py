@@ -131,7 +131,6 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
         "by_instance": [_compared(row) for row in compare_instances(record, scorer)],
         "control": None if record.control is None else _control(record),
-        "mechanisms": dict(record.config.get("mechanisms", {})),
         "proposals": proposals(record),
         "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
         "tuned": refined(record, "tuned"),

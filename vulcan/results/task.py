@@ -7,6 +7,7 @@ from typing import cast
 
 from vulcan.documents.policy import (
     FeatureDocument,
+    FormDocument,
     FunctionInterface,
     HookDocument,
     PropertyDeclaration,
@@ -23,23 +24,30 @@ def task_document(task: Task) -> TaskDocument:
     return {
         "task": task.name,
         "summary": task.summary,
-        **_function(task.signature),
-        "others": [_function(declared) for declared in task.others],
+        **_functions(task.kinds[0]),
+        "forms": [_functions(kind) for kind in task.kinds[1:]],
+        "objectives": [
+            {"name": o.name, "metric": o.metric, "meaning": o.meaning, "references": list(o.references)}
+            for o in task.objectives
+        ],
+        "settings": [cast(SettingDeclaration, asdict(setting)) for setting in task.settings],
+        "operations": task.operations,
+    }
+
+
+def _functions(kind: Task) -> FormDocument:
+    return {
+        **_function(kind.signature),
+        "others": [_function(declared) for declared in kind.others],
         "events": [
             {
                 "event": declared.function,
                 "arguments": [argument.name for argument in declared.arguments],
                 "meaning": declared.meaning,
             }
-            for declared in task.events
+            for declared in kind.events
         ],
-        "objectives": [
-            {"name": o.name, "metric": o.metric, "meaning": o.meaning, "references": list(o.references)}
-            for o in task.objectives
-        ],
-        "properties": [cast(PropertyDeclaration, asdict(property_)) for property_ in task.properties],
-        "settings": [cast(SettingDeclaration, asdict(setting)) for setting in task.settings],
-        "operations": task.operations,
+        "properties": [cast(PropertyDeclaration, asdict(property_)) for property_ in kind.properties],
     }
 
 
@@ -54,6 +62,7 @@ def _function(declared: Rank | Value | Program) -> FunctionInterface:
         ],
         "returns": declared.returns,
         "mechanisms": [{"name": each.name, "meaning": each.meaning} for each in declared.mechanisms],
+        "optional": declared.optional,
     }
     if isinstance(declared, Program):
         interface["hooks"] = [cast(HookDocument, asdict(hook)) for hook in declared.hooks]

@@ -16,7 +16,7 @@ from vulcan.inputs import read_input
 from vulcan.registry import recorded_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
-from vulcan.task import Json, Program, Setting, Task
+from vulcan.task import Json, Setting, Task
 from vulcan.trust import trust
 
 
@@ -24,16 +24,12 @@ from vulcan.trust import trust
 class SearchConfig(SearchOptions):
     """The configuration of a search: its options, and `settings`, the task's own.
 
-    `starts` has the source of each policy that `start_from` names, once they are read; `mechanisms` the best
-    training score under each of the task's, once `choose_mechanism` has tried them, and `piloted` the number of
-    proposals of this search that were made under the others.
+    `starts` has the source of each policy that `start_from` names, once they are read.
     """
 
     task: str
     settings: Mapping[str, Json]
     starts: Mapping[str, str] = field(default_factory=dict)
-    mechanisms: Mapping[str, float] = field(default_factory=dict)
-    piloted: int = 0
 
     @property
     def offline(self) -> bool:
@@ -42,7 +38,7 @@ class SearchConfig(SearchOptions):
 
     def offered(self, task: Task) -> Task:
         """Return the task as this search shows it to who writes policies."""
-        return task.offered(self.settings, state=self.state)
+        return task.offered(self.settings)
 
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self))
@@ -71,16 +67,6 @@ class SearchConfig(SearchOptions):
 @cache
 def _hints() -> dict[str, Any]:
     return get_type_hints(SearchConfig)
-
-
-MECHANISM = "mechanism"
-"""Name of the setting that says how a task's policies are used, where there are several ways."""
-
-
-def mechanism_choices(task: Task) -> tuple[str, ...]:
-    """Return the mechanisms that a search may choose from: none where there is only one, or policies are programs."""
-    names = next((setting.choices for setting in task.settings if setting.name == MECHANISM), ())
-    return () if len(names) < 2 or isinstance(task.signature, Program) else tuple(names)
 
 
 def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
@@ -126,8 +112,7 @@ def as_toml(config: SearchConfig) -> str:
     """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
-    for name in ("starts", "mechanisms", "piloted"):
-        del plain[name]
+    del plain["starts"]
     assert isinstance(settings, Mapping)
     options, chosen = (
         {key: value for key, value in given.items() if value is not None and value != []} for given in (plain, settings)

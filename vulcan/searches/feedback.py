@@ -143,7 +143,7 @@ class Feedback:
         text += markdown(("policy", "mean" if len(training) > 1 else "score", *columns), rows) + "\n"
         if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
-        seeds = self._task.seed_policies(state=self._config.state)
+        seeds = self._task.seed_policies()
         sources = {name.replace("_", "-"): source for name, source in seeds.items()}
         for event in ranked:
             source = sources.get(event.policy.replace("_", "-"))

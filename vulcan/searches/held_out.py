@@ -86,11 +86,9 @@ class HeldOut:
 
 def start_names(task: Task, record: RunRecord) -> dict[int, str]:
     """Return the names of the policies that the search began with, by candidate, the best on train first."""
-    state = bool(record.config.get("state")) and bool(task.events)
-    names = list(seeds_of(task, state, record.config.get("target")))
-    names += record.config.get("starts", {})
-    seeds = [c for c in record.ranked() if c.origin == "seed" and c.proposal <= len(names)]
-    return {c.candidate: names[c.proposal - 1] for c in seeds}
+    known = {**seeds_of(task, record.config.get("target")), **record.config.get("starts", {})}
+    names = {source: name for name, source in known.items()}
+    return {c.candidate: names[c.source] for c in record.ranked() if c.origin == "seed" and c.source in names}
 
 
 def measure_held_out(

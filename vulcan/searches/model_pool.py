@@ -142,7 +142,7 @@ def _open(
     if name == OFFLINE:
         from vulcan.generator import OfflineEvolve
 
-        return OfflineEvolve(config.offered(task), state=config.state)
+        return OfflineEvolve(config.offered(task))
     if name.startswith("offline/"):
         raise UserError(f"no offline generator {name!r}: there is {OFFLINE}")
     if name == ASK:

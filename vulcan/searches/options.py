@@ -177,14 +177,6 @@ class SearchOptions:
             "run, or `library`, the members of the task's library."
         ),
     ] = ()
-    choose_mechanism: Annotated[
-        bool | None,
-        Option(
-            "Choose the task's mechanism before the search, by the scores of a short search under each on the "
-            "training instances. Default: where evolve has 20 proposals or more of the offline generator, the task has "
-            "several mechanisms, and none is named; the search then goes on from the better pilot."
-        ),
-    ] = None
     target: Annotated[
         str | None,
         Option(
@@ -253,10 +245,6 @@ class SearchOptions:
         int,
         Option("Maximum attempts to repair a rejected program, each a further turn of the same chat.", minimum=0),
     ] = 2
-    state: Annotated[
-        bool,
-        Option("Let policies keep state, which they change when the task's events happen; the models are told how."),
-    ] = False
     budget_candidates: Annotated[
         int | None, Option("Stop after this many proposals. Default: rounds x samples.", minimum=1, resumable=True)
     ] = None

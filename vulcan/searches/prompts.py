@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -18,7 +19,7 @@ from vulcan.python_policy.check import describe_policy
 from vulcan.searches.feedback import PromptFeedback
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
-from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
+from vulcan.task import Json, Objective, Task
 
 ADVICE_LINES = 10
 """Number of lines of advice to ask for."""
@@ -30,22 +31,21 @@ _MAX_INSTANCES = 12
 NOTHING = PromptFeedback()
 
 
-def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
-    """Return the mechanism that the settings choose, or the task's first; None if it has none. Raises UserError."""
-    chosen = settings.get("mechanism")
-    for mechanism in task.signature.mechanisms:
-        if chosen is None or mechanism.name == chosen:
-            return mechanism
-    if chosen is None:
-        return None
-    raise UserError(f"task {task.name!r} has no mechanism {chosen!r}")
-
-
-def _other(declared: Rank | Value, settings: Mapping[str, Json]) -> dict[str, str]:
-    """Describe a further function, with the mechanism that the settings choose for it, else its first."""
-    named = [m for m in declared.mechanisms if m.name == settings.get("mechanism")] or list(declared.mechanisms[:1])
-    mechanism = named[0].description_with(settings) if named else ""
-    return {"function": declared.function, "returns": declared.returns, "mechanism": mechanism}
+def _uses(task: Task, settings: Mapping[str, Json]) -> list[dict[str, Any]]:
+    """Return how each mechanism uses a policy: its name, where there are several, and its functions in order."""
+    uses = []
+    for name in task.mechanisms or ("",):
+        functions = [
+            {
+                "function": declared.function,
+                "returns": declared.returns,
+                "mechanism": declared.mechanisms[0].description_with(settings) if declared.mechanisms else "",
+                "optional": declared.optional,
+            }
+            for declared in task.of_policy(name).functions
+        ]
+        uses.append({"mechanism": name if len(task.mechanisms) > 1 else "", "functions": functions})
+    return uses
 
 
 class Prompts:
@@ -70,13 +70,13 @@ class Prompts:
             self._propose = self._templates.get_template(name)
         self._advice = self._templates.get_template("advice.md.j2")
         self._repair = self._templates.get_template("repair.md.j2")
-        mechanism = mechanism_of(task, settings)
         self._fixed = {
             "task": task,
             "objective": objective,
             "settings": settings,
-            "mechanism": mechanism.description_with(settings) if mechanism else "",
-            "others": [_other(declared, settings) for declared in task.others],
+            "uses": _uses(task, settings),
+            "default": task.mechanism,
+            "task_advice": [line for kind in task.kinds for line in kind.advice],
             "language": describe_policy(task).strip(),
             "instances": tuple(instance.name for instance in instances),
             "advice_lines": ADVICE_LINES,

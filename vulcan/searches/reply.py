@@ -25,8 +25,10 @@ class ParsedReply:
 
 def parse_reply(reply: Reply, task: Task, diff_of: str | None = None, target: str | None = None) -> ParsedReply:
     """Extract the program from a reply, which may be a diff against another one, and check it."""
+    kind = max(task.kinds, key=lambda kind: reply.text.rfind(f"def {kind.signature.function}("))
+    needed = [other.function for other in kind.others if not other.optional]
     try:
-        source = extract_source(reply, task.signature.function, diff_of, [other.function for other in task.others])
+        source = extract_source(reply, kind.signature.function, diff_of, needed)
     except NoSource as missing:
         return ParsedReply("", None, f"- [{missing.rule}] {missing.message}; {missing.hint}", (missing.rule,))
     return parse_source(source, task, target)

@@ -247,7 +247,7 @@ def _model_pool(task: Task, config: SearchConfig, store: Store, recording: Recor
 def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
     """Sample without feedback: the same number of proposals, the same models, the same executor."""
     config = replace(
-        study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.completed, piloted=0
+        study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.completed
     )
     try:
         known = RunRecord.of(store.events())

@@ -129,7 +129,6 @@ class Study:
         planned = self._settings.strategy.total()
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
-        planned -= self.config.piloted
         return planned if self._max_proposals is None else min(planned, self._max_proposals)
 
     def repeat(self, proposals: int, last_turns: Mapping[int, int], ended: str = "") -> None:
@@ -382,7 +381,7 @@ class Study:
 
     @cached_property
     def _seed_policies(self) -> dict[str, str]:
-        return {**seeds_of(self.task, bool(self.task.events), self.config.target), **self.config.starts}
+        return {**seeds_of(self.task, self.config.target), **self.config.starts}
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)

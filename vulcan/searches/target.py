@@ -9,9 +9,9 @@ from vulcan.searches.config import SearchConfig
 from vulcan.task import Task
 
 
-def seeds_of(task: Task, state: bool, target: str | None) -> dict[str, str]:
+def seeds_of(task: Task, target: str | None) -> dict[str, str]:
     """Return the task's own policies that a search begins with: those that the target's format can carry."""
-    own = task.seed_policies(state=state)
+    own = task.seed_policies()
     if target is None:
         return own
     return {name: source for name, source in own.items() if not export_refusal(check_policy(source, task), target)}
@@ -22,7 +22,7 @@ def check_target(task: Task, config: SearchConfig) -> None:
     if config.target is None:
         return
     find_exporter(config.target, task)
-    own = task.seed_policies(state=config.state)
-    if own and not config.starts and not seeds_of(task, config.state, config.target):
+    own = task.seed_policies()
+    if own and not config.starts and not seeds_of(task, config.target):
         reason = export_refusal(check_policy(next(iter(own.values())), task), config.target)
         raise UserError(f"--target {config.target} carries no policy of task {task.name!r} to begin with: {reason}")

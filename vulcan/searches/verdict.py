@@ -224,6 +224,8 @@ def verdict_of(compared: Comparison) -> RunVerdict | None:
         return _no_better(compared, known, winner, f"candidate {winner} failed there", gains)
     if gain.shrunk <= 0:
         why = f"candidate {winner} has {compared.mean(winner, split):.4f}"
+        if gain.gain > 0:
+            why += ", no more than the luck of choosing it among several explains"
         return _no_better(compared, known, winner, why, gains)
     if split == "train":
         to_add = "held-out data: search without `--split none`, or with instances of the split validation"

@@ -73,6 +73,11 @@ class Subject:
         return self.ready(few)
 
     @property
+    def kinds(self) -> list[Task]:
+        """The task for the policies of each of its mechanisms, with all their functions; itself if there is one."""
+        return [self.task.of_policy(name) for name in self.task.mechanisms] or [self.task]
+
+    @property
     def searched(self) -> tuple[Instance, ...]:
         return tuple(instance for instance in self.measured if instance.split == "train")
 
@@ -90,7 +95,7 @@ class Subject:
     def seeds(self) -> dict[str, Policy]:
         """The same policies, checked; only for tasks in the policy language. Raises CheckFailed."""
         found = {}
-        for name, source in self.task.seed_policies(state=True).items():
+        for name, source in self.task.seed_policies().items():
             try:
                 found[name] = check(source, self.task)
             except Rejected as rejected:

@@ -19,6 +19,7 @@ from vulcan.testing.range_probe import (
     WatchedPolicy,
     answering,
     features_with_statistics,
+    mechanism_line,
     reading_everything,
     with_handlers,
 )
@@ -228,9 +229,9 @@ def features(subject: Subject) -> str:
     """Check that every feature shown to a policy is in its declared range, and integral where declared so."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
-    declared = dict(subject.task.interface.features())
     looks = 0
     for policy in reading(subject):
+        declared = dict(policy.task.interface.features())
         seen = Violations()
         watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
         for instance in subject.measured:
@@ -258,16 +259,23 @@ def _check_ranges(seen: Violations, declared: Mapping[str, Feature]) -> None:
 
 def events(subject: Subject) -> str:
     """Check that each declared event is reported to policies that handle it, with features in their ranges."""
-    task = subject.task
+    counts: Counter[str] = Counter()
+    for task in subject.kinds:
+        counts += _events_of(subject, task)
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "the task declares none"
+
+
+def _events_of(subject: Subject, task: Task) -> Counter[str]:
     counts: Counter[str] = Counter()
     for event in task.events:
         # some events follow from some decisions only, and some, as a timer's, from what another handler sets
         plain = [answering(task, answer) for answer in ("read", "-read", "0.0")]
-        decided = [(source, ()) for source in (*(policy.source for policy in subject.seeds.values()), *plain)]
+        own = [policy.source for policy in subject.seeds.values() if policy.mechanism == task.mechanism]
+        decided = [(source, ()) for source in (*own, *plain)]
         for source, others in (*decided, *((source, task.events) for source in plain)):
             policy = _check_own(with_handlers(check(source, task), event, others), task)
             seen = Violations()
-            watched = WatchedPolicy(policy.source, task, policy.program, policy.plan, seen)
+            watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
             for instance in subject.searched:
                 subject.evaluate(watched, instance)
             seen.collect()
@@ -281,20 +289,25 @@ def events(subject: Subject) -> str:
                 f"call `handle({event.function!r}, features, key)` of the policy's reference when it happens; declare "
                 "no such event; or, if these instances are too small for it, declare it as `rare`",
             )
-    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "the task declares none"
+    return counts
 
 
 def statistics(subject: Subject) -> str:
     """Check that the evaluator reports events, and each declared occasion, so that statistics change."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
-    interface = subject.task.interface
+    found = [_statistics_of(subject, task) for task in subject.kinds]
+    return "; ".join(filter(None, found)) or "no feature has any"
+
+
+def _statistics_of(subject: Subject, task: Task) -> str:
+    interface = task.interface
     occasions = interface.occasions
     expected = {occasions.get(name, "") for name in features_with_statistics(interface)}
     if not expected:
-        return "no feature has any"
-    parts = [reading_everything(declared, "total", ".ewma(0.5)") for declared in subject.task.functions]
-    policy = _check_own("\n".join(parts), subject.task)
+        return ""
+    parts = [reading_everything(declared, "total", ".ewma(0.5)") for declared in task.functions]
+    policy = _check_own("\n".join([*mechanism_line(task), *parts]), task)
     seen = Violations()
     watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
     for instance in subject.searched:
@@ -320,12 +333,15 @@ def statistics(subject: Subject) -> str:
 
 def reading(subject: Subject) -> list[Policy]:
     """Return policies that read every feature, and return it in different ways: low, high, or as it is."""
-    task = subject.task
+    return [policy for task in subject.kinds for policy in _reading(task)]
+
+
+def _reading(task: Task) -> list[Policy]:
     signature = task.signature
     answers = ["total", "-total"] if not isinstance(signature, Value) else ["total", "LOW", "HIGH"]
     found = []
     for answer in answers:
-        parts = []
+        parts = [*mechanism_line(task)]
         for declared in task.functions:
             spelled = answer
             if isinstance(declared, Value):

@@ -20,7 +20,7 @@ from vulcan.anvil import Layout, Policy, ir
 from vulcan.anvil.interpreter import Features, Reference
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.policy import PolicyFunction, interface_of
-from vulcan.task import Event, Feature, Signature, Task
+from vulcan.task import MECHANISM, Event, Feature, Signature, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
@@ -308,11 +308,16 @@ def with_handlers(policy: Policy, event: Event, others: Iterable[Event] = ()) ->
 
 def answering(task: Task, answer: str) -> str:
     """Return the source of a policy whose functions return `answer`, an expression in `read`, a feature."""
-    lines: list[str] = []
+    lines = [*mechanism_line(task)]
     for declared in task.functions:
         read = next((name for name, _ in declared.features()), "1.0")
         lines += [_head(declared), f"    read = {read}", f"    return {answer}"]
     return "\n".join(lines) + "\n"
+
+
+def mechanism_line(task: Task) -> list[str]:
+    """Return the line by which a policy of this variant of a task names its mechanism; none where there is one."""
+    return [f'{MECHANISM} = "{task.mechanism}"'] if MECHANISM in task.policy_choices else []
 
 
 def _head(declared: Signature) -> str:

@@ -18,7 +18,7 @@ from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies.base import Draft
-from vulcan.task import Json, Mechanism, Program, Setting, Task
+from vulcan.task import Json, Program, Setting, Task
 from vulcan.terminal_text import count
 from vulcan.testing import isolation_checks, measurement_checks, objective_check
 from vulcan.testing.check import Check, CheckFailed, Finding, Subject
@@ -92,19 +92,19 @@ def seeds(subject: Subject) -> str:
             raise CheckFailed(
                 f"policies/{name}.py decides nothing: {policy.constant}", "have its result depend on a feature"
             )
-    return f"{len(task.seed_policies(state=True))} policies"
+    return f"{len(task.seed_policies())} policies"
 
 
 def properties(subject: Subject) -> str:
     """Check that every property can be stated, and that the task's own policies satisfy the required ones."""
     task = subject.task
-    if not task.properties:
+    names = [declared.name for kind in task.kinds for declared in kind.properties]
+    if not names:
         return "the task declares none"
-    names = [declared.name for declared in task.properties]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise CheckFailed(f"two properties are called {twice[0]!r}", "give each a name of its own")
     for name, policy in subject.seeds.items():
-        for declared in task.properties:
+        for declared in policy.task.properties:
             (verdict,) = subject.calling(f"the property {declared.name!r}", verify, policy, [declared], _SECONDS)
             if verdict.outcome == "refuted" and declared.required:
                 raise CheckFailed(
@@ -115,31 +115,15 @@ def properties(subject: Subject) -> str:
 
 
 def prompts(subject: Subject) -> str:
-    """Check that prompts render for every objective and mechanism, and name everything a policy may read."""
+    """Check that prompts render for every objective, and name everything a policy may read."""
     task = subject.task
     count = 0
-    for mechanism in task.signature.mechanisms or (None,):
-        chosen = {"mechanism": mechanism.name} if _is_chosen(task, mechanism) and mechanism else {}
-        told = {**subject.settings, **chosen}
-        for objective in task.objectives:
-            made = Prompts(task, objective, told)
-            for draft in _drafts(subject):
-                _check_names(task, made.propose(draft))
-                count += 1
+    for objective in task.objectives:
+        made = Prompts(task, objective, subject.settings)
+        for draft in _drafts(subject):
+            _check_names(task, made.propose(draft))
+            count += 1
     return f"{count} prompts"
-
-
-def _is_chosen(task: Task, mechanism: Mechanism | None) -> bool:
-    """Check whether a setting chooses among mechanisms; raise CheckFailed where it lacks this one."""
-    setting = next((s for s in task.settings if s.name == "mechanism"), None)
-    if setting is None or mechanism is None:
-        return False
-    if mechanism.name not in setting.choices:
-        raise CheckFailed(
-            f"the mechanism {mechanism.name!r} is none of the choices of the setting `mechanism`",
-            "add it there, or leave the mechanism out",
-        )
-    return True
 
 
 def _drafts(subject: Subject) -> list[Draft]:
@@ -151,8 +135,10 @@ def _drafts(subject: Subject) -> list[Draft]:
 
 
 def _check_names(task: Task, prompt: str) -> None:
-    functions = [declared.function for declared in task.functions]
-    features = [] if isinstance(task.signature, Program) else [name for name, _ in task.interface.features()]
+    functions = [declared.function for kind in task.kinds for declared in kind.functions]
+    features = [
+        name for kind in task.kinds if not isinstance(kind.signature, Program) for name, _ in kind.interface.features()
+    ]
     for name in (*functions, *features):
         if not re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", prompt):
             raise CheckFailed(

@@ -1,24 +1,19 @@
 """A cache of which the object with the lowest priority leaves."""
 
 from vulcan_cache.exported.mapping import _CacheMapping
-from vulcan_cache.exported.ranked_objects import _Heap, _Sample
 
 
 class _RankedCache(_CacheMapping):
-    """`policy` gives the priority of an object, what is known of one that is new, and whether that is let in."""
+    """`policy` gives priorities and knows what is new; `mechanism(policy)` has all objects in the cache."""
 
-    def __init__(self, capacity, policy, mechanism, sample_size, sample_seed, getsizeof):
+    def __init__(self, capacity, policy, mechanism, draw, getsizeof):
         super().__init__(capacity, policy.state, policy.numbered, getsizeof)
-        if sample_size < 1:
-            raise ValueError(f"sample_size must be 1 or more, not {sample_size!r}")
-        if mechanism not in ("sample", "heap"):
-            raise ValueError(f"mechanism must be 'sample' or 'heap', not {mechanism!r}")
         self._policy = policy
-        self._mechanism = _Heap(policy) if mechanism == "heap" else _Sample(policy, sample_size, sample_seed)
-        self.seed(sample_seed)  # with state
+        self._mechanism = mechanism(policy, **draw)
 
     def _tick(self, now):
         self._policy.now = self._policy.ghost.now = now
+        self._mechanism.look_again(now)  # with recheck
 
     def _touch(self, obj):
         self._policy.update(obj)
@@ -28,12 +23,13 @@ class _RankedCache(_CacheMapping):
     def _let_in(self, key, value, size):
         obj = self._policy.new(key, self._identity(key), float(size))
         self._miss(obj)  # with state
-        victim = self._mechanism.lowest() if self._state.used + size > self._capacity else None
-        if not self._policy.admits(obj, victim):
+        if self._state.used + size <= self._capacity and not self._policy.admits(obj, None):  # with admit
             return False
         while self._state.used + size > self._capacity:
+            victim = self._mechanism.lowest()
+            if not self._policy.admits(obj, victim):  # with admit
+                return False
             self._evict(victim)
-            victim = None
         self._keep(obj, value)
         self._policy.enter(obj)
         self._state.on_insert(self._policy.now, obj, self._policy.ghost)  # with state

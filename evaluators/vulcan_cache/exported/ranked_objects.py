@@ -6,7 +6,7 @@ The mechanism sets `place`, `priority` and `touch` of an object.
 import math
 
 
-class _Sample:
+class _Sample:  # with sample
     """Objects drawn at random are scored when space is needed; the first drawn of the lowest leaves."""
 
     def __init__(self, policy, size, seed):
@@ -50,36 +50,31 @@ class _Sample:
         return self._residents[((x >> 32) * len(self._residents)) >> 32]
 
 
-class _Heap:
-    """Objects are scored when touched; the lowest leaves, the longest untouched of equals."""
+class _Ordered:  # with heap
+    """Objects by `priority`, of equals by `touch`, of which each may change or go at any time; sets their `place`."""
 
-    def __init__(self, policy):
-        self._policy = policy
+    def __init__(self):
         self._heap = []
-        self._touches = 0
+
+    def __len__(self):
+        return len(self._heap)
+
+    def first(self):
+        return self._heap[0]
 
     def add(self, obj):
         obj.place = len(self._heap)
         self._heap.append(obj)
-        self.touch(obj)
-
-    def touch(self, obj):
-        self._touches += 1
-        obj.touch = self._touches
-        obj.priority = self._policy.priority(obj)
-        self._settle(obj)
+        self.settle(obj)
 
     def remove(self, obj):
         last = self._heap.pop()
         if last is not obj:
             last.place = obj.place
             self._heap[last.place] = last
-            self._settle(last)
+            self.settle(last)
 
-    def lowest(self):
-        return self._heap[0]
-
-    def _settle(self, obj):
+    def settle(self, obj):
         """Move an object up or down to where it belongs."""
         heap, place = self._heap, obj.place
         while place > 0 and _before(obj, above := heap[(place - 1) >> 1]):
@@ -95,5 +90,72 @@ class _Heap:
         obj.place = place
 
 
-def _before(a, b):
+class _Timer:  # with recheck
+    """When an object is looked at again: at `priority`, of equals the one that was asked for first."""
+
+    def __init__(self, obj, due, asked):
+        self.obj, self.priority, self.touch = obj, due, asked
+
+
+class _Heap:  # with heap
+    """Objects are scored when touched; the lowest leaves, the longest untouched of equals."""
+
+    def __init__(self, policy):
+        self._policy = policy
+        self._objects = _Ordered()
+        self._touches = 0
+        self._timers = _Ordered()  # with recheck
+        self._timer_of = {}  # with recheck
+        self._asked = 0  # with recheck
+
+    def add(self, obj):
+        self._touches += 1
+        obj.touch = self._touches
+        obj.priority = self._policy.priority(obj)
+        self._objects.add(obj)
+        self._wait(obj)  # with recheck
+
+    def touch(self, obj):
+        self._touches += 1
+        obj.touch = self._touches
+        self._score(obj)
+
+    def _score(self, obj):
+        obj.priority = self._policy.priority(obj)
+        self._objects.settle(obj)
+        self._wait(obj)  # with recheck
+
+    def remove(self, obj):
+        self._objects.remove(obj)
+        self._no_longer(obj)  # with recheck
+
+    def lowest(self):
+        return self._objects.first()
+
+    def look_again(self, now):  # with recheck
+        for _ in range(_RECHECKS):
+            if not len(self._timers) or self._timers.first().priority > now:
+                break
+            self._score(self._timers.first().obj)
+
+    def _wait(self, obj):  # with recheck
+        self._no_longer(obj)
+        self._asked += 1
+        wait = self._policy.recheck(obj)
+        if wait >= 1.0:
+            due = self._policy.now + math.floor(min(wait, _LATEST))
+            timer = self._timer_of[obj.key] = _Timer(obj, due, self._asked)
+            self._timers.add(timer)
+
+    def _no_longer(self, obj):  # with recheck
+        timer = self._timer_of.pop(obj.key, None)
+        if timer is not None:
+            self._timers.remove(timer)
+
+
+_RECHECKS = 4  # with recheck
+_LATEST = 2.0**40  # with recheck
+
+
+def _before(a, b):  # with heap
     return a.priority < b.priority or (a.priority == b.priority and a.touch < b.touch)

@@ -22,6 +22,7 @@ U = np.uint64
 LAST = U(0xFFFFFFFFFFFFFFFF)
 _SIGN = U(0x8000000000000000)
 _ID = U(0xFFFFFFFF)
+ROOT_KEY = U(3)
 ROOT_ENTRY = U(7)
 FIRST_ENTRY = U(12)  # of the root's four children
 WORDS_PER_NODE = 2
@@ -135,6 +136,29 @@ def fill_root(nodes, places, count):
     nodes[word | U(4)] = LAST
     if count > U(0):
         sift_down(nodes, places, U(0), count, key, entry)
+    return count
+
+
+@helper
+def entry_at(nodes, node):
+    return nodes[_word(node) | U(4)]
+
+
+@helper
+def take_out(nodes, places, count, node):
+    """Take the entry at the node out of a heap of `count` nodes. Returns the number of nodes left."""
+    count -= U(1)
+    last = _word(count)
+    key = nodes[last]
+    entry = nodes[last | U(4)]
+    nodes[last] = LAST
+    nodes[last | U(4)] = LAST
+    if node < count:
+        word = _word(node)
+        if precedes(key, entry, nodes[word], nodes[word | U(4)]):
+            sift_up(nodes, places, node, key, entry)
+        else:
+            sift_down(nodes, places, node, count, key, entry)
     return count
 
 

@@ -1,7 +1,7 @@
 """Kernels of the mechanisms that rank objects: `heap` and `sample`.
 
 Both have one signature; positions are the same memory as the records. Where the policy has an `admit`, it is asked for
-an object that missed and fits, before anything leaves for it: by then `victim` is the object that would leave first.
+an object that missed and fits, and where others have to leave for it before each of them does, which is `victim` then.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from vulcan_cache.kernels.common import (
 from vulcan_cache.kernels.heap import (
     FIRST_ENTRY,
     ROOT_ENTRY,
+    ROOT_KEY,
+    entry_at,
     entry_of,
     fill_root,
     key_of,
@@ -36,6 +38,7 @@ from vulcan_cache.kernels.heap import (
     push,
     sift_down,
     sift_up,
+    take_out,
 )
 from vulcan_cache.kernels.intrinsics import prefetch
 from vulcan_cache.layout import (
@@ -60,16 +63,23 @@ from vulcan_cache.layout import (
     VICTIM_SIZE,
 )
 
+RECHECKS = 4
+"""Objects that are looked at again at one request, the longest due first."""
+UNTIMED = 0xFFFFFFFF
+LATEST = float(2**40)
+
 WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
 
 _ranking = policy_kernel(
-    12,  # priority, admit, enter, update, leave, the handlers of `mechanisms.RANKING_EVENTS`, release
+    13,  # priority, admit, recheck, enter, update, leave, the handlers of `mechanisms.RANKING_EVENTS`, release
     INTEGERS,  # the memory of the records, for positions
     types.int64,  # objects drawn at an eviction
     types.uint64,  # seed of the draw
     WORDS,  # nodes of an empty heap, as `heap.new_nodes` makes them
     HALF_WORDS,  # room for each object's place in the heap, or for the residents
     WORDS,  # room for the objects that are drawn
+    WORDS,  # nodes of an empty heap of the times at which objects are looked at again
+    HALF_WORDS,  # each object's place in that heap, UNTIMED
 )
 
 
@@ -193,6 +203,26 @@ def _rejected(globals_, records, key, evictions, now, weight):
     globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - (globals_[OBJECTS] + free))
 
 
+@helper
+def _no_longer(timers, timed, t, key):
+    """Forget when the object is looked at again, if it is. Returns how many objects are."""
+    if timed[key] == np.uint32(UNTIMED):
+        return t
+    t = take_out(timers, timed, t, U(timed[key]))
+    timed[key] = np.uint32(UNTIMED)
+    return t
+
+
+@helper
+def _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked):
+    """Ask when the object is to be looked at again, and note it. Returns how many objects are."""
+    t = _no_longer(timers, timed, t, key)
+    wait = call_score(recheck, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
+    if not wait >= 1.0:
+        return t
+    return push(timers, timed, t, key_of(now + math.floor(min(wait, LATEST))), entry_of(asked, key))
+
+
 @_ranking
 def heap(
     policy,
@@ -213,17 +243,22 @@ def heap(
     nodes,
     places,
     drawn,
+    timers,
+    timed,
 ):
     """Simulate with a priority queue: objects are scored when touched; the lowest score leaves, of equals the oldest.
 
     `positions`, `draws`, `seed` and `drawn` are not used.
     """
-    score, admit, enter, update, leave, on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy
+    score, admit, recheck, enter, update, leave = policy[:6]
+    on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy[6:]
     # one test in a register where the policy handles nothing: a test of each address costs 7 %
     handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | release
     _begin(globals_, capacity)
     room = float(capacity)
     n = U(0)
+    t = U(0)
+    asked = U(0)
     evictions = 0.0
     evicted = U(0)
     misses = missed_bytes = bypassed = 0
@@ -239,6 +274,23 @@ def heap(
         row = key * width
         now = time_of(times, r)
         globals_[NOW] = now
+        again = U(0)
+        while t > U(0) and again < U(RECHECKS) and timers[ROOT_KEY] <= key_of(now):
+            other = object_in(timers[ROOT_ENTRY])
+            t = _no_longer(timers, timed, t, other)
+            priority = _bounded(
+                call_score(score, globals_, records, other << U(3), statistics, other * width, float(np.int64(other)))
+            )
+            before = records[(other << U(3)) | U(OWN)]
+            records[(other << U(3)) | U(OWN)] = priority
+            entry = entry_at(nodes, U(places[other]))
+            if priority < before:
+                sift_up(nodes, places, U(places[other]), key_of(priority), entry)
+            else:
+                sift_down(nodes, places, U(places[other]), n, key_of(priority), entry)
+            asked += U(1)
+            t = _wait(recheck, globals_, records, statistics, width, other, now, timers, timed, t, asked)
+            again += U(1)
         if records[at | U(COUNT)] > 0.0:
             _touched(update, globals_, records, statistics, width, key, now)
             if handles:
@@ -250,38 +302,45 @@ def heap(
                 sift_up(nodes, places, U(places[key]), key_of(priority), entry_of(r, key))
             else:
                 sift_down(nodes, places, U(places[key]), n, key_of(priority), entry_of(r, key))
+            if recheck != 0:
+                asked += U(1)
+                t = _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked)
         else:
             size = float(sizes[r])
             fits = size * weight <= room
             is_let_in = fits
             if fits and handles:
                 _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
-            if fits and admit != 0:
-                if globals_[USED] + size * weight > room:
-                    victim = object_in(nodes[ROOT_ENTRY])
-                    _show_victim(globals_, records, victim, records[(victim << U(3)) | U(OWN)])
-                else:
-                    _show_no_victim(globals_)
+            if fits and admit != 0 and globals_[USED] + size * weight <= room:
+                _show_no_victim(globals_)
                 is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+            root_is_free = False
+            while is_let_in and globals_[USED] + size * weight > room:
+                if root_is_free:
+                    n = fill_root(nodes, places, n)
+                    root_is_free = False
+                victim = object_in(nodes[ROOT_ENTRY])
+                priority = records[(victim << U(3)) | U(OWN)]
+                if admit != 0:
+                    _show_victim(globals_, records, victim, priority)
+                    is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+                    if not is_let_in:
+                        break
+                evictions += weight
+                evicted = with_one_more(evicted, victim)
+                note_eviction(history, records[(victim << U(3)) | U(LAST_ACCESS)], r)
+                if handles:
+                    tell(on_evict, globals_, records, statistics, width, victim)
+                _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
+                if recheck != 0:
+                    t = _no_longer(timers, timed, t, victim)
+                root_is_free = True
             note_miss(history, r, is_let_in)
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
                 bypassed += not is_let_in
             if is_let_in:
-                root_is_free = False
-                while globals_[USED] + size * weight > room:
-                    if root_is_free:
-                        n = fill_root(nodes, places, n)
-                    victim = object_in(nodes[ROOT_ENTRY])
-                    evictions += weight
-                    evicted = with_one_more(evicted, victim)
-                    note_eviction(history, records[(victim << U(3)) | U(LAST_ACCESS)], r)
-                    if handles:
-                        tell(on_evict, globals_, records, statistics, width, victim)
-                    priority = records[(victim << U(3)) | U(OWN)]
-                    _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
-                    root_is_free = True
                 _entered(enter, globals_, records, statistics, width, key, size, now, weight)
                 if handles:
                     tell(on_insert, globals_, records, statistics, width, key)
@@ -291,6 +350,9 @@ def heap(
                     sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
                 else:
                     n = push(nodes, places, n, key_of(priority), entry_of(r, key))
+                if recheck != 0:
+                    asked += U(1)
+                    t = _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked)
                 # the next to leave, and the four of which one leaves after it
                 fetch_object(records, statistics, width, object_in(nodes[ROOT_ENTRY]))
                 fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY]))
@@ -327,13 +389,17 @@ def sample(
     nodes,
     places,
     drawn,
+    timers,
+    timed,
 ):
     """Simulate with samples: when space is needed, of `draws` random residents (at most all) the lowest score leaves.
 
     The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
-    `places` holds the residents; `nodes` is not used.
+    `places` holds the residents; `nodes`, `timers` and `timed` are not used.
     """
-    score, admit, enter, update, leave, on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy
+    score, admit, _, enter, update, leave, on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = (
+        policy
+    )
     # one test in a register where the policy handles nothing: a test of each address costs 7 %
     handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | release
     _begin(globals_, capacity)
@@ -362,11 +428,9 @@ def sample(
             is_let_in = fits
             if fits and handles:
                 _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
-            is_asked = fits and admit != 0
-            if is_asked and globals_[USED] + size * weight <= room:
+            if fits and admit != 0 and globals_[USED] + size * weight <= room:
                 _show_no_victim(globals_)
                 is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-                is_asked = False
             while is_let_in and globals_[USED] + size * weight > room:
                 tries = min(n, U(draws))
                 k = U(0)
@@ -397,10 +461,9 @@ def sample(
                         chosen = drawn[k]
                     k += U(1)
                 victim = U(places[chosen])
-                if is_asked:
+                if admit != 0:
                     _show_victim(globals_, records, victim, least)
                     is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-                    is_asked = False
                 if is_let_in:
                     evictions += weight
                     evicted = with_one_more(evicted, victim)

@@ -139,4 +139,4 @@ class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
 
 def _cobalt() -> Policy:
     task = find_task("active_queue_management")
-    return check(task.seed_policies(state=True)["cobalt"], task)
+    return check(task.seed_policies()["cobalt"], task)

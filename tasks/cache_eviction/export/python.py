@@ -1,13 +1,16 @@
-"""How a cache-eviction policy is used at run time: the class `Cache`.
+"""How a policy of the mechanisms `sample` and `heap` is used at run time: the class `Cache`.
 
-The exporter puts what stands below the marked line into every exported module of this task, and writes the policy in
-place of the stand-ins above it. With these stand-ins (first in, first out) the file works as it is.
+The exporter puts what stands below the marked line into the exported modules of these policies, without what another
+mechanism needs, or a function that the policy does not define. It writes the policy in place of the stand-ins above.
+With these stand-ins (first in, first out; all are let in) the file works as it is.
 """
+
+import math
 
 from vulcan_cache.exported.ghost_list import _GhostList
 from vulcan_cache.exported.ranked_cache import _RankedCache
+from vulcan_cache.exported.ranked_objects import _Heap, _Sample
 
-MECHANISM = "sample"
 SAMPLE_SIZE = 16
 SAMPLE_SEED = 1
 _USES = frozenset({"obj.insertion"})
@@ -15,6 +18,14 @@ _USES = frozenset({"obj.insertion"})
 
 def priority(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -> float:
     return obj.insertion
+
+
+def admit(now: float, obj: "_Object", cache: "_State", victim: "_Victim", ghost: "_GhostList") -> float:
+    return 1.0
+
+
+def recheck(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -> float:
+    return 0.0
 
 
 class _Entity:
@@ -29,10 +40,10 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, now: float, obj: "_Object") -> None:
+    def enter(self, now: float, obj: "_Object", *of_admit: "_Victim") -> None:
         """The entity, a new object, has entered."""
 
-    def update(self, now: float, obj: "_Object") -> None:
+    def update(self, now: float, obj: "_Object", *of_admit: "_Victim") -> None:
         """The entity was touched."""
 
     def leave(self, obj: "_Object") -> None:
@@ -50,6 +61,9 @@ class _Statistics:
     def on_miss(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
         """See the task's event."""
 
+    def on_refuse(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
+        """See the task's event."""
+
     def on_evict(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
         """See the task's event."""
 
@@ -61,7 +75,7 @@ class _Statistics:
 
 
 class _Object(_Entity):
-    """What the policy sees of an object in the cache: the argument `obj`."""
+    """What the policy sees of an object in the cache, or one that may be let in: the argument `obj`."""
 
     __slots__ = ("count", "id", "insertion", "key", "last_access", "place", "priority", "size", "touch")
 
@@ -89,6 +103,23 @@ class _State(_Statistics):
         self.evicted_priority = 0.0
 
 
+class _Victim:  # with admit
+    """What the policy sees of the object that would leave first: the argument `victim`."""
+
+    __slots__ = ("count", "insertion", "last_access", "priority", "size")
+
+    def __init__(self) -> None:
+        self.show(None)
+
+    def show(self, obj: "_Object | None") -> None:
+        """All is 0 where no object would have to leave."""
+        self.size = obj.size if obj else 0.0
+        self.count = obj.count if obj else 0.0
+        self.last_access = obj.last_access if obj else 0.0
+        self.insertion = obj.insertion if obj else 0.0
+        self.priority = obj.priority if obj else 0.0
+
+
 class _Policy:
     """What the policy answers about objects, and all that it sees."""
 
@@ -100,33 +131,58 @@ class _Policy:
         self.now = 0.0
         self.state = _State(capacity)
         self.ghost = _GhostList()
+        self.victim = _Victim()  # with admit
 
     def priority(self, obj: _Object) -> float:
         return min(max(priority(self.now, obj, self.state, self.ghost), -1e300), 1e300)
 
+    def recheck(self, obj: _Object) -> float:  # with recheck
+        return recheck(self.now, obj, self.state, self.ghost)
+
     def new(self, key: object, identity, size: float) -> _Object:
         return _Object(key, identity, size, self.now)
 
-    def admits(self, obj: _Object, victim: "_Object | None") -> bool:
-        """Whether the object, in whose place the victim would leave, is let in."""
-        return True
+    def admits(self, obj: _Object, victim: "_Object | None") -> bool:  # with admit
+        """Whether the object, in whose place the victim would leave, is let in; else the ghost list remembers it."""
+        self.victim.show(victim)
+        if admit(self.now, obj, self.state, self.victim, self.ghost) > 0.0:
+            return True
+        self.state.on_refuse(self.now, obj, self.ghost)  # with state
+        if self.asks_ghost:
+            room = self.state.objects + math.floor((self.state.capacity - self.state.used) / obj.size)
+            self.ghost.remember(obj.id, self.ghost.count(obj.id) + 1.0, room)
+        self.ghost.keep(obj.id, obj.fields())  # with state
+        return False
 
     def enter(self, obj: _Object) -> None:
-        self.state.enter(self.now, obj)
+        self.state.enter(self.now, obj)  # without admit
+        self.state.enter(self.now, obj, self.victim)  # with admit
 
     def update(self, obj: _Object) -> None:
-        self.state.update(self.now, obj)
+        self.state.update(self.now, obj)  # without admit
+        self.state.update(self.now, obj, self.victim)  # with admit
+
+
+def _sampled(policy, sample_size=SAMPLE_SIZE, sample_seed=SAMPLE_SEED):  # with sample
+    if sample_size < 1:
+        raise ValueError(f"sample_size must be 1 or more, not {sample_size!r}")
+    return _Sample(policy, sample_size, sample_seed)
+
+
+_MECHANISM = _Heap  # with heap
+_MECHANISM = _sampled  # with sample
 
 
 class Cache(_RankedCache):
-    """A cache of limited size whose evictions the policy decides; used like a dictionary.
+    """A cache of limited size; what is let in and what is evicted is the policy's decision. Used like a dictionary.
 
-    `capacity` is in bytes, or whatever unit sizes are in. `mechanism` says how the policy's priorities are used:
-    `sample` (`sample_size` objects drawn at random are scored at an eviction, the lowest leaves; the same
-    `sample_seed` gives the same draws) or `heap` (an object is scored when it is requested, the lowest leaves). By
-    default it is what the policy was searched with: a policy may be good under one and bad under the other.
+    `capacity` is in bytes, or whatever unit sizes are in. An object is scored when it is requested, and the one with
+    the lowest priority leaves; or, if the policy's mechanism is `sample`, `sample_size` objects drawn at random are
+    scored at an eviction, and the lowest of them leaves (the same `sample_seed` gives the same draws; both may be given
+    besides).
     `getsizeof(value)` gives the size of a value that is stored without one; without it, that size is 1. A size of 0
-    counts as 1. What is larger than the cache is not stored (it is bypassed), which is not an error.
+    counts as 1. What is larger than the cache, or what the policy does not admit, is not stored (it is bypassed), which
+    is not an error.
 
     Time is counted in requests, as in the simulator. These are requests:
 
@@ -147,13 +203,6 @@ class Cache(_RankedCache):
     safe to use from several threads without a lock of one's own.
     """
 
-    def __init__(
-        self,
-        capacity,
-        *,
-        mechanism=MECHANISM,
-        sample_size=SAMPLE_SIZE,
-        sample_seed=SAMPLE_SEED,
-        getsizeof=None,
-    ):
-        super().__init__(capacity, _Policy(float(capacity)), mechanism, sample_size, sample_seed, getsizeof)
+    def __init__(self, capacity, *, getsizeof=None, **draw):
+        super().__init__(capacity, _Policy(float(capacity)), _MECHANISM, draw, getsizeof)
+        self.seed(draw.get("sample_seed", SAMPLE_SEED))  # with state

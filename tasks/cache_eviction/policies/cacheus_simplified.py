@@ -11,6 +11,7 @@ in the paper: the rate follows the hit ratio's gradient over windows of as many 
 
 import math
 
+MECHANISM = "sample"
 MIN_RATE = 0.001
 MIN_WEIGHT = 0.01
 PATIENCE = 10  # windows without improvement, after which the rate is drawn anew

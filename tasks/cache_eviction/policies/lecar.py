@@ -9,6 +9,7 @@ that returns makes no room for older ones, and ghosts are no older than the mech
 
 import math
 
+MECHANISM = "sample"
 LEARNING_RATE = 0.45
 DISCOUNT = 0.005  # of the regret, after as many requests as the cache holds objects
 MIN_WEIGHT = 0.01

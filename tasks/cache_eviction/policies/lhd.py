@@ -9,6 +9,7 @@ evictions, 64 bins at each.
 
 import math
 
+MECHANISM = "sample"
 AGES = 20000
 BINS_PER_OCTAVE = 32
 BINS = 458  # of the 512 elements of a class

@@ -16,6 +16,7 @@ SIZE_WEIGHT 0 it is LRB's goal, the ratio of bytes missed.
 
 import math
 
+MECHANISM = "sample"
 LEARNING_RATE = 0.02
 SIZE_WEIGHT = 1.0
 HORIZON = 8.0

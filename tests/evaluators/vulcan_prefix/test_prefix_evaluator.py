@@ -56,7 +56,7 @@ def test_a_policy_that_says_what_a_baseline_does_measures_the_same(name: str, ev
 def test_a_policy_that_learns_what_returns_is_as_good_as_the_best_baseline_of_each_workload(
     name: str, trace: str
 ) -> None:
-    policy = check(TASK.seed_policies(state=True)[name], TASK)
+    policy = check(TASK.seed_policies()[name], TASK)
     generated = load_prompts(f"{trace}:requests=2500,seed=9")
     capacity = generated.footprint // 20
     computed = simulate(policy, generated, capacity, load=0.5).metrics()["computed_tokens"]

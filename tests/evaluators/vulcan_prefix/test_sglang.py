@@ -80,7 +80,7 @@ def on_evict(now, node, server):
 def priority(now, node, server):
     return node.last_access + 300.0 * policy.reuse[node.bucket] * (1.0 - node.ended)
 """,
-    "returning": TASK.seed_policies(state=True)["returning"],
+    "returning": TASK.seed_policies()["returning"],
 }
 
 

@@ -251,7 +251,7 @@ def test_a_public_trace_and_public_windows(evaluator, spot_traces):
 def test_uniform_progress_with_memory_costs_less_than_without(evaluator):
     instances = [i for i in evaluator.instances(settings(), BY_TIME) if i.split == "test"][::6]
     evaluator.prepare(instances)
-    memory = check(TASK.seed_policies(state=True)["uniform_progress_memory"], TASK)
+    memory = check(TASK.seed_policies()["uniform_progress_memory"], TASK)
     costs = [evaluator.evaluate(memory, instance)["mean_cost"] for instance in instances]
     without = [evaluator.evaluate_baseline("uniform_progress", instance)["mean_cost"] for instance in instances]
     assert sum(costs) < 0.98 * sum(without)

@@ -176,7 +176,7 @@ def test_prices_by_region_need_traces_with_prices_no_dearer_than_on_demand(evalu
 
 def test_prices_are_offered_to_policies_only_where_they_differ():
     shown = {
-        prices: Prompts(TASK.offered(few(prices=prices), state=True), TASK.objectives[0], few(prices=prices))
+        prices: Prompts(TASK.offered(few(prices=prices)), TASK.objectives[0], few(prices=prices))
         for prices in ("one", "regions")
     }
     texts = {prices: prompts.propose(Draft(1, "fresh", ())) for prices, prompts in shown.items()}

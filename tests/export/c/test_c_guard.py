@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from c_programs import FOUND
-from cache_formats import POLICIES, Column, Sizes, requests
+from cache_formats import CASES, QUEUES, Column, Sizes, requests, under
 from changing_traces import TRACES
 from compiled import SANITISED, library
 from effort import examples, slow
@@ -33,30 +33,23 @@ from vulcan_cache import simulate
 from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, GuardedResult, compiled, simulate_guarded
 from vulcan_traces import load_trace
 
-MRU = "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
-OWN = {
-    ("cache_eviction", "mru"): MRU,
-    ("cache_queues", "arc"): (ROOT / "tasks/cache_queues/policies/arc.py").read_text(encoding="utf-8"),  # keeps state
-}
+TASK = find_task("cache_eviction")
+MRU = under("heap", "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
+OWN = {"mru": MRU, "gdsf": CASES["gdsf heap"], "arc": TASK.seed_policies()["arc"]}  # the last keeps state
 REPLAY, FUZZ = ((Path(__file__).parent / name).read_text() for name in ("guard_replay.c", "guard_fuzz.c"))
 EXAMPLE = ROOT / "examples" / "guarded_cache.c"
 ENTRY_BYTES = 64
 Trace = tuple[Column, Sizes]
 
 
-def source_of(task: str, name: str) -> str:
-    return OWN.get((task, name)) or POLICIES[task][name]
-
-
-def mechanism_of(task: str) -> str:
-    return "queues" if task == "cache_queues" else "heap"
+def source_of(name: str) -> str:
+    return OWN.get(name) or CASES[name]
 
 
 @cache
-def header(task: str, name: str, safe: str) -> str:
-    settings: dict[str, Any] = {} if task == "cache_queues" else {"mechanism": "heap"}
-    policy = check(source_of(task, name), find_task(task))
-    files = export_guarded(policy, "c", Provenance(task, f"{name}.py", "", "", "", settings=settings), safe)
+def header(name: str, safe: str) -> str:
+    policy = check(source_of(name), TASK)
+    files = export_guarded(policy, "c", Provenance(TASK.name, f"{name}.py", "", "", ""), safe)
     assert list(files) == ["guarded.h"]
     return files["guarded.h"]
 
@@ -73,29 +66,28 @@ def changing(kind: str) -> Trace:
     return objects, np.ones(len(objects), np.int64)
 
 
-def guarded(task: str, name: str, safe: str, trace: Trace, capacity: int) -> tuple[GuardedResult, Column]:
+def guarded(name: str, safe: str, trace: Trace, capacity: int) -> tuple[GuardedResult, Column]:
     outcome = np.zeros(len(trace[0]), np.uint32)
-    policy = check(source_of(task, name), find_task(task))
-    return simulate_guarded(policy, safe, *trace, capacity, outcome=outcome, mechanism=mechanism_of(task)), outcome
+    policy = check(source_of(name), TASK)
+    return simulate_guarded(policy, safe, *trace, capacity, outcome=outcome), outcome
 
 
-def history(policy: Any, trace: Trace, capacity: int, mechanism: str) -> tuple[Column, NDArray[np.int64]]:
+def history(policy: Any, trace: Trace, capacity: int) -> tuple[Column, NDArray[np.int64]]:
     """What the directory does at each request, and the requests at which what leaves was last asked for, in order."""
     found = np.zeros(len(trace[0]), np.uint32)
-    simulate(policy, *trace, capacity, mechanism=mechanism, history=found)
+    simulate(policy, *trace, capacity, history=found)
     last = np.flatnonzero(found >> 2)
     return found, last[np.argsort(found[last] >> 2, kind="stable")]
 
 
-def in_c(task: str, name: str, safe: str, trace: Trace, capacity: int) -> tuple[Column, list[int], NDArray[np.float64]]:
+def in_c(name: str, safe: str, trace: Trace, capacity: int) -> tuple[Column, list[int], NDArray[np.float64]]:
     """Outcomes, counts (misses, bypassed, switches, the most held) and `behind` of the exported guard."""
-    files = {"guarded.h": header(task, name, safe), "replay.c": REPLAY}
+    files = {"guarded.h": header(name, safe), "replay.c": REPLAY}
     replay = library(files, "replay.c").replay
     objects, sizes = trace
-    settings = SAFE_POLICIES[safe].settings
     both = [
-        history(check(source_of(task, name), find_task(task)), trace, capacity, mechanism_of(task)),
-        history(compiled(safe), trace, capacity, str(settings.get("mechanism", "queues"))),
+        history(check(source_of(name), TASK), trace, capacity),
+        history(compiled(safe), trace, capacity),
     ]
     outcome, behind = np.zeros(len(objects), np.uint32), np.zeros(len(objects))
     counts = (ctypes.c_uint64 * 4)()
@@ -119,10 +111,10 @@ def in_c(task: str, name: str, safe: str, trace: Trace, capacity: int) -> tuple[
     return outcome, list(counts), behind
 
 
-def compare(task: str, name: str, safe: str, trace: Trace, capacity: int) -> int:
+def compare(name: str, safe: str, trace: Trace, capacity: int) -> int:
     """Compare the exported guard with the simulator: how often another policy was followed."""
-    expected, wanted = guarded(task, name, safe, trace, capacity)
-    outcome, (misses, bypassed, switches, most_held), behind = in_c(task, name, safe, trace, capacity)
+    expected, wanted = guarded(name, safe, trace, capacity)
+    outcome, (misses, bypassed, switches, most_held), behind = in_c(name, safe, trace, capacity)
     assert (outcome == wanted).all()
     counts = expected.counts
     assert (misses, bypassed, switches) == (counts.misses, counts.bypassed, expected.switches)
@@ -133,27 +125,19 @@ def compare(task: str, name: str, safe: str, trace: Trace, capacity: int) -> int
 
 @pytest.mark.parametrize("safe", SAFE_POLICIES)
 @pytest.mark.parametrize(
-    ("task", "name"),
-    [
-        ("cache_eviction", "mru"),
-        ("cache_eviction", "rich"),
-        ("cache_admission", "little"),
-        ("cache_queues", "hits_evict"),
-        ("cache_queues", "arc"),
-        *(slow("cache_queues", name) for name in POLICIES["cache_queues"]),
-        *(slow("cache_admission", name) for name in POLICIES["cache_admission"]),
-    ],
+    "name",
+    ["mru", "rich heap", "little heap", "hits_evict queues", "arc", *(slow(f"{name} queues") for name in QUEUES)],
 )
-def test_the_guard_in_c_decides_as_the_simulator(task: str, name: str, safe: str) -> None:
+def test_the_guard_in_c_decides_as_the_simulator(name: str, safe: str) -> None:
     objects, sizes = requests(4_000, 400, seed=5)
-    compare(task, name, safe, (objects, sizes), 30_000)
-    compare(task, name, safe, (objects, np.ones_like(sizes)), 30)
+    compare(name, safe, (objects, sizes), 30_000)
+    compare(name, safe, (objects, np.ones_like(sizes)), 30)
 
 
 @pytest.mark.parametrize("kind", TRACES)
 def test_it_does_so_where_the_policy_fails(kind: str) -> None:
-    assert compare("cache_eviction", "mru", "lru", changing(kind), 160) > 0
-    compare("cache_eviction", "lfu", "s3-fifo", changing(kind), 160)
+    assert compare("mru", "lru", changing(kind), 160) > 0
+    compare("lfu", "s3-fifo", changing(kind), 160)
 
 
 def phases(seed: int) -> Trace:
@@ -171,7 +155,7 @@ def phases(seed: int) -> Trace:
 @pytest.mark.parametrize("safe", ["lru", "fifo", "sieve"])
 def test_it_does_so_where_the_policy_is_followed_again(safe: str) -> None:
     switches = [
-        compare("cache_eviction", name, safe, phases(seed), capacity)
+        compare(name, safe, phases(seed), capacity)
         for seed, capacity in enumerate((10, 15, 20, 30, 40, 60, 80, 120))
         for name in ("lfu", "rich")
     ]
@@ -189,8 +173,8 @@ def real_requests() -> tuple[Trace, int]:
 @pytest.mark.parametrize("safe", ["lru", "s3-fifo"])
 def test_it_does_so_on_a_real_trace(safe: str) -> None:
     columns, capacity = real_requests()
-    assert compare("cache_eviction", "mru", safe, columns, capacity) > 0
-    compare("cache_eviction", "gdsf", safe, columns, capacity)
+    assert compare("mru", safe, columns, capacity) > 0
+    compare("gdsf", safe, columns, capacity)
 
 
 # The example, a whole cache in C
@@ -230,7 +214,7 @@ def test_the_example_answers_as_the_simulator(name: str, compiler: tuple[str, ..
 
 
 def compare_example(name: str, compiler: tuple[str, ...], trace: Trace, capacity: int) -> None:
-    expected, wanted = guarded("cache_eviction", name, "lru", trace, capacity)
+    expected, wanted = guarded(name, "lru", trace, capacity)
     outcome, told = answers(name, compiler, trace, capacity)
     assert (outcome == wanted).all()
     assert told.startswith(f"misses {expected.counts.misses}, ")
@@ -245,10 +229,8 @@ def test_it_does_so_on_real_requests(name: str, compiler: tuple[str, ...]) -> No
 
 @cache
 def in_python() -> ModuleType:
-    settings: dict[str, Any] = {"mechanism": "heap"}
-    policy = check(MRU, find_task("cache_eviction"))
     (text,) = export_guarded(
-        policy, "python", Provenance("cache_eviction", "a.py", "", "", "", settings=settings), "lru"
+        check(MRU, TASK), "python", Provenance("cache_eviction", "a.py", "", "", ""), "lru"
     ).values()
     module = ModuleType("guarded")
     exec(text, vars(module))
@@ -275,7 +257,7 @@ def test_an_adversary_cannot_exceed_the_bound(capacity: int) -> None:
     objects = dense(worst_requests(6_000, capacity))
     trace = objects, np.ones_like(objects)
     outcome, told = answers("mru", FOUND[0], trace, capacity)
-    safe, _ = history(compiled("lru"), trace, capacity, "heap")
+    safe, _ = history(compiled("lru"), trace, capacity)
     excess = np.cumsum((outcome & 1) - ((safe & 3) != 0).astype(float) - TOLERANCE)
     worst = (excess - np.minimum.accumulate(np.concatenate(([0.0], excess[:-1])))).max()
     assert 0.5 * ALLOWANCE * capacity < worst <= ALLOWANCE * capacity + 1e-6
@@ -286,9 +268,9 @@ def test_an_adversary_cannot_exceed_the_bound(capacity: int) -> None:
 
 
 @pytest.mark.parametrize("compiler", FOUND, ids=lambda compiler: compiler[0])
-@pytest.mark.parametrize("case", [("cache_eviction", "rich", "s3-fifo"), ("cache_queues", "arc", "sieve")])
+@pytest.mark.parametrize("case", [("rich heap", "s3-fifo"), ("arc", "sieve")])
 def test_the_header_compiles_without_a_warning(
-    case: tuple[str, str, str], compiler: tuple[str, ...], tmp_path: Path
+    case: tuple[str, str], compiler: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "guarded.h").write_text(header(*case))
     (tmp_path / "main.c").write_text('#include "guarded.h"\nint main(void) { return 0; }\n')
@@ -298,7 +280,7 @@ def test_the_header_compiles_without_a_warning(
 
 
 def test_the_header_has_the_policy_and_says_which_is_the_safe_one() -> None:
-    text = header("cache_eviction", "mru", "s3-fifo")
+    text = header("mru", "s3-fifo")
     assert policy_source(text) == MRU
     assert "Guard: s3-fifo, whose functions and structs are called safe_..." in text
     assert text.count("static inline double policy_score(") == text.count("static inline double safe_score(") == 1
@@ -311,7 +293,7 @@ def test_a_guard_without_a_bound_is_not_begun() -> None:
         '#include "guarded.h"\nint begin(double tolerance, double allowance)\n'
         "{ struct guard guard; return guard_init(&guard, 10, tolerance, allowance); }\n"
     )
-    begin = library({"guarded.h": header("cache_eviction", "mru", "lru"), "begin.c": program}, "begin.c").begin
+    begin = library({"guarded.h": header("mru", "lru"), "begin.c": program}, "begin.c").begin
     begin.argtypes = [ctypes.c_double, ctypes.c_double]
     assert [begin(*given) for given in ((0.0, 0.0), (1.0, 2.5))] == [0, 0]
     bad = (float("nan"), 1.0), (-0.1, 1.0), (1.1, 1.0), (0.1, -1.0), (0.1, float("nan"))
@@ -320,7 +302,7 @@ def test_a_guard_without_a_bound_is_not_begun() -> None:
 
 def test_the_account_is_kept_whatever_the_directories_do() -> None:
     """They need not be of the same mind as their policies, and values may be removed at any time."""
-    files = {"guarded.h": header("cache_eviction", "mru", "lru"), "fuzz.c": FUZZ}
+    files = {"guarded.h": header("mru", "lru"), "fuzz.c": FUZZ}
     fuzz = library(files, "fuzz.c", SANITISED).fuzz
     found = [fuzz(ctypes.c_uint64(seed), examples(6_000)) for seed in range(1, 31)]
     assert max(found) <= 0
@@ -328,7 +310,7 @@ def test_the_account_is_kept_whatever_the_directories_do() -> None:
 
 
 def test_other_formats_of_c_are_refused() -> None:
-    policy = check(MRU, find_task("cache_eviction"))
+    policy = check(MRU, TASK)
     for format in ("c-fixed", "bpf"):
         with pytest.raises(UserError, match=f"cannot be exported as {format}; use --format python or c"):
             export_guarded(policy, format, Provenance("cache_eviction", "a.py", "", "", ""), "lru")

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from cache_formats import CASES, POLICIES, made, requests, simulated, text_of
+from cache_formats import CASES, RANKED, made, requests, simulated, text_of
 from effort import examples, few
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -20,7 +20,6 @@ cachetools = pytest.importorskip("cachetools")
 keys = pytest.importorskip("cachetools.keys")
 
 FORMAT = "cachetools"
-MECHANISMS = {"cache_eviction": ["heap", "sample"], "cache_admission": ["heap", "sample"], "cache_queues": ["queues"]}
 KEYS = st.integers(0, 12)
 
 
@@ -40,30 +39,29 @@ def read_through(cache, objects, sizes) -> list[bool]:
     return hits
 
 
-@pytest.mark.parametrize(("task", "name", "mechanism"), few(CASES, 10))
-def test_the_class_has_the_misses_of_the_simulator(task: str, name: str, mechanism: str) -> None:
+@pytest.mark.parametrize("name", few(list(CASES), 10))
+def test_the_class_has_the_misses_of_the_simulator(name: str) -> None:
     objects, sizes = requests(900, 250, seed=5)
-    source = POLICIES[task][name]
+    source = CASES[name]
     for capacity in (100_000, 5_000):
-        cache = made(task, source, FORMAT, capacity, mechanism, getsizeof=lambda size: size)
+        cache = made(source, FORMAT, capacity, getsizeof=lambda size: size)
         hits = read_through(cache, objects, sizes)
         assert (cache.hits, cache.misses) == (sum(hits), len(hits) - sum(hits))
         assert cache.currsize == sum(cache.values()) <= capacity
         for end in (500, len(hits)):
-            expected, _ = simulated(task, source, objects[:end], sizes[:end], capacity, mechanism)
+            expected, _ = simulated(source, objects[:end], sizes[:end], capacity)
             assert end - sum(hits[:end]) == expected
 
 
-@pytest.mark.parametrize("task", POLICIES)
-def test_a_function_is_remembered(task: str) -> None:
+@pytest.mark.parametrize("name", ["lru sample", "lru_by_frequency heap", "s3_fifo queues"])
+def test_a_function_is_remembered(name: str) -> None:
     """`cachetools.cached`, with a lock and without: the function is called for the misses of the simulator."""
     objects, sizes = requests(800, 150, seed=4)
     units = np.ones_like(sizes)
-    source = next(iter(POLICIES[task].values()))
-    mechanism = MECHANISMS[task][0]
-    expected, _ = simulated(task, source, objects, units, 40, mechanism)
+    source = CASES[name]
+    expected, _ = simulated(source, objects, units, 40)
     for how in ({}, {"lock": Lock()}, {"key": keys.typedkey}, {"info": True}):
-        cache = made(task, source, FORMAT, 40, mechanism)
+        cache = made(source, FORMAT, 40)
         called = []
 
         @cachetools.cached(cache, **how)
@@ -82,7 +80,7 @@ def test_a_function_is_remembered(task: str) -> None:
 
 
 def test_what_is_too_large_to_keep_is_still_computed() -> None:
-    cache = made("cache_eviction", POLICIES["cache_eviction"]["lru"], FORMAT, 10, "heap", getsizeof=len)
+    cache = made(RANKED["lru"], FORMAT, 10, getsizeof=len)
     doubled = cachetools.cached(cache)(lambda text: text * 2)
     assert [doubled("abc"), doubled("abcdefg"), doubled("abc")] == ["abcabc", "abcdefgabcdefg", "abcabc"]
     assert list(cache.values()) == ["abcabc"]
@@ -90,7 +88,7 @@ def test_what_is_too_large_to_keep_is_still_computed() -> None:
 
 def test_a_subclass_may_make_what_is_missing() -> None:
     module = ModuleType("made")
-    exec(text_of("cache_eviction", POLICIES["cache_eviction"]["lru"], FORMAT), vars(module))
+    exec(text_of(RANKED["lru"], FORMAT), vars(module))
 
     class Squares(module.PolicyCache):  # type: ignore[name-defined,misc]
         def __missing__(self, key: int) -> int:
@@ -104,7 +102,7 @@ def test_a_subclass_may_make_what_is_missing() -> None:
 
 def test_it_is_pickled_whole_and_not_copied() -> None:
     module = ModuleType("made_for_pickling")
-    exec(text_of("cache_eviction", POLICIES["cache_eviction"]["gdsf"], FORMAT), vars(module))
+    exec(text_of(RANKED["gdsf"], FORMAT), vars(module))
     sys.modules[module.__name__] = module
     try:
         cache = module.PolicyCache(20)
@@ -127,16 +125,13 @@ class KeepsTheLaws(RuleBasedStateMachine):
     """What is in the cache is what a dictionary would have there; what the policy evicts or turns away may be gone."""
 
     @initialize(
-        task=st.sampled_from(sorted(POLICIES)),
-        data=st.data(),
+        name=st.sampled_from(sorted(CASES)),
         maxsize=st.one_of(st.integers(0, 30), st.floats(1.5, 30.0)),
     )
-    def start(self, task: str, data: st.DataObject, maxsize: float) -> None:
-        name = data.draw(st.sampled_from(sorted(POLICIES[task])))
-        mechanism = data.draw(st.sampled_from(MECHANISMS[task]))
-        self.cache = made(task, POLICIES[task][name], FORMAT, maxsize, mechanism, getsizeof=len)
+    def start(self, name: str, maxsize: float) -> None:
+        self.cache = made(CASES[name], FORMAT, maxsize, getsizeof=len)
         assert isinstance(self.cache, cachetools.Cache) and self.cache.maxsize == maxsize
-        self.always_lets_in = task == "cache_eviction"
+        self.always_lets_in = "def admit" not in CASES[name] and "def insert" not in CASES[name]
         self.model: dict[int, str] = {}
 
     def follow(self) -> None:

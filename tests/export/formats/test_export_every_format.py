@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cache_formats import ADMITS_LITTLE, HITS_EVICT
+from cache_formats import CASES
 from typer.testing import CliRunner
 
 from vulcan.cli.main import app
@@ -20,11 +20,7 @@ from vulcan.results.evidence_card import CardExporter
 from vulcan.task import Task
 
 TRACE = ("--trace", "zipf:requests=3000,objects=400,alpha=0.9,seed=2", "--cache-size", "10%")
-SOURCES = {
-    "cache_eviction": find_task("cache_eviction").seed_policies()["gdsf"],
-    "cache_admission": ADMITS_LITTLE,
-    "cache_queues": HITS_EVICT,
-}
+NAMES = ("gdsf heap", "little sample", "hits_evict queues")
 
 
 def vulcan(*words: str, code: int = 0) -> str:
@@ -66,47 +62,51 @@ def test_what_each_format_carries_is_the_policy(name: str) -> None:
 
 def test_the_files_are_where_it_says(folder: Path) -> None:
     """`vulcan export --all`, then `vulcan eval` of one of them: the figures of the policy, bit for bit."""
-    told = written_in(folder, "cache_eviction")
+    told = written_in(folder, NAMES[0])
     assert {str(path) for path in Path("out").rglob("*") if path.is_file()} == set(told["files"])
-    assert measured("out/c/policy.h", "cache_eviction") == measured("a.py", "cache_eviction")
+    assert measured("out/c/policy.h") == measured("a.py")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_file_measures_as_the_policy_does(name: str, folder: Path) -> None:
     """Each file that was written, by `vulcan eval`."""
     told = written_in(folder, name)
-    expected = measured("a.py", name)
+    expected = measured("a.py")
     assert 0 < expected[0]["misses"] < expected[0]["requests"]
     for file in told["files"]:
         if not file.endswith("README.md"):
-            assert measured(file, name) == expected, file
+            assert measured(file) == expected, file
 
 
 def written_in(folder: Path, name: str) -> dict[str, Any]:
-    (folder / "a.py").write_text(SOURCES[name])
-    told = dict(json.loads(vulcan("export", "a.py", "--task", name, "--all", "-o", "out", "--seconds", "0", "--json")))
+    (folder / "a.py").write_text(CASES[name])
+    told = dict(
+        json.loads(
+            vulcan("export", "a.py", "--task", "cache_eviction", "--all", "-o", "out", "--seconds", "0", "--json")
+        )
+    )
     formats = ["python", "c", "libcachesim", "cachetools", "json"]
     assert (told["formats"], set(told["refused"])) == (formats, {"c-fixed", "bpf"})
     return told
 
 
-def measured(file: str, task: str) -> list[dict[str, Any]]:
-    rows = json.loads(vulcan("eval", file, "--task", task, *TRACE, "--json"))["rows"]
+def measured(file: str) -> list[dict[str, Any]]:
+    rows = json.loads(vulcan("eval", file, "--task", "cache_eviction", *TRACE, "--json"))["rows"]
     return [{**row, "policy": ""} for row in rows if row["kind"] == "candidate"]
 
 
 def test_the_readme_lists_what_was_written_and_what_was_not(folder: Path) -> None:
-    (folder / "a.py").write_text(SOURCES["cache_queues"])
-    vulcan("export", "a.py", "--task", "cache_queues", "--all", "--seconds", "0")
-    readme = Path("cache_queues_exports/README.md").read_text()
+    (folder / "a.py").write_text(CASES["hits_evict queues"])
+    vulcan("export", "a.py", "--task", "cache_eviction", "--all", "--seconds", "0")
+    readme = Path("cache_eviction_exports/README.md").read_text()
     assert (
-        "| cachetools: a class of cachetools, for its decorators too | `cachetools/cache_queues_cachetools.py` | "
+        "| cachetools: a class of cachetools, for its decorators too | `cachetools/cache_eviction_cachetools.py` | "
         in readme
     )
-    assert "`from cache_queues_cachetools import PolicyCache; cache = PolicyCache(maxsize=1000)` |" in readme
-    assert "\n- c-fixed: a policy of the task 'cache_queues' has several functions" in readme
-    assert "\n- bpf: policies of the task 'cache_queues' have no use in the kernel" in readme
+    assert "`from cache_eviction_cachetools import PolicyCache; cache = PolicyCache(maxsize=1000)` |" in readme
+    assert "\n- c-fixed: a policy of the task 'cache_eviction' has several functions" in readme
+    assert "\n- bpf: policies of the task 'cache_eviction' have no use in the kernel" in readme
 
 
 def test_formats_are_listed_for_a_task_and_for_a_policy(folder: Path) -> None:
@@ -115,11 +115,11 @@ def test_formats_are_listed_for_a_task_and_for_a_policy(folder: Path) -> None:
     assert {row["format"]: row["refused"] is None for row in told["formats"]} == {
         "python": True, "c": True, "c-fixed": True, "bpf": True, "json": True,
     }  # fmt: skip
-    (folder / "a.py").write_text(SOURCES["cache_eviction"])
+    (folder / "a.py").write_text(CASES["gdsf heap"])
     told = json.loads(vulcan("export", "a.py", "--list", "--task", "cache_eviction", "--json"))
     assert (told["policy"], len(told["formats"])) == ("a.py", 7)
     assert "libcachesim   a plug-in of the simulator libCacheSim" in vulcan(
-        "export", "--list", "--task", "cache_queues"
+        "export", "--list", "--task", "cache_eviction"
     )
     assert not list(folder.glob("*_exports"))
 
@@ -132,7 +132,7 @@ def test_a_program_is_refused_where_it_cannot_be_written() -> None:
 
 
 def test_mistakes_are_one_line(folder: Path) -> None:
-    (folder / "a.py").write_text(SOURCES["cache_eviction"])
+    (folder / "a.py").write_text(CASES["gdsf heap"])
     task = ("--task", "cache_eviction")
     for words, why in (
         (["export"], "name a run, or a policy's file with --task"),
@@ -203,6 +203,6 @@ def test_what_a_pack_declares_wrongly_is_told(pack: Task, text: str, why: str) -
 )
 def test_a_module_that_cannot_be_written_is_told(pack: Task, module: str, why: str) -> None:
     declare(pack, f"[mine]\n{GOOD}".replace("vulcan_cache.exported.twin", module))
-    policy = check_policy(SOURCES["cache_eviction"], pack)
+    policy = check_policy(CASES["gdsf heap"], pack)
     with pytest.raises(UserError, match=why):
         find_exporter("mine", pack).export(policy, Provenance("cache_eviction", "a.py", "", "", ""))  # type: ignore[arg-type]

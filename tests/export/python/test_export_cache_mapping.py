@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from cache_formats import POLICIES as ALL_POLICIES
-from cache_formats import exported
+from cache_formats import ADMISSION, QUEUES, exported, under
 from effort import examples
 from exported import POLICIES, TASK, export, load
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-MODULES = {name: load(export(source)) for name, source in POLICIES.items()}
+MODULES = {name: load(export(under("sample", source))) for name, source in POLICIES.items()}
+HEAPS = {name: load(export(under("heap", source))) for name, source in POLICIES.items()}
 KEYS = st.integers(0, 12)
-ADMISSION, QUEUES = ALL_POLICIES["cache_admission"], ALL_POLICIES["cache_queues"]
 
 
 class LikeADictionary(RuleBasedStateMachine):
@@ -21,12 +20,14 @@ class LikeADictionary(RuleBasedStateMachine):
 
     @initialize(
         name=st.sampled_from(sorted(POLICIES)),
-        mechanism=st.sampled_from(["sample", "heap"]),
         capacity=st.integers(1, 40),
-        sample_size=st.integers(1, 4),
+        sample_size=st.integers(0, 4),
     )
-    def start(self, name: str, mechanism: str, capacity: int, sample_size: int) -> None:
-        self.cache = MODULES[name].Cache(capacity, mechanism=mechanism, sample_size=sample_size, getsizeof=len)
+    def start(self, name: str, capacity: int, sample_size: int) -> None:
+        if sample_size:
+            self.cache = MODULES[name].Cache(capacity, sample_size=sample_size, getsizeof=len)
+        else:
+            self.cache = HEAPS[name].Cache(capacity, getsizeof=len)
         self.model: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
         self.requests = 0
@@ -187,7 +188,7 @@ def test_the_least_recently_used_leaves_first() -> None:
 
 
 def test_a_value_that_grows_makes_others_leave() -> None:
-    cache = MODULES["lru"].Cache(10, mechanism="heap", getsizeof=len)
+    cache = HEAPS["lru"].Cache(10, getsizeof=len)
     cache.update({"a": "12345", "b": "1", "c": "1234"})
     cache["b"] = "123"
     assert dict(cache.items()) == {"b": "123", "c": "1234"}
@@ -206,7 +207,7 @@ def test_keys_are_forgotten_unless_the_policy_computes_with_their_numbers() -> N
 
 @pytest.mark.parametrize(
     ("arguments", "options"),
-    [((0,), {}), ((-1,), {}), ((2**54,), {}), ((float("nan"),), {}), ((5,), {"mechanism": "heaps"}),
+    [((0,), {}), ((-1,), {}), ((2**54,), {}), ((float("nan"),), {}),
      ((5,), {"sample_size": 0})],
 )  # fmt: skip
 def test_a_cache_that_cannot_be_is_refused(arguments: tuple[float, ...], options: dict[str, object]) -> None:
@@ -230,7 +231,7 @@ def test_the_template_works_as_it_stands() -> None:
 
 
 def test_what_is_not_admitted_is_not_stored() -> None:
-    cache = exported("cache_admission", ADMISSION["lru_by_frequency"], "python").Cache(2)
+    cache = exported(ADMISSION["lru_by_frequency"], "python").Cache(2)
     cache.update({"a": 1, "b": 2, "c": 3})
     assert (dict(cache.items()), cache.bypassed) == ({"a": 1, "b": 2}, 1)
     assert cache.get("c", "not there") == "not there"
@@ -262,7 +263,7 @@ def share(queue, cache, queues):
 
 
 def test_a_hit_that_makes_its_object_leave_still_gives_the_value() -> None:
-    cache = exported("cache_queues", LETS_NOTHING_STAY, "python").Cache(10)
+    cache = exported(under("queues", LETS_NOTHING_STAY), "python").Cache(10)
     cache.put("a", 1)
     assert cache["a"] == 1
     assert "a" not in cache
@@ -274,7 +275,7 @@ def test_a_hit_that_makes_its_object_leave_still_gives_the_value() -> None:
 
 
 def test_a_cache_of_queues_is_used_like_a_dictionary() -> None:
-    cache = exported("cache_queues", QUEUES["s3_fifo"], "python").Cache(100, getsizeof=len)
+    cache = exported(QUEUES["s3_fifo"], "python").Cache(100, getsizeof=len)
     cache["a"] = "four"
     cache.update({"b": "seven..", "c": "x" * 101})
     assert (dict(cache.items()), cache.currsize, cache.bypassed) == ({"a": "four", "b": "seven.."}, 11, 1)
@@ -291,4 +292,4 @@ def test_a_cache_of_queues_is_used_like_a_dictionary() -> None:
     with pytest.raises(KeyError):
         cache["d"]
     with pytest.raises(ValueError, match="capacity"):
-        exported("cache_queues", QUEUES["fifo"], "python").Cache(0)
+        exported(QUEUES["clock"], "python").Cache(0)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -16,7 +14,7 @@ import numpy as np
 import pytest
 from anvil_state import STATEFUL
 from anvil_toy import FIXED
-from cache_formats import exported, made, text_of
+from cache_formats import exported, made, text_of, under
 from effort import ALL
 from exported import provenance
 from exported_run import Exported, module_of
@@ -31,13 +29,9 @@ from vulcan.task import Task
 from vulcan_cache import simulate
 from vulcan_traces import load_trace
 
-MECHANISMS = [
-    ("cache_eviction", "heap"), ("cache_eviction", "sample"), ("cache_admission", "heap"),
-    ("cache_admission", "sample"), ("cache_queues", "queues"),
-]  # fmt: skip
+CACHE = find_task("cache_eviction")
 
-SKETCH = '''
-"""Admits what a sketch counts more often than the victim; the sketch ages, and some are admitted at random."""
+SKETCH = '''"""Admits what a sketch that ages counts more often than the victim, and some objects at random."""
 WIDTH = 64
 LUCK = 0.05
 
@@ -103,19 +97,14 @@ def disk(cloud_physics: Path) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(trace.objects)[:count], np.asarray(trace.sizes)[:count]
 
 
-def shipped() -> Iterator[tuple[str, str, str]]:
-    """The policies with state in the packs, each under the mechanisms of its task."""
-    for task, mechanism in MECHANISMS:
-        for path in sorted((find_task(task).directory / "policies").glob("*.py")):
-            if check(path.read_text(encoding="utf-8"), find_task(task)).program.uses_state:
-                yield task, mechanism, path.stem
+SHIPPED = {name: s for name, s in CACHE.seed_policies().items() if check(s, CACHE).program.uses_state}
 
 
 @pytest.mark.parametrize("written", ["\\0", "\\x1b[2J", "\\u2028", "\\ud800 alone", "\\r", "\\x0c"])
 def test_a_handler_s_docstring_may_hold_what_cannot_be_printed(written: str) -> None:
     head = "def on_refuse(now, obj, cache, ghost):\n"
     source = SKETCH.replace(head, f'{head}    """Before {written} after\n    the end."""\n')
-    task = find_task("cache_admission")
+    task = CACHE
     policy = check(source, task)
     (text,) = find_exporter("python").export(policy, provenance()).values()
     text.encode()
@@ -127,35 +116,34 @@ def test_a_handler_s_docstring_may_hold_what_cannot_be_printed(written: str) -> 
 # Decisions and state
 
 
-TASKS = [STATEFUL, *(task for task in map(find_task, sorted(known_tasks())) if task.events)]
+TASKS = [STATEFUL, *(task for task in map(find_task, sorted(known_tasks())) if task.events and task is not CACHE)]
+TASKS += [CACHE.of_policy(mechanism) for mechanism in CACHE.mechanisms]
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.name} {task.mechanism}")
 def test_generated_programs_give_the_same_bits_as_the_reference(task: Task) -> None:
     random = Random(21)
     programs = 60 if ALL else 10 if task is STATEFUL else 2
     assert sum(compare_lives(stateful(task, random), random) for _ in range(programs)) > 50 * programs
 
 
-@pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
-def test_generated_policies_decide_as_the_mechanism_in_plain_python(task: str, mechanism: str) -> None:
-    random = Random(f"{task} {mechanism}")
+@pytest.mark.parametrize("mechanism", CACHE.mechanisms)
+@pytest.mark.parametrize("optional", [True, False])
+def test_generated_policies_decide_as_the_mechanism_in_plain_python(mechanism: str, optional: bool) -> None:
+    random = Random(f"{mechanism} {optional}")
     for seed in range(60 if ALL else 2):
-        policy = stateful(find_task(task), random)
-        assert_replayed(policy, skewed(random, 60, 30, 20), random.randint(5, 200), mechanism, 4, seed)
+        policy = stateful(CACHE.of_policy(mechanism, None if optional else ()), random)
+        assert_replayed(policy, skewed(random, 60, 30, 20), random.randint(5, 200), 4, seed)
 
 
-CASES = [("cache_admission", "sample", SKETCH), ("cache_admission", "heap", SKETCH), *shipped()]
+CASES = {"sketch sample": SKETCH, "sketch heap": under("heap", SKETCH), **SHIPPED}
 
 
-@pytest.mark.parametrize(("task", "mechanism", "policy"), CASES, ids=[" ".join(case[:2]) for case in CASES])
-def test_a_real_trace_has_the_evictions_of_the_simulator(
-    task: str, mechanism: str, policy: str, disk: tuple[np.ndarray, np.ndarray]
-) -> None:
-    path = find_task(task).directory / "policies" / f"{policy}.py"
-    source = policy if "\n" in policy else path.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", CASES)
+def test_a_real_trace_has_the_evictions_of_the_simulator(name: str, disk: tuple[np.ndarray, np.ndarray]) -> None:
+    source = CASES[name]
     objects, sizes = disk
-    module = exported(task, source, "python")
+    module = exported(source, "python")
     gone: list[int] = []
 
     class Watched(module.Cache):  # type: ignore[name-defined, misc]
@@ -171,15 +159,14 @@ def test_a_real_trace_has_the_evictions_of_the_simulator(
 
     for capacity in (20_000_000, 2_000_000):
         gone.clear()
-        options = {} if mechanism == "queues" else {"mechanism": mechanism}
-        expected = simulate(check(source, find_task(task)), objects, sizes, capacity, mechanism=mechanism)
-        cache = Watched(capacity, **options)
+        expected = simulate(check(source, CACHE), objects, sizes, capacity)
+        cache = Watched(capacity)
         for key, size in zip(objects.tolist(), sizes.tolist(), strict=True):
             cache.request(key, size)
         assert (cache.misses, cache.bypassed) == (expected.misses, expected.bypassed)
         assert hash_of(gone) == expected.evictions
         assert len(objects) / 10 < cache.misses < len(objects)
-    assert task != "cache_admission" or cache._state.refusals == cache.bypassed > 0
+    assert "sketch" not in name or cache._state.refusals == cache.bypassed > 0
 
 
 COUNTS = """
@@ -245,7 +232,7 @@ def test_arithmetic_saturates_and_every_index_is_valid() -> None:
 
 
 def test_what_is_no_request_is_no_event_and_fields_last_as_long_as_the_ghost() -> None:
-    cache = exported("cache_eviction", COUNTS, "python").Cache(2, mechanism="heap")
+    cache = exported(under("heap", COUNTS), "python").Cache(2)
     for key in ("a", "b", "c", "a"):  # a leaves for c, and comes back for b
         cache.request(key)
     assert (cache._state.evictions, cache._objects["a"].left_before) == (2.0, 1.0)
@@ -267,7 +254,7 @@ def test_what_is_no_request_is_no_event_and_fields_last_as_long_as_the_ghost() -
 
 
 def test_the_module_says_what_state_it_has() -> None:
-    _, module = module_of(check(SKETCH, find_task("cache_admission")))
+    _, module = module_of(check(SKETCH, CACHE))
     text = " ".join((module.__doc__ or "").split())
     assert "It has state: registers total, lucky, refusals; arrays sketch (256); fields of obj cell, returns;" in text
     assert "random numbers. It handles on_hit, on_ghost_hit, on_miss, on_refuse, on_evict." in text
@@ -315,19 +302,19 @@ def priority(now, obj, cache, ghost):
 
 @pytest.mark.parametrize("mechanism", ["heap", "sample"])
 def test_names_of_state_give_way_to_those_of_the_module(mechanism: str) -> None:
-    policy = check(NAMES, find_task("cache_eviction"))
-    module = exported("cache_eviction", policy.source, "python")
+    policy = check(under(mechanism, NAMES), CACHE)
+    module = exported(policy.source, "python")
     requests = skewed(Random(2), 200, 30, 20)
-    cache = cache_of(policy, module, 60, mechanism, 4, 1)
+    cache = cache_of(policy, module, 60, 4, 1)
     for key, size in requests:
         cache.request(key, size)
     objects, sizes = columns_of(requests)
-    expected = simulate(policy, objects, sizes, 60, mechanism=mechanism, sample_size=4)
+    expected = simulate(policy, objects, sizes, 60, sample_size=4)
     assert cache.misses == expected.misses < 200
 
 
 def test_instances_are_independent_and_seeded() -> None:
-    module = exported("cache_admission", SKETCH, "python")
+    module = exported(SKETCH, "python")
     keys = [key for key, _ in skewed(Random(4), 400, 60, 1)]
 
     def misses(cache: Any) -> list[bool]:
@@ -344,17 +331,17 @@ def test_instances_are_independent_and_seeded() -> None:
 def test_a_class_of_cachetools_has_the_misses_of_the_simulator(mechanism: str) -> None:
     pytest.importorskip("cachetools")
     requests = skewed(Random(6), 400, 60, 20)
-    cache = made("cache_admission", SKETCH, "cachetools", 60, mechanism, getsizeof=lambda size: size)
+    cache = made(under(mechanism, SKETCH), "cachetools", 60, getsizeof=lambda size: size)
     for key, size in requests:
         if cache.get(f"object {key}") is None:
             cache[f"object {key}"] = size
     objects, sizes = columns_of(requests)
-    policy = check(SKETCH, find_task("cache_admission"))
-    assert cache.misses == simulate(policy, objects, sizes, 60, mechanism=mechanism).misses < 400
+    policy = check(under(mechanism, SKETCH), CACHE)
+    assert cache.misses == simulate(policy, objects, sizes, 60).misses < 400
 
 
 def test_a_cache_with_state_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pickled_policy.py").write_text(text_of("cache_admission", SKETCH, "python"))
+    (tmp_path / "pickled_policy.py").write_text(text_of(SKETCH, "python"))
     monkeypatch.syspath_prepend(str(tmp_path))
     module: ModuleType = __import__("pickled_policy")
     cache = module.Cache(5)
@@ -369,40 +356,20 @@ def test_a_cache_with_state_is_pickled(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_checkers_find_nothing(tmp_path: Path) -> None:
     paths = []
-    for task, mechanism, name in [("cache_admission", "", ""), *shipped()]:
-        path = find_task(task).directory / "policies" / f"{name}.py"
-        source = path.read_text(encoding="utf-8") if name else SKETCH
-        paths.append(tmp_path / f"{task}_{name}_{mechanism}.py")
-        paths[-1].write_text(text_of(task, source, "python"), encoding="utf-8")
+    for name, source in CASES.items():
+        mechanism = check(source, CACHE).mechanism
+        paths.append(tmp_path / f"{mechanism}_{name.replace(' ', '_')}.py")
+        paths[-1].write_text(text_of(source, "python"), encoding="utf-8")
     ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--line-length=120"]
     mypy = [sys.executable, "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--check-untyped-defs"]
-    ranked = [path for path in paths if not path.name.startswith("cache_queues")]
+    ranked = [path for path in paths if not path.name.startswith("queues")]
     for run, some in (([*ruff, "--select=E,F,W,I,UP,B,C4,PLE"], paths), *([(mypy, ranked)] if ALL else [])):
         done = subprocess.run([*run, *map(str, some)], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == 0, done.stdout
 
 
 def test_the_policy_is_read_back_as_it_was() -> None:
-    task = find_task("cache_admission")
+    task = CACHE
     for format in ("python", "cachetools", "libcachesim"):
-        text = text_of("cache_admission", SKETCH, format)
+        text = text_of(SKETCH, format)
         assert check(policy_source(text), task).fingerprint == check(SKETCH, task).fingerprint
-
-
-# Policies without state
-
-UNCHANGED = {
-    "cache_eviction/gdsf": "aad7bb66ed9b9021",
-    "cache_admission/lru_by_frequency": "adbb1c9e783fcba6",
-    "cache_queues/s3_fifo": "67b66219039ec8d2",
-}
-"""The SHA-256 of exports before there was state, for s3_fifo with its ghost list in front of the other classes."""
-
-
-@pytest.mark.parametrize("name", UNCHANGED)
-def test_exports_of_policies_without_state_are_as_they_were(name: str) -> None:
-    task, policy = name.split("/")
-    source = (find_task(task).directory / "policies" / f"{policy}.py").read_text(encoding="utf-8")
-    exporter = find_exporter("python")
-    (text,) = exporter.export(check(source, find_task(task)), provenance(version="0.1.0")).values()
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == UNCHANGED[name]

@@ -1,7 +1,7 @@
 // One candidate: its line of descent, and keys to go on.
-import { Chart, chartOf } from "./chart.js";
 import { colourAll } from "./code.js";
 import { $, attempt } from "./dom.js";
+import { draw } from "./figures.js";
 import { key } from "./keys.js";
 
 const { api, address, candidate } = $("candidate").dataset;
@@ -11,5 +11,5 @@ for (const [letter, id, meaning] of [["n", "after", "the next candidate"], ["p",
 $("against").addEventListener("change", (event) => { location.search = event.target.value ? `?against=${Number(event.target.value)}` : ""; });
 $("why")?.addEventListener("click", (event) => { event.target.textContent = "Computing: some seconds"; });
 colourAll();
-const chart = new Chart($("chart"), address);
-attempt(async () => chart.draw(await chartOf(api, candidate)));
+attempt(() => draw($("chart"), `${api}/figures/progress?of=${candidate}`));
+if ($("instances")) attempt(() => draw($("instances"), `${api}/figures/instances?of=${candidate}`, ""));

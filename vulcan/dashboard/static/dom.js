@@ -48,7 +48,7 @@ async function answer(response) {
   return document;
 }
 
-const SILENT = "the page's server does not answer: is `vulcan ui` still running?";
+export const SILENT = "the page's server does not answer: is `vulcan ui` still running?";
 
 // `patience`: milliseconds until a server that takes a request and does not answer it is given up.
 export async function get(address, patience = 10_000) {

@@ -1,9 +1,8 @@
 // One run: how it stands, what happens in it, and its candidates.
-import { Chart, chartOf, descentTable, operatorTable } from "./chart.js";
+import { colourAll } from "./code.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
-import { BehaviourMap, behaviourOf } from "./map.js";
+import { draw, zoomable } from "./figures.js";
 import { Candidates } from "./table.js";
-import { drawTree, treeOf } from "./tree.js";
 
 const { api, address } = $("run").dataset;
 const FEED = 60; // lines
@@ -26,6 +25,9 @@ function glance(run) {
   text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
   $("verdict").hidden = !run.verdict;
   text("verdict", run.verdict || "");
+  $("headline").hidden = !run.headline;
+  text("headline", run.headline || "");
+  program(run.source);
   $("tags").replaceChildren(...run.notes.tags.flatMap((tag) => [element("span", tag, "tag"), " "]));
   text("next", next(run));
   const message = run.status.message;
@@ -55,6 +57,16 @@ function glance(run) {
   text("spent", "$" + run.cost.dollars.toFixed(2) + (run.budgets.budget_dollars ? ` of $${run.budgets.budget_dollars}` : ""));
   const tokens = `${figure(run.cost.tokens)}${run.budgets.budget_tokens ? ` of ${figure(run.budgets.budget_tokens)}` : ""} tokens in ${figure(run.cost.calls)} calls`;
   text("spent-note", tokens + (run.cost.unpriced_calls ? `; ${run.cost.unpriced_calls} of unknown price` : ""));
+}
+
+let shownSource = "";
+
+function program(source) {
+  if (source === shownSource) return;
+  shownSource = source;
+  $("program").hidden = !source;
+  $("program").querySelector("pre").replaceChildren(...source.trimEnd().split("\n").map((line) => element("span", `${line}\n`, "line")));
+  colourAll();
 }
 
 // What to type where the command line is: the page itself changes nothing.
@@ -111,25 +123,43 @@ function happened(rows) {
   while (list.childElementCount > FEED) list.lastChild.remove();
 }
 
-const chart = new Chart($("chart"), address, $("axis"));
-const others = new Map(); // runs laid over this one: name to data
+const others = new Set(); // names of runs laid over this one
+let zoom = "";
 
 async function drawn() {
-  const data = await chartOf(api);
-  chart.draw(data, [...others.values()]);
-  descentTable($("descent"), data.descent, address);
-  operatorTable($("operators"), data.operators);
+  const query = new URLSearchParams({ over: $("axis").value, zoom });
+  for (const name of others) query.append("with", name);
+  await draw($("chart"), `${api}/figures/progress?${query}`);
 }
 
-const map = new BehaviourMap($("map"), address, $("map-across"), $("map-up"));
-
-async function drawnMaps() {
-  const [places, tree] = await Promise.all([behaviourOf(api), treeOf(api, $("tree-best").value)]);
-  map.show(places);
-  drawTree($("tree"), tree, places.best, address);
+async function drawnMap() {
+  const [across, up] = [$("map-across"), $("map-up")], query = new URLSearchParams({ across: across.value, up: up.value });
+  const found = await draw($("map"), `${api}/figures/behaviour?${query}`, "Too few candidates have a score yet.");
+  if (!found) return;
+  const axes = JSON.parse(found.dataset.axes), shown = JSON.parse(found.dataset.shown);
+  [across, up].forEach((choice, n) => choice.replaceChildren(...axes.map((name) => new Option(name, name, false, name === shown[n]))));
 }
 
-$("tree-best").addEventListener("change", () => attempt(drawnMaps));
+const drawnTree = () => draw($("tree"), `${api}/figures/descent?best=${$("tree-best").value}`);
+
+async function drawnTables() {
+  const { descent, operators } = await get(`${api}/descent`);
+  const linked = (candidate) => link(candidate, `${address}/candidates/${candidate}`);
+  const numbers = (row, values) => { for (const value of values) row.append(element("td", value, "n")); return row; };
+  $("descent").tBodies[0].replaceChildren(...descent.map((one) => {
+    const parents = element("span"), row = element("tr");
+    one.parents.forEach((parent, n) => parents.append(n ? ", " : "", linked(parent)));
+    cells(row, [linked(one.candidate), parents, one.operator, one.model || one.origin]);
+    row.cells[0].className = "n";
+    return numbers(row, [scoreText(one.score), scoreText(one.gain)]);
+  }));
+  $("operators").tBodies[0].replaceChildren(...operators.map((one) =>
+    numbers(cells(element("tr"), [one.operator, one.model]), [figure(one.proposals), `${Math.round(100 * one.accepted)} %`, figure(one.improved), one.gain.toFixed(4)])));
+}
+
+zoomable($("chart"), (ends) => { zoom = ends; attempt(drawn); });
+for (const id of ["map-across", "map-up"]) $(id).addEventListener("change", () => attempt(drawnMap));
+$("tree-best").addEventListener("change", () => attempt(drawnTree));
 
 async function offer() {
   const { runs } = await get("/api/runs"), mine = runs.find((one) => one.run === $("run").dataset.run);
@@ -139,18 +169,16 @@ async function offer() {
 }
 
 function layOver(name) {
-  attempt(async () => {
-    others.set(name, await chartOf(`/api/runs/${encodeURIComponent(name)}`));
-    const button = element("button", `${name} ×`);
-    button.type = "button";
-    button.ariaLabel = `take ${name} off the chart`;
-    button.addEventListener("click", () => { others.delete(name); button.remove(); attempt(drawn); });
-    $("others").append(button);
-    await drawn();
-  });
+  others.add(name);
+  const button = element("button", `${name} ×`);
+  button.type = "button";
+  button.ariaLabel = `take ${name} off the chart`;
+  button.addEventListener("click", () => { others.delete(name); button.remove(); attempt(drawn); });
+  $("others").append(button);
+  attempt(drawn);
 }
 
-$("axis").addEventListener("change", () => { chart.zoomed = false; attempt(drawn); });
+$("axis").addEventListener("change", () => { zoom = ""; attempt(drawn); });
 $("other").addEventListener("change", (event) => {
   const name = event.target.value;
   if (name && !others.has(name)) layOver(name);
@@ -174,7 +202,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(drawn), attempt(drawnMaps)]);
+    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await drawnMap(); await drawnTree(); await drawnTables(); })]);
   }
   return run;
 }

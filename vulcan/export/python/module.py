@@ -43,7 +43,7 @@ from vulcan.export.python.statistic_names import (
 )
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
-from vulcan.export.template import Template
+from vulcan.export.template import STATE, Template
 from vulcan.task import Feature, History, Json, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
@@ -315,7 +315,8 @@ def python_module(
     requirements. Raises UserError if the template cannot give a function of the policy the statistics that it reads.
     """
     with_state = has_state(policy.program)
-    template = template.written(with_state)
+    defined = (function.function for function in policy.task.functions)
+    template = template.written({policy.mechanism, *defined, *({STATE} if with_state else ())})
     signature = policy.task.whole_interface if with_state else policy.task.interface
     names = statistic_names(policy.plan, signature, policy.task.interface)
     own = {
@@ -356,7 +357,7 @@ def python_module(
     used = {node.id for part in code for node in ast.walk(syntax_tree(part)) if isinstance(node, ast.Name)}
     constants = [
         *([f"{_LARGEST} = {runtime._LARGEST!r}"] if _LARGEST in used else []),
-        *(_settings(template, provenance) if template.settings else []),
+        *(_settings(template, provenance, used) if template.settings else []),
         *([_uses(policy)] if template.text else []),
     ]
     head = [
@@ -407,8 +408,10 @@ def _documentation(
         yield from described(policy, state, owner, is_used)
 
 
-def _settings(template: Template, provenance: Provenance) -> Iterator[str]:
+def _settings(template: Template, provenance: Provenance, used: Collection[str]) -> Iterator[str]:
     for name, default in template.settings.items():
+        if name not in used:
+            continue
         value: Json = provenance.settings.get(name.lower(), default)
         yield f"{name} = {_literal(default if value is None else value)}"
 

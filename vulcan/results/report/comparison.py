@@ -165,8 +165,14 @@ def _cells(run: ComparedRun) -> list[str]:
     ]
 
 
-def comparison_page(document: ComparisonDocument) -> str:
-    """Render the comparison as one self-contained HTML page; text written by a model is escaped."""
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:\">"
+)
+
+
+def comparison_page(document: ComparisonDocument, head: Markup | None = None) -> str:
+    """Render the comparison as one HTML page, self-contained unless its style is in `head`; models' text is escaped."""
     drawn = _overlay(document)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
@@ -178,7 +184,7 @@ def comparison_page(document: ComparisonDocument) -> str:
         lines=[_cells(run) for run in document["runs"]],
         names=[_name(run) for run in document["runs"]],
         drawn=None if drawn is None else Markup(drawn.svg()),
-        style=Markup(page_text("report.css") + svg.STYLE),
+        head=head or Markup(f"{_POLICY}<style>{page_text('report.css')}{svg.STYLE}</style>"),
     )
 
 

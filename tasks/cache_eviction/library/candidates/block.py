@@ -1,5 +1,6 @@
 """Written by the offline generator (offline/evolve, not a language model) changed candidate 116: left out a part."""
 
+MECHANISM = "heap"
 W = 0.705
 P = 0.0594
 FLOOR = 1.65

@@ -1,5 +1,6 @@
 """The settled generation stays while it is used; the flood after it gives up its newest."""
 
+MECHANISM = "sample"
 SETTLED = 0.178
 EVIDENCE = 2.09
 THRESHOLD = 1.31

@@ -1,5 +1,6 @@
 """Written by the offline generator (offline/evolve, not a language model) in keep: changed candidate 278: inserted a branch."""
 
+MECHANISM = "queues"
 SMALL = 0.1
 PROMOTED_FROM = 2
 REMEMBERED = 0.9

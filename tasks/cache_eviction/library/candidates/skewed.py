@@ -1,5 +1,6 @@
 """Written by the offline generator (offline/evolve, not a language model) changed candidate 54: inserted a factor."""
 
+MECHANISM = "heap"
 OFFSET = 0.748
 
 

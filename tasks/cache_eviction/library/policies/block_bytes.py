@@ -2,6 +2,7 @@
 
 import math
 
+MECHANISM = "heap"
 FACTOR = 1.1
 THRESHOLD = 1.98
 WEIGHT = 0.618

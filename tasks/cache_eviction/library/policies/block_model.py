@@ -1,5 +1,6 @@
 """Exponential decay in closed form: log worth plus time in half-lives."""
 
+MECHANISM = "heap"
 HALF_LIFE = 3.0
 POWER = 2.0
 SIZE = 1.0

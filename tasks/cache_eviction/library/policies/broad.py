@@ -2,6 +2,7 @@
 
 import math
 
+MECHANISM = "heap"
 W = 1.14
 EXPONENT = 1.09
 WEIGHT = 1.4

@@ -2,6 +2,7 @@
 
 import math
 
+MECHANISM = "heap"
 FACTOR = 0.37
 FACTOR_2 = 2.6
 WEIGHT = 0.538

@@ -12,6 +12,7 @@ holds at most the capacity, and among these bytes are objects that have left S s
 
 import math
 
+MECHANISM = "queues"
 HIR = 0.01
 
 

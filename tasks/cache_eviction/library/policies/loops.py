@@ -1,5 +1,6 @@
 """Written by the offline generator (offline/evolve, not a language model) changed candidate 54: replaced a part."""
 
+MECHANISM = "sample"
 EXPONENT = 0.275
 BONUS = 9.79
 

@@ -1,4 +1,4 @@
-"""W-TinyLFU as `tasks/cache_queues/policies/w_tinylfu.py`, with a wider sketch.
+"""W-TinyLFU as `tasks/cache_eviction/policies/w_tinylfu.py`, with a wider sketch.
 
 Two rows of 32,768 counters in place of three of 16,384 and a doorkeeper, in the same memory: of the objects of a large
 cache fewer share their counters. The rest is the same, and explained there.
@@ -6,6 +6,7 @@ cache fewer share their counters. The rest is the same, and explained there.
 
 import math
 
+MECHANISM = "queues"
 WINDOW = 0.01
 PROTECTED = 0.8
 MAX_COUNTED = 15

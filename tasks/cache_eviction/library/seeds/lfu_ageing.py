@@ -1,6 +1,6 @@
 """Lfu ageing; written by hand."""
 
-
+MECHANISM = "heap"
 W=1.0
 P=0.5
 def priority(now, obj, cache, ghost):

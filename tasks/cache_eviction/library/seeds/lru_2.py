@@ -1,5 +1,7 @@
 """Lru 2; written by hand."""
 
+MECHANISM = "heap"
+
 
 def priority(now, obj, cache, ghost):
     g = ghost.contains(obj.id)

@@ -1,5 +1,7 @@
 """Mru window; written by hand."""
 
+MECHANISM = "heap"
+
 
 def priority(now, obj, cache, ghost):
     f = cache.id.count(obj.id, 4096)

@@ -1,5 +1,7 @@
 """Reuse recency; written by hand."""
 
+MECHANISM = "heap"
+
 
 def priority(now, obj, cache, ghost):
     idle = now - obj.last_access

@@ -1,6 +1,6 @@
 """Segments; written by hand."""
 
-
+MECHANISM = "heap"
 A=0.1
 def priority(now, obj, cache, ghost):
     hot = obj.count > 1 or ghost.contains(obj.id)

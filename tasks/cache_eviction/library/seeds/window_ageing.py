@@ -1,6 +1,6 @@
 """Window ageing; written by hand."""
 
-
+MECHANISM = "heap"
 P=0.3
 def priority(now, obj, cache, ghost):
     idle = now - obj.last_access

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cache_formats import under
 from plain_cache import PlainCache, columns_of
 from plain_queues import PlainQueues
 
@@ -38,9 +39,9 @@ from vulcan_cache.simulate import generator_state
 from vulcan_traces.fingerprint.fingerprint import Distribution
 
 CASES = [
-    ("cache_eviction", "heap", "lru", 1, 0), ("cache_eviction", "sample", "gdsf", 9, 120),
-    ("cache_admission", "heap", "lru_by_frequency", 9, 120), ("cache_admission", "sample", "lru_by_size", 9, 0),
-    ("cache_queues", "queues", "s3_fifo", 1, 120), ("cache_queues", "queues", "two_q", 9, 0),
+    ("lru", "heap", 1, 0), ("gdsf_admitting", "sample", 9, 120), ("gdsf", "heap", 9, 0),
+    ("lru_by_frequency", "heap", 9, 120), ("lru_by_size", "sample", 9, 0),
+    ("s3_fifo", "queues", 1, 120), ("two_q", "queues", 9, 0),
 ]  # fmt: skip
 CAPACITY = 40
 
@@ -57,12 +58,12 @@ def requests(seed: int, largest: int) -> list[tuple[int, int]]:
     return [(number[obj], sizes[obj]) for obj in asked]
 
 
-def plain_history(policy: Any, mechanism: str, asked: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def plain_history(policy: Any, asked: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """Outcomes, and for each request when its object left before it was requested again; 0 where it did not."""
     plain: Any = (
         PlainQueues(policy, CAPACITY)
-        if mechanism == "queues"
-        else PlainCache(policy, CAPACITY, mechanism, 4, generator_state(3))
+        if policy.mechanism == "queues"
+        else PlainCache(policy, CAPACITY, 4, generator_state(3))
     )
     plain.run = policy.reference(3)
     outcomes, left, last = [], [0] * len(asked), {}
@@ -144,12 +145,10 @@ def hits_since_entry(asked: list[tuple[int, int]], outcomes: list[int], r: int) 
     return sum(outcomes[p] == HIT for p in own if p > entry)
 
 
-@pytest.mark.parametrize(("task", "mechanism", "name", "largest", "start"), CASES)
-def test_misses_are_attributed_as_a_slow_count_does(
-    task: str, mechanism: str, name: str, largest: int, start: int
-) -> None:
-    declared = find_task(task)
-    policy = check(declared.seed_policies()[name], declared)
+@pytest.mark.parametrize(("name", "mechanism", "largest", "start"), CASES)
+def test_misses_are_attributed_as_a_slow_count_does(name: str, mechanism: str, largest: int, start: int) -> None:
+    task = find_task("cache_eviction")
+    policy = check(under(mechanism, task.seed_policies()[name]), task)
     asked = requests(5, largest)
     objects, sizes = columns_of(asked)
     following = np.array(
@@ -163,10 +162,10 @@ def test_misses_are_attributed_as_a_slow_count_does(
         assert BASELINES[known].kernel()(*given, others[-1])[0] == others[-1][start:].sum()
     history = np.zeros(len(asked), np.uint32)
     result = simulate(
-        policy, objects, sizes, CAPACITY, mechanism=mechanism, sample_size=4, sample_seed=3, measure_from=start,
+        policy, objects, sizes, CAPACITY, sample_size=4, sample_seed=3, measure_from=start,
         history=history,
     )  # fmt: skip
-    outcomes, left = plain_history(policy, mechanism, asked)
+    outcomes, left = plain_history(policy, asked)
     assert (history & ((1 << OUTCOME_BITS) - 1)).tolist() == outcomes
     assert (history >> OUTCOME_BITS).tolist() == left
     mean = float(np.mean(sizes))

@@ -103,8 +103,7 @@ def test_references_run_on_rungs_and_are_kept_apart(evaluator):
     assert first[full.name]["requests"] == 400_000
     assert 30_000 < first[f"{full.name} R=0.1"]["requests"] < 50_000
     fifo = check(TASK.seed_policies()["fifo"], TASK)
-    (heap,) = instances_of(evaluator, LARGE, mechanism="heap")
-    (sampled,) = rungs_of(evaluator, [heap])[0].instances
+    (sampled,) = rung.instances
     assert evaluator.evaluate(fifo, sampled)["misses"] == first[sampled.name]["misses"]
     again = load_evaluator(TASK)
     assert {i.name: again.evaluate_baseline("fifo", i) for i in (full, *rung.instances)} == first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cache_formats import under
 from locations import DATA
 
 from vulcan.anvil import check
@@ -65,12 +66,10 @@ def test_what_scales_a_cache_changes_no_decision_of_a_policy_without_a_scale(tra
     sample = sample_of(trace, 10)
     columns = np.asarray(sample.objects), np.asarray(sample.sizes)
     for mechanism in ("heap", "sample"):
-        for name in ("fifo", "lru", "gdsf"):
-            weighed = simulate(
-                POLICIES[name], *columns, trace.footprint // 10,
-                mechanism=mechanism, times=np.asarray(sample.times), weight=10,
-            )  # fmt: skip
-            plain = simulate(POLICIES[name], *columns, trace.footprint // 10 // 10, mechanism=mechanism)
+        for name in ("fifo", "lru", "gdsf_admitting"):
+            policy = check(under(mechanism, POLICIES[name].source), TASK)
+            weighed = simulate(policy, *columns, trace.footprint // 10, times=np.asarray(sample.times), weight=10)
+            plain = simulate(policy, *columns, trace.footprint // 10 // 10)
             assert weighed == plain
 
 
@@ -80,7 +79,7 @@ def test_the_native_reference_on_a_sample_is_the_policy_there(trace):
     for name in ("fifo", "lru"):
         weighed = simulate(
             POLICIES[name], np.asarray(sample.objects), np.asarray(sample.sizes), capacity,
-            mechanism="heap", times=np.asarray(sample.times), weight=10,
+            times=np.asarray(sample.times), weight=10,
         )  # fmt: skip
         native = BASELINES[name].kernel()(
             sample.objects, sample.sizes, sample.next_access, sample.object_count, capacity // 10, 0
@@ -102,11 +101,12 @@ def test_a_constant_means_on_the_sample_what_it_means_on_the_trace(trace, condit
     """A policy that is good where the condition is that of the full run gains as much over FIFO on the sample."""
     good, bad = ("-obj.count", "obj.count") if "insertion" in condition else ("obj.count", "-obj.count")
     source = f"def priority(now, obj, cache, ghost):\n    return {good} if {condition} else {bad}\n"
+    fifo = check(under("sample", POLICIES["fifo"].source), TASK)
     sample, capacity = sample_of(trace, 10), trace.footprint // 10
     columns = np.asarray(sample.objects), np.asarray(sample.sizes)
 
     def gain(*run, **scale):
-        misses = [simulate(policy, *run, **scale).misses for policy in (check(source, TASK), POLICIES["fifo"])]
+        misses = [simulate(policy, *run, **scale).misses for policy in (check(source, TASK), fifo)]
         return 1 - misses[0] / misses[1]
 
     full = gain(np.asarray(trace.objects), np.asarray(trace.sizes), capacity)
@@ -127,6 +127,6 @@ def test_a_sample_of_a_real_trace_misses_about_as_much(file, trace_format):
     for name, full in (("fifo", 0.0978), ("lru", 0.0859)):
         result = simulate(
             POLICIES[name], np.asarray(sample.objects), np.asarray(sample.sizes), capacity,
-            mechanism="heap", times=np.asarray(sample.times), weight=10,
+            times=np.asarray(sample.times), weight=10,
         )  # fmt: skip
         assert result.miss_ratio == pytest.approx(full, abs=0.015)

@@ -13,9 +13,9 @@ from cache_formats import requests
 from directories_caches import STEPS, Steps, check_uses
 from hypothesis import given, settings
 
-from vulcan.anvil import check
+from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, load_evaluator
+from vulcan.evaluator import load_evaluator
 from vulcan.portfolio.export import following_module
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import LibraryMember, Origin
@@ -26,25 +26,22 @@ from vulcan.task import Split
 from vulcan_cache.following import simulate_following
 from vulcan_cache.simulate import simulate
 
-MRU = "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
+MRU = 'MECHANISM = "heap"\n' + "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
+TASK = find_task("cache_eviction")
 MEMBERS = (
-    LibraryMember("newest", MRU, "cache_eviction", {"mechanism": "heap"}, Origin("by hand", "file")),
+    LibraryMember("newest", MRU, "cache_eviction", {}, Origin("by hand", "file")),
     *(
-        LibraryMember(name, find_task(task).seed_policies()[name], task, {}, Origin("by hand", "file"))
-        for name, task in (("s3_fifo", "cache_queues"), ("lru", "cache_eviction"))
+        LibraryMember(name, TASK.seed_policies()[name], TASK.name, {}, Origin("by hand", "file"))
+        for name in ("s3_fifo", "lru")
     ),
 )
 NAMES = tuple(member.name for member in MEMBERS)
-LIBRARY = replace(read_library(shipped_library(find_task("cache_eviction"))), members=MEMBERS)
+LIBRARY = replace(read_library(shipped_library(TASK)), members=MEMBERS)
 METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
 Column = np.ndarray[Any, Any]
 
 
-def how(member: LibraryMember) -> dict[str, Any]:
-    return {"mechanism": "queues" if member.task == "cache_queues" else "heap"}
-
-
-POLICIES = tuple((check(m.source, find_task(m.task)), how(m)) for m in MEMBERS)
+POLICIES: tuple[tuple[Policy, dict[str, Any]], ...] = tuple((check(m.source, TASK), {}) for m in MEMBERS)
 
 
 @cache
@@ -118,12 +115,8 @@ def test_the_evaluator_measures_what_follows() -> None:
     evaluator = load_evaluator(find_task("cache_eviction"))
     given_settings = {"trace": ["zipf:requests=4000,objects=400,seed=3"], "cache_size": ["10%"]}
 
-    def of(member: LibraryMember) -> Instance:
-        task = find_task(member.task)
-        own = {**given_settings, **({} if member.task == "cache_queues" else how(member))}
-        return load_evaluator(task).instances(complete_settings(task, own), Split(by="none"))[0]
-
-    pairs = [(policy, of(member)) for (policy, _), member in zip(POLICIES, MEMBERS, strict=True)]
+    (instance,) = load_evaluator(TASK).instances(complete_settings(TASK, given_settings), Split(by="none"))
+    pairs = [(policy, instance) for policy, _ in POLICIES]
     metrics = evaluator.follow(pairs, METRICS["object"])  # type: ignore[attr-defined]
     alone = [evaluator.evaluate(policy, instance)["miss_ratio"] for policy, instance in pairs]
     assert min(alone) - 0.02 <= metrics["miss_ratio"] <= alone[0] + 0.02

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cache_formats import POLICIES, requests
+from cache_formats import CASES, QUEUES, requests, under
 from changing_traces import TRACES
 from console import Console
 from directories_caches import STEPS, Steps, check_uses
@@ -28,27 +28,25 @@ from vulcan_cache import simulate
 from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, compiled, simulate_guarded
 
 TASK = find_task("cache_eviction")
-LFU = "def priority(now, obj, cache, ghost):\n    return obj.count\n"
-MRU = "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n"
-HEAP = {"mechanism": "heap"}
+LFU = under("heap", "def priority(now, obj, cache, ghost):\n    return obj.count\n")
+MRU = under("heap", "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
 Column = np.ndarray[Any, Any]
 
 
 @cache
-def exported(task: str, source: str, safe: str, format: str = "python") -> ModuleType:
-    origin = Provenance(task, "a.py", "", "", "", settings={} if task == "cache_queues" else HEAP)
-    ((name, text),) = export_guarded(check(source, find_task(task)), format, origin, safe).items()
-    assert name.startswith(f"{task}_guarded")
+def exported(source: str, safe: str, format: str = "python") -> ModuleType:
+    origin = Provenance(TASK.name, "a.py", "", "", "")
+    ((name, text),) = export_guarded(check(source, TASK), format, origin, safe).items()
+    assert name.startswith(f"{TASK.name}_guarded")
     assert policy_source(text) == source
     module = ModuleType(name)
     exec(compile(text, name, "exec"), vars(module))
     return module
 
 
-def outcomes(source: str, safe: str, columns: tuple[Column, Column], capacity: int, task: str = TASK.name) -> Column:
+def outcomes(source: str, safe: str, columns: tuple[Column, Column], capacity: int) -> Column:
     outcome = np.zeros(len(columns[0]), np.uint32)
-    how = {"mechanism": "queues"} if task == "cache_queues" else HEAP
-    simulate_guarded(check(source, find_task(task)), safe, *columns, capacity, outcome=outcome, **how)
+    simulate_guarded(check(source, TASK), safe, *columns, capacity, outcome=outcome)
     return outcome
 
 
@@ -57,7 +55,7 @@ def missed_by(source: str | None, kind: str, capacity: int) -> Column:
     """The requests that LRU, or a policy alone, misses."""
     policy = compiled("lru") if source is None else check(source, TASK)
     history = np.zeros(len(trace(kind)[0]), np.uint32)
-    simulate(policy, *trace(kind), capacity, mechanism="heap", history=history)
+    simulate(policy, *trace(kind), capacity, history=history)
     return (history & 3) != 0
 
 
@@ -101,22 +99,22 @@ def test_the_policy_is_followed_again_when_it_pays() -> None:
     assert 20_000 < changes[0] < 30_000 < changes[1]
 
 
-CASES = [
-    ("cache_eviction", "rich", "lru"),
-    ("cache_admission", "little", "s3-fifo"),
-    ("cache_queues", "hits_evict", "lru"),
-    *(slow("cache_eviction", "gdsf", safe) for safe in SAFE_POLICIES),
-    *(slow("cache_queues", name, "sieve") for name in POLICIES["cache_queues"]),
+GUARDED = [
+    ("rich heap", "lru"),
+    ("little heap", "s3-fifo"),
+    ("hits_evict queues", "lru"),
+    *(slow("gdsf heap", safe) for safe in SAFE_POLICIES),
+    *(slow(f"{name} queues", "sieve") for name in QUEUES),
 ]
 
 
-@pytest.mark.parametrize(("task", "name", "safe"), CASES)
-def test_an_export_decides_as_the_simulator(task: str, name: str, safe: str) -> None:
-    source = POLICIES[task][name]
+@pytest.mark.parametrize(("name", "safe"), GUARDED)
+def test_an_export_decides_as_the_simulator(name: str, safe: str) -> None:
+    source = CASES[name]
     objects, sizes = requests(2_500, 250, seed=5)
     for capacity, used in ((30_000, sizes), (30, np.ones_like(sizes))):
-        outcome = outcomes(source, safe, (objects, used), capacity, task)
-        by_request, read_through = (exported(task, source, safe).Cache(capacity, tolerance=TOLERANCE) for _ in range(2))
+        outcome = outcomes(source, safe, (objects, used), capacity)
+        by_request, read_through = (exported(source, safe).Cache(capacity, tolerance=TOLERANCE) for _ in range(2))
         for key, size, expected in zip(objects.tolist(), used.tolist(), outcome.tolist(), strict=True):
             assert by_request.request(f"key {key}", size) == (expected & 1 == 0)
             assert by_request.is_guarding == (expected >= 2)
@@ -130,7 +128,7 @@ def test_an_export_decides_as_the_simulator(task: str, name: str, safe: str) -> 
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_it_remains_a_mapping_of_limited_size(steps: Steps) -> None:
-    check_uses(exported(TASK.name, LFU, "lru").Cache(40), steps)
+    check_uses(exported(LFU, "lru").Cache(40), steps)
 
 
 def test_a_plugin_of_libcachesim_has_the_misses_of_the_simulator() -> None:
@@ -138,7 +136,7 @@ def test_a_plugin_of_libcachesim_has_the_misses_of_the_simulator() -> None:
     objects, sizes = requests(1_500, 250, seed=7)
     outcome = outcomes(MRU, "lru", (objects, sizes), 30_000)
     assert (outcome >= 2).any()
-    plugin = exported(TASK.name, MRU, "lru", "libcachesim").PolicyCache(30_000, hashpower=10)
+    plugin = exported(MRU, "lru", "libcachesim").PolicyCache(30_000, hashpower=10)
     for key, size, expected in zip(objects.tolist(), sizes.tolist(), outcome.tolist(), strict=True):
         request = libcachesim.Request()
         request.obj_id, request.obj_size = key, size
@@ -150,8 +148,7 @@ def test_a_safe_policy_is_the_baseline_of_its_name() -> None:
 
     objects, sizes = requests(2_000, 200, seed=3)
     for name in SAFE_POLICIES:
-        how = {"mechanism": SAFE_POLICIES[name].settings.get("mechanism", "queues")}
-        ours = simulate(compiled(name), objects, sizes, 20_000, **how).misses  # type: ignore[arg-type]
+        ours = simulate(compiled(name), objects, sizes, 20_000).misses
         none = np.zeros(len(objects), np.int64), 200, 20_000, 0, np.empty(0, np.uint8)
         assert ours == BASELINES[name].kernel()(objects, sizes, *none)[0]
 

@@ -16,7 +16,7 @@ from vulcan_cache.layout import MAX_SAMPLED
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")
-SOURCES = TASK.seed_policies(state=True)
+SOURCES = TASK.seed_policies()
 OFTEN = {"lhd": SOURCES["lhd"].replace("REQUESTS = 32768", "REQUESTS = 512")}
 
 

@@ -1,4 +1,4 @@
-"""What a policy of `cache_queues` answers, and what the kernel makes of it."""
+"""What a policy of the mechanism `queues` answers, and what the kernel makes of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import pytest
 from vulcan.anvil import check
 from vulcan.registry import find_task
 
-TASK = find_task("cache_queues")
+TASK = find_task("cache_eviction")
 
 POLICY = """
+MECHANISM = "queues"
+
+
 def insert(now, obj, cache, queues, ghost):
     return {insert}
 
@@ -48,7 +51,7 @@ def with_room(queue, number="1", **answers):
 
 
 def assert_equal(policy, requests, capacity, **settings):
-    return plain_cache.assert_equal(policy, requests, capacity, "queues", **settings)
+    return plain_cache.assert_equal(policy, requests, capacity, **settings)
 
 
 def keys(*asked):

@@ -1,28 +1,20 @@
-"""The task in its evaluator: instances, cheaper rungs, digests of decisions, and the command line's way to a search."""
+"""The task in its evaluator with policies of queues: instances, cheaper rungs, digests of decisions."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from vulcan.anvil import check
-from vulcan.errors import UserError
 from vulcan.evaluator import decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
-from vulcan_cache.mechanisms import MECHANISMS
 from vulcan_traces import load_trace
 
-TASK = find_task("cache_queues")
-SEEDS = TASK.seed_policies(state=True)
+TASK = find_task("cache_eviction")
+SEEDS = {name: source for name, source in TASK.seed_policies().items() if check(source, TASK).mechanism == "queues"}
 SPEC = "scan-mix:requests=60000,objects=6000,alpha=0.9,scan_share=0.2,seed=5,sizes=lognormal"
 
 
@@ -32,19 +24,6 @@ def instances(*, split="none", **given):
     return evaluator, found
 
 
-def test_the_functions_of_the_task_are_those_of_the_mechanism():
-    for name, task in (("queues", TASK), ("heap", find_task("cache_admission")), ("heap", find_task("cache_eviction"))):
-        mechanism = MECHANISMS[name]
-        declared = {signature.function for signature in task.functions}
-        assert set(mechanism.functions) <= declared <= {*mechanism.functions, *mechanism.others}
-
-
-def test_policies_with_state_are_shipped_last_and_not_for_searches_without_state():
-    stateless = ["clock", "fifo", "s3_fifo", "sieve", "slru", "two_q"]
-    assert list(SEEDS) == [*stateless, "arc", "lirs", "w_tinylfu"]
-    assert list(TASK.seed_policies()) == stateless
-
-
 def test_it_is_evaluated_as_it_is_simulated():
     evaluator, (only,) = instances(cache_size=["5%"])
     evaluator.prepare([only])
@@ -52,9 +31,9 @@ def test_it_is_evaluated_as_it_is_simulated():
     for source in SEEDS.values():
         policy = check(source, TASK)
         metrics = evaluator.evaluate(policy, only)
-        run = simulate(policy, trace.objects, trace.sizes, trace.footprint // 20, mechanism="queues")
+        run = simulate(policy, trace.objects, trace.sizes, trace.footprint // 20)
         assert (metrics["misses"], metrics["missed_bytes"]) == (run.misses, run.missed_bytes)
-    assert evaluator.evaluate(check(SEEDS["fifo"], TASK), only) == evaluator.evaluate_baseline("fifo", only)
+    assert evaluator.evaluate(check(SEEDS["clock"], TASK), only) == evaluator.evaluate_baseline("clock", only)
 
 
 def test_later_parts_are_entered_with_the_cache_as_it_was_left():
@@ -97,56 +76,9 @@ def test_policies_that_differ_have_digests_that_differ():
 def test_it_runs_in_the_jail():
     evaluator, (only,) = instances(cache_size=["5%"])
     evaluator.prepare([only])
-    with LocalExecutor(Setup("cache_queues", (only,)), 1) as executor:
+    with LocalExecutor(Setup("cache_eviction", (only,)), 1) as executor:
         for number, source in enumerate(SEEDS.values()):
             outcome = executor.submit(Job(number, source, (only,), 60.0, probe=True)).result()
             assert outcome.status == "scored", outcome.message
             assert dict(outcome.metrics) == {only.name: evaluator.evaluate(check(source, TASK), only)}
             assert outcome.signature == decisions_of(evaluator, check(source, TASK))
-
-
-def test_another_mechanism_is_refused():
-    evaluator, found = instances(mechanism="heaps")
-    with pytest.raises(UserError, match="no mechanism 'heaps'; did you mean 'heap'"):
-        evaluator.prepare(found)
-
-
-@pytest.fixture(scope="module")
-def search(tmp_path_factory):
-    """What an offline search of the command line says, and the directory that it ran in."""
-    place = tmp_path_factory.mktemp("search")
-    options = ["--trace", SPEC, "--cache-size", "5%", "--split", "none", "--model", "offline/evolve", "--seed", "1"]
-    options += ["--budget-candidates", "30", "--executor", "local", "--json"]
-    return vulcan(place, "search", "--task", "cache_queues", *options), place
-
-
-def vulcan(place, *arguments):
-    command = Path(sys.executable).parent / "vulcan"
-    done = subprocess.run([command, *arguments], cwd=place, text=True, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.slow
-def test_an_offline_search_is_better_than_the_policies_it_starts_from(search):
-    summary, _ = search
-    assert summary["state"] == "finished"
-    assert summary["candidates"]["rejected"] == summary["candidates"]["failed"] == 0
-    starts = [summary["train"]["baselines"][name] for name in ("fifo", "clock", "sieve", "s3-fifo", "slru", "2q")]
-    assert summary["train"]["score"] > max(starts)
-
-
-@pytest.mark.slow
-def test_its_winner_is_exported_and_misses_what_the_simulator_says(search):
-    summary, place = search
-    file = place / "winner.py"
-    vulcan(place, "export", summary["run"], "--output", "winner.py", "--json")
-    module = ModuleType("winner")
-    exec(compile(file.read_text(), str(file), "exec"), vars(module))
-    trace = load_trace(SPEC)
-    policy = check(summary["best"]["source"], TASK)
-    run = simulate(policy, trace.objects, trace.sizes, trace.footprint // 20, mechanism="queues")
-    cache = module.Cache(trace.footprint // 20)
-    for key, size in zip(trace.objects.tolist(), trace.sizes.tolist(), strict=True):
-        cache.request(key, size)
-    assert (cache.misses, cache.bypassed) == (run.misses, run.bypassed)

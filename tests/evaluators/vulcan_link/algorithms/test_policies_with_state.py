@@ -13,7 +13,7 @@ from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 TASK = find_task("congestion_control")
-POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies(state=True).items()}
+POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
 
 
 def run(flow: Flow, name: str, link: str, queue: int, seconds: float = 25.0) -> LinkResult:

@@ -51,7 +51,7 @@ def cwnd(state, window):
     grown += state.interval_max_rtt_us.window_percentile(1, 3) / 1e5
     return min(grown, state.cwnd_packets) if state.cause > 0 else grown + policy.losses
 """
-STATEFUL = {**TASK.seed_policies(state=True), "timers": TIMERS}
+STATEFUL = {**TASK.seed_policies(), "timers": TIMERS}
 
 
 def scenario(seed: int, seconds: float = 1.0) -> Scenario:

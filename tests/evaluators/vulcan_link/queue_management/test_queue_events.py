@@ -17,7 +17,7 @@ from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 TASK = find_task("active_queue_management")
-POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies(state=True).items()}
+POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
 LINKS = (
     "constant:rate=24",
     "steps:rates=24-6-16-3,every=3",

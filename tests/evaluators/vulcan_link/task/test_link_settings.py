@@ -98,15 +98,14 @@ def test_transfers_are_flows_of_their_own_that_end(task):
 
 def test_signals_are_offered_where_they_are_asked_for(task):
     def read(**settings):
-        offered = task.offered(complete_settings(task, settings), state=True)
+        offered = task.offered(complete_settings(task, settings))
         return {name for declared in (offered.signature, *offered.events) for name, _ in declared.features()}
 
     assert read(signals="extended") - read() == set(SIGNALS)
-    assert task.offered({"signals": "extended"}, state=True) is task
-    assert not task.offered({}, state=False).events
+    assert task.offered({"signals": "extended"}) is task
     text = "def cwnd(state, window):\n    return state.cubic_cwnd_packets\n"
     assert check(text, task).plan.features == ("state.cubic_cwnd_packets",), "valid under any setting"
-    basic = parse_source(text, task.offered({}, state=True))
+    basic = parse_source(text, task.offered({}))
     assert basic.policy is None and "cubic_cwnd_packets" in basic.feedback
 
 

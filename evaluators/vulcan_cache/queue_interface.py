@@ -1,18 +1,15 @@
-"""Cache eviction by queues: up to four FIFO queues, and what moves between them and leaves."""
-
-from pathlib import Path
+"""Declarations of the policies of the mechanism `queues`: their functions, arguments, events and claims."""
 
 from vulcan.task import (
     MAX_EXACT_INTEGER,
     Entity,
     Feature,
+    Form,
     Global,
     History,
     Mechanism,
     Property,
     Scalar,
-    Setting,
-    Task,
     Value,
     event,
 )
@@ -23,19 +20,16 @@ from vulcan_cache.interface import (
     INSERTION,
     LAST_ACCESS,
     MAX_OBJECT_SIZE,
+    MAX_OBJECTS,
     MAX_REQUESTS,
     NOW,
-    OBJECTIVES,
     OBJECTS,
-    READING,
     SIZE,
     TIME_RESOLUTION,
     USED,
-    WORKLOAD,
     cache_events,
 )
 
-MAX_OBJECTS = float(2**32)
 NUMBERS = (1, 2, 3, 4)
 
 OBJECT = Entity(
@@ -196,10 +190,7 @@ SHARE = Mechanism(
     "in. Shares need not add up: a queue whose share is the capacity is never over it.",
 )
 
-TASK = Task(
-    name="cache_queues",
-    summary="Choose into which of up to four FIFO queues of a cache objects go, and which leave when space is needed, "
-    "so that as many requests as possible hit.",
+QUEUED = Form(
     signature=Value(
         function="insert",
         arguments=(*HERE, GHOST),
@@ -243,16 +234,8 @@ TASK = Task(
             mechanisms=(SHARE,),
         ),
     ),
-    evaluator="vulcan_cache.evaluator:CacheEvaluator",
-    objectives=OBJECTIVES,
-    directory=Path(__file__).parent,
-    settings=(
-        *WORKLOAD,
-        Setting("mechanism", "text", "how the policy's functions are used", "queues", choices=("queues",)),
-        *READING,
-    ),
     events=(
-        *cache_events((*HERE, GHOST), admits=True, at_a_hit=(TAILS,)),
+        *cache_events((*HERE, GHOST), at_a_hit=(TAILS,)),
         event(
             "on_move",
             (*HERE, SOURCE),

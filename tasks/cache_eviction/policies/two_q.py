@@ -3,6 +3,7 @@
 What is pushed out of the FIFO, which has a quarter of the capacity, is remembered in a ghost list of half the capacity.
 """
 
+MECHANISM = "queues"
 IN = 0.25
 OUT = 0.5
 

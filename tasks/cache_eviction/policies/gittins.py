@@ -13,6 +13,7 @@ mechanism `sample`. The square root of the size is between the ratio of requests
 
 import math
 
+MECHANISM = "sample"
 PER_OCTAVE = 2  # ages, the oldest being
 OLDEST = 6  # octaves beyond as many requests as the cache holds objects
 OFTEN = 1.5  # octaves of requests in a group

@@ -4,6 +4,7 @@ Each segment has a quarter of the capacity. A new object enters the lowest one t
 the others leave.
 """
 
+MECHANISM = "queues"
 SEGMENTS = 4
 
 

@@ -1,5 +1,7 @@
 """CLOCK: one queue in which an object that was hit since it was last at the tail goes round again."""
 
+MECHANISM = "queues"
+
 
 def insert(now, obj, cache, queues, ghost):
     return 1

@@ -15,6 +15,7 @@ decides as it does, as long as the sketch tells the objects apart.
 
 import math
 
+MECHANISM = "queues"
 WINDOW = 0.01
 PROTECTED = 0.8
 MAX_COUNTED = 15

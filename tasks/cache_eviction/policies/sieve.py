@@ -4,6 +4,8 @@ The objects before the hand are one queue, those behind it the next one of three
 the hand. When it has passed all, the queue behind it is the one before it, and the next round goes to the third.
 """
 
+MECHANISM = "queues"
+
 
 def before_the_hand(first, second, third):
     """The queue that the hand is in, of the two that are not empty."""

@@ -6,6 +6,8 @@ within twice the capacity. For objects of one size the decisions are the kernel'
 capacity here, and a little more there while large objects leave gaps in the cache.
 """
 
+MECHANISM = "queues"
+
 
 class policy:
     target = 0.0

@@ -3,6 +3,7 @@
 As TinyLFU does (ACM Transactions on Storage 2017), here with the counts of the ghost list instead of a sketch.
 """
 
+MECHANISM = "heap"
 ENOUGH = 2
 
 

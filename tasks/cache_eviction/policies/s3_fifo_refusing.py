@@ -1,10 +1,6 @@
-"""S3-FIFO (SOSP 2023): a small FIFO filters what enters the main one, in which objects that were hit go round again.
+"""S3-FIFO (SOSP 2023) as libCacheSim has it: refuses objects that are larger than the small queue; see `s3_fifo`."""
 
-A new object enters the small queue, or the main one if the ghost list knows it. At the small queue's end an object that
-was hit twice moves to the main queue; another one leaves and is remembered. Until the first eviction, new objects that
-find the small queue full go to the main one.
-"""
-
+MECHANISM = "queues"
 SMALL = 0.1
 REMEMBERED = 0.9
 PROMOTED_FROM = 2
@@ -12,6 +8,8 @@ MAX_COUNTED = 3
 
 
 def insert(now, obj, cache, queues, ghost):
+    if obj.size > max(1, cache.capacity * SMALL // 1):
+        return -1
     filling = cache.evictions == 0 and queues.used_1 >= cache.capacity * SMALL // 1
     return 2 if filling or ghost.contains(obj.id) else 1
 

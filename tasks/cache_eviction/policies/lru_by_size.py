@@ -3,6 +3,7 @@
 A threshold on sizes as AdaptSize has it (NSDI 2017), here a multiple of the mean size instead of one that is fitted.
 """
 
+MECHANISM = "heap"
 TIMES_THE_MEAN = 4
 
 

@@ -1,0 +1,107 @@
+"""What `admit` answers, and what the kernels make of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from locations import DATA
+from plain_cache import assert_equal
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_cache import simulate
+from vulcan_traces import load_trace
+
+TASK = find_task("cache_eviction")
+SEEDS = TASK.seed_policies()
+ALWAYS = "\n\ndef admit(now, obj, cache, victim, ghost):\n    return 1\n"
+
+
+def under(mechanism, source):
+    return check(source.replace('MECHANISM = "heap"', f'MECHANISM = "{mechanism}"'), TASK)
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+@pytest.mark.parametrize("name", ["lru", "gdsf_admitting"])
+def test_admitting_everything_changes_nothing(name, mechanism):
+    sized = load_trace("scan-mix:requests=60000,objects=6000,alpha=0.9,scan_share=0.2,seed=5,sizes=lognormal")
+    for share in (0.002, 0.01, 0.1):
+        capacity = int(sized.footprint * share)
+        always = simulate(under(mechanism, SEEDS[name] + ALWAYS), sized.objects, sized.sizes, capacity)
+        alone = simulate(under(mechanism, SEEDS[name]), sized.objects, sized.sizes, capacity)
+        assert always == alone  # with the hash of every eviction, in order
+
+
+POLICY = """
+MECHANISM = "heap"
+
+
+def priority(now, obj, cache, ghost):
+    return 1
+
+
+def admit(now, obj, cache, victim, ghost):
+    return {}
+"""
+
+
+@pytest.mark.parametrize(("answer", "is_let_in"), [("0", False), ("1e-300", True), ("-1", False), ("0.1", True)])
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_above_zero_is_let_in(mechanism, answer, is_let_in):
+    plain = assert_equal(under(mechanism, POLICY.format(answer)), [(0, 1), (1, 1), (0, 1)], 5)
+    assert len(plain.residents) == (2 if is_let_in else 0)
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_it_is_asked_for_each_object_that_would_have_to_leave(mechanism):
+    smaller_only = under(mechanism, POLICY.format("victim.size < 2"))
+    plain = assert_equal(smaller_only, [(0, 1), (1, 1), (2, 2), (3, 4)], 4, draws=1)
+    assert 2 in plain.residents
+    assert 3 not in plain.residents
+    assert plain.gone[-1] == 3
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_a_policy_that_admits_what_it_remembers_starts_with_an_empty_cache(mechanism):
+    second_time = under(mechanism, POLICY.format("ghost.contains(obj.id)"))
+    plain = assert_equal(second_time, [(0, 1), (1, 1), (0, 1), (1, 1)], 5)
+    assert sorted(plain.residents) == [0, 1]
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_requests_for_what_is_not_let_in_are_counted(mechanism):
+    third_time = under(mechanism, POLICY.format("ghost.count(obj.id) >= 2"))
+    plain = assert_equal(third_time, [(0, 1), (1, 1), (0, 1), (1, 1), (0, 1)], 5)
+    assert sorted(plain.residents) == [0]
+
+
+def load(name):
+    path = DATA / "cache" / name
+    if not path.is_file():
+        pytest.skip(f"no trace at {path}: set VULCAN_DATA to the directory of traces")
+    trace = load_trace(path)
+    return trace, np.asarray(trace.objects), np.maximum(np.asarray(trace.sizes), 1)
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_a_threshold_on_sizes_wins_on_requests_of_a_content_delivery_network(mechanism):
+    """The trace that comes with AdaptSize (Berger, Sitaraman and Harchol-Balter, NSDI 2017)."""
+    trace, objects, sizes = load("caffeine/adapt_size/request.trace.xz")
+    by_size, always = (under(mechanism, SEEDS[name]) for name in ("lru_by_size", "lru"))
+    for share in (0.001, 0.01, 0.1):
+        runs = [simulate(policy, objects, sizes, int(trace.footprint * share)) for policy in (by_size, always)]
+        assert runs[0].misses < 0.99 * runs[1].misses
+        assert runs[0].byte_miss_ratio > runs[1].byte_miss_ratio  # what it is paid with
+        unit = np.ones_like(sizes)
+        assert simulate(by_size, objects, unit, 500) == simulate(always, objects, unit, 500)
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_admission_by_frequency_wins_where_most_is_asked_for_once(mechanism):
+    trace, objects, sizes = load("libcachesim/cloudPhysicsIO.vscsi")
+    by_frequency, always = (under(mechanism, SEEDS[name]) for name in ("lru_by_frequency", "lru"))
+    for share in (0.001, 0.01, 0.1):
+        capacity = int(trace.footprint * share)
+        assert (
+            simulate(by_frequency, objects, sizes, capacity).misses < simulate(always, objects, sizes, capacity).misses
+        )
