@@ -47,7 +47,8 @@ def held(run: Path) -> list[Any]:
     with closing(open_store(run)) as store:
         events = [event for event in store.events() if not isinstance(event, RunStopped)]
         calls = [replace(call, seconds=0.0) for call in store.calls()]
-        return [events, calls, list(store.questions()), (run / "held-out.json").read_bytes()]
+        files = [path.read_bytes() for path in sorted(run.glob("*.json"))]
+        return [events, calls, list(store.questions()), files]
 
 
 @dataclass
