@@ -261,7 +261,8 @@ class Chart:
                 f'<circle class="{shape} {kind}" cx="{left:.1f}" cy="{top:.1f}" r="{radius:g}">'
                 f"<title>{escape(said)}</title></circle>"
             )
-            self._marks.append(f'<a href="{escape(address)}">{mark}</a>' if address else mark)
+            # the pointer's alone: hundreds of stops would be in the way of the Tab key, and tables lead there too
+            self._marks.append(f'<a href="{escape(address)}" tabindex="-1">{mark}</a>' if address else mark)
         if name:
             self._named.append((name, kind, "none", False))
 

@@ -104,9 +104,8 @@ def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
         Objective(
             name="public_on_time",
             metric="public_score",
-            meaning="the score of the public leaderboard, clip((OD - cost) / (OD - SPOT)) * 100, where OD and SPOT are "
-            "what the work costs on demand and on spot without any start-up, less 100 times the share of runs that "
-            "miss their deadline; with --safety-net published",
+            meaning="the score of the public leaderboard, under its safety net, less 100 times the share of runs that "
+            "miss their deadline there",
             score=lambda metrics, references: metrics["public_score"] - 100.0 * metrics["public_missed"],
             lowest=-100.0,
             highest=100.0,

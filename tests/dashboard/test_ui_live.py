@@ -103,10 +103,10 @@ def test_a_search_is_seen_live(search: Path, browser: Browser, serve: Callable[.
         assert rows == stored_rows(search, rows[-1], rows[0])[::-1]
         one.complaints.clear()  # the browser's own, of the connection that was cut
 
-        os.kill(int(re.search(r"kill (\d+)", page.locator("#next").inner_text())[1]), signal.SIGINT)  # type: ignore[index]
+        os.kill(int(re.search(r"kill (\d+)", page.locator("#command").inner_text())[1]), signal.SIGINT)  # type: ignore[index]
         expect(page.locator("#state")).to_have_text("interrupted")
         expect(page.locator("#feed li").first).to_contain_text("stopped: interrupted")
-        expect(page.locator("#next")).to_have_text(f"vulcan resume {search.name}")
+        expect(page.locator("#command")).to_have_text(f"vulcan resume {search.name}")
 
 
 @pytest.mark.skipif(not SCREENSHOTS, reason="makes a picture for the docs")

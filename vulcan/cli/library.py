@@ -27,7 +27,7 @@ from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
-    from vulcan.documents.policy import ChoiceDocument, FollowingDocument, SelectDocument
+    from vulcan.documents.policy import FollowingDocument, SelectDocument
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
     from vulcan.portfolio.selector import Choice
@@ -267,7 +267,13 @@ def select(
     """
     from vulcan.errors import UserError
     from vulcan.portfolio.library_file import read_library
-    from vulcan.portfolio.selector import find_objective_of, only_shipped_library, select_for, shipped_library
+    from vulcan.portfolio.selector import (
+        choice_document,
+        find_objective_of,
+        only_shipped_library,
+        select_for,
+        shipped_library,
+    )
     from vulcan.registry import find_task, recorded_task
 
     if library is not None and task is not None:
@@ -283,7 +289,7 @@ def select(
             "workload": trace,
             "objective": chosen,
             "prefix": found.first,
-            "choices": [_choice_document(found, directory, choice) for choice in choices],
+            "choices": [choice_document(found, directory, choice) for choice in choices],
         }
         print_json(document)
         return
@@ -314,29 +320,6 @@ def select(
 
 def _named(choice: Choice) -> str:
     return choice.name if choice.kind == "member" else f"{choice.name} (the fallback)"
-
-
-def _choice_document(library: Library, directory: Path, choice: Choice) -> ChoiceDocument:
-    member = library.member(choice.name) if choice.kind == "member" else None
-    return {
-        "instance": choice.instance,
-        "choice": choice.name,
-        "kind": choice.kind,
-        "policy": str(directory / member.file) if member else None,
-        "task": member.task if member else library.task,
-        "settings": dict(member.settings) if member else {},
-        "confidence": choice.confidence,
-        "min_confidence": library.rule.least,
-        "trusted": choice.trusted,
-        "distance": choice.distance,
-        "nearest": choice.nearest,
-        "cluster": choice.cluster,
-        "method": library.rule.method,
-        "tried": choice.tried,
-        "expected": [{"choice": name, "score": score} for name, score in choice.expected],
-        "to_follow": list(choice.to_follow),
-        "fingerprint": dict(choice.fingerprint),
-    }
 
 
 @app.command("export")

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from vulcan.documents.policy import ChoiceDocument
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.features import (
@@ -297,3 +298,27 @@ def _beside(method: Method, objective: str, chosen: list[float], scores: Scores,
         max(fmean(v) for v in members.values()),
         fmean(max(column) for column in zip(*scores.values(), strict=True)),
     )
+
+
+def choice_document(library: Library, directory: Path, choice: Choice) -> ChoiceDocument:
+    """Return a choice as JSON; `directory` is where the library's policies are."""
+    member = library.member(choice.name) if choice.kind == "member" else None
+    return {
+        "instance": choice.instance,
+        "choice": choice.name,
+        "kind": choice.kind,
+        "policy": str(directory / member.file) if member else None,
+        "task": member.task if member else library.task,
+        "settings": dict(member.settings) if member else {},
+        "confidence": choice.confidence,
+        "min_confidence": library.rule.least,
+        "trusted": choice.trusted,
+        "distance": choice.distance,
+        "nearest": choice.nearest,
+        "cluster": choice.cluster,
+        "method": library.rule.method,
+        "tried": choice.tried,
+        "expected": [{"choice": name, "score": score} for name, score in choice.expected],
+        "to_follow": list(choice.to_follow),
+        "fingerprint": dict(choice.fingerprint),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import combinations
 from statistics import fmean, quantiles
 from typing import TypeVar
@@ -440,9 +441,9 @@ def _node(record: RunRecord, n: int, x: float, y: float, best: int, in_line: boo
     said = text(x + 8, y - 7, f"{n} {by if gain is None else f'{gain:+.4f}'}", "halo bold" if in_line else "halo")
     mark = (
         f'<circle class="dot {kind}" cx="{x}" cy="{y:.1f}" r="{7 if n == best else 5}">'
-        f"<title>candidate {n}: {by}; score {score}{over}</title></circle>{said}"
+        f"<title>{escape(f'candidate {n}: {by}; score {score}{over}')}</title></circle>{said}"
     )
-    return f'<a href="{address}">{mark}</a>' if address else mark
+    return f'<a href="{escape(address)}">{mark}</a>' if address else mark
 
 
 def _tree(parents: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, float]]:

@@ -29,7 +29,7 @@ function glance(run) {
   text("headline", run.headline || "");
   program(run.source);
   $("tags").replaceChildren(...run.notes.tags.flatMap((tag) => [element("span", tag, "tag"), " "]));
-  text("next", next(run));
+  text("command", command(run));
   const message = run.status.message;
   $("message").hidden = !message;
   text("message", message);
@@ -70,7 +70,7 @@ function program(source) {
 }
 
 // What to type where the command line is: the page itself changes nothing.
-function next(run) {
+function command(run) {
   if (run.status.state === "running") return `Ctrl-C where it runs, or kill ${run.status.pid}, stops it; it can be resumed.`;
   if (["interrupted", "error", "crashed"].includes(run.status.state)) return `vulcan resume ${run.run}`;
   return run.best?.chosen ? `vulcan export ${run.run}` : "";
