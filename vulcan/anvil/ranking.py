@@ -1,6 +1,6 @@
 """Warnings about rankings: what is equal for all the entities that a mechanism compares decides nothing.
 
-They depend on the task's mechanisms, and are no part of a policy's verdict: `vulcan check` and the playground show
+They depend on the task's mechanisms, and are no part of a policy's verdict: `vulcan check` shows
 them, a search records none.
 """
 
