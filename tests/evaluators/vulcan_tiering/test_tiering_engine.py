@@ -114,7 +114,7 @@ def score(now, page, memory):
 @settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(case=cases())
 def test_arms_with_averages_of_its_own_is_the_native_one(case: Case) -> None:
-    """It keeps in fields of the page what `arms` reads as statistics."""
+    """It keeps in fields of the page what `arms_like` reads as statistics."""
     native = run_baseline("arms-like", case.counts, case.samples, case.capacity, **case.arguments())
     assert simulate(OWN, case.counts, case.samples, case.capacity, **case.arguments()) == native
 
@@ -141,7 +141,7 @@ def test_known_ways_run_as_in_plain_python(count: int):
 @given(case=cases())
 def test_the_policy_of_arms_is_the_native_one(case: Case):
     native = run_baseline("arms-like", case.counts, case.samples, case.capacity, **case.arguments())
-    assert simulate(CHECKED["arms"], case.counts, case.samples, case.capacity, **case.arguments()) == native
+    assert simulate(CHECKED["arms_like"], case.counts, case.samples, case.capacity, **case.arguments()) == native
 
 
 @settings(max_examples=examples(300), deadline=None, derandomize=True)

@@ -187,7 +187,7 @@ _built = tempfile.TemporaryDirectory(prefix="guarded-example-")
 def example(name: str, compiler: tuple[str, ...]) -> Path:
     folder = Path(_built.name) / f"{name}-{compiler[0]}"
     folder.mkdir()
-    (folder / "guarded.h").write_text(header("cache_eviction", name, "lru"))
+    (folder / "guarded.h").write_text(header(name, "lru"))
     shutil.copy(EXAMPLE, folder)
     flags = ("-O2", "-ffp-contract=off", "-Wpedantic") if "++" not in compiler[0] else ("-O2", "-ffp-contract=off")
     command = [*compiler, *flags, EXAMPLE.name, "-o", "guarded_cache", "-lm"]
@@ -255,7 +255,7 @@ def worst_requests(count: int, capacity: int) -> list[int]:
 def test_an_adversary_cannot_exceed_the_bound(capacity: int) -> None:
     """It can come near: over half of what is allowed is lost."""
     objects = dense(worst_requests(6_000, capacity))
-    trace = objects, np.ones_like(objects)
+    trace = objects, np.ones(len(objects), np.int64)
     outcome, told = answers("mru", FOUND[0], trace, capacity)
     safe, _ = history(compiled("lru"), trace, capacity)
     excess = np.cumsum((outcome & 1) - ((safe & 3) != 0).astype(float) - TOLERANCE)
