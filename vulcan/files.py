@@ -43,13 +43,18 @@ def replace_file(path: Path, content: str | bytes) -> None:
     sync_directory(path.parent)
 
 
-def write_file(path: Path, content: str | bytes, remedy: str = "make room, or name another place") -> None:
-    """Write a file as `replace_file` does, with its missing parent directories. Raises UserError."""
+def write_file(
+    path: Path, content: str | bytes, remedy: str = "make room, or name another place", named: Path | None = None
+) -> None:
+    """Write a file as `replace_file` does, with its missing parent directories. Raises UserError.
+
+    An error calls the file what the user `named`, by default its path.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, content)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; {remedy}") from error
+        raise UserError(f"cannot write {named or path}: {error.strerror}; {remedy}") from error
 
 
 def write_output(path: Path, content: str) -> None:
@@ -61,7 +66,7 @@ def write_output(path: Path, content: str) -> None:
             return
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
-    write_file(target, content)
+    write_file(target, content, named=path)
 
 
 def sync_directory(directory: Path) -> None:

@@ -154,7 +154,8 @@ def test_a_candidate_knows_its_parents_and_what_it_changed(run: vulcan.Run) -> N
 
 def test_the_best_is_exported_as_the_command_line_does(run: vulcan.Run, tmp_path: Path) -> None:
     (written,) = run.best.export(tmp_path / "new" / "best.py")
-    command = [str(Path(sys.executable).parent / "vulcan"), "export", str(run.path), "-o", "o.py"]
+    program = str(Path(sys.executable).parent / "vulcan")
+    command = [program, "export", str(run.path), "--candidate", str(run.best.number), "-o", "o.py"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert written.read_text() == (tmp_path / "o.py").read_text()
     header, *_ = run.best.export(tmp_path / "policy.h", format="c")

@@ -16,16 +16,18 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from edited_log import rewrite_log
 from hypothesis import given
 from hypothesis import strategies as st
 from live import MANY, MARKUP, Server, messages, record_of, until
+from locations import recorded_run
 
 from vulcan.dashboard.api import COLUMNS, PAGE, TableQuery, page_of
 from vulcan.dashboard.live_run import LiveRun, stamp_of
 from vulcan.errors import UserError
 from vulcan.results.report.data import difference, failures
 from vulcan.searches.evidence import SPLITS
-from vulcan.store.events import CandidateProposed, RunStopped
+from vulcan.store.events import CandidateProposed, Entry, RunStarted, RunStopped
 from vulcan.store.runs import open_store
 
 LINES = st.lists(
@@ -128,10 +130,26 @@ def test_a_run_is_told_as_the_store_has_it(page_server: Server) -> None:
     tests = [line["scores"].get("test") for line in told["policies"]]
     measured_ones = [score for score in tests if score is not None]  # starts of runs this old are not measured there
     assert tests == [*sorted(measured_ones, reverse=True), *[None] * (len(tests) - len(measured_ones))]
-    starts = {line["candidate"]: line for line in told["policies"] if line["kind"] == "start"}
-    assert {line["policy"] for line in starts.values()} == {"start: fifo", "start: gdsf", "start: lfu", "start: lru"}
-    for number, line in starts.items():
-        assert line["scores"]["train"] == record.candidates[number].score
+
+
+def test_what_a_run_began_with_is_told_by_its_name(tmp_path: Path) -> None:
+    """The task of today has other programs than the recorded run began with: a run's own are known by its settings."""
+    run = tmp_path / "run"
+    shutil.copytree(recorded_run(), run)
+    begun_with = [c for c in record_of(run).candidates.values() if c.origin == "seed"]
+    named = {f"mine {c.candidate}": c.source for c in begun_with}
+
+    def own(entry: Entry) -> Entry:
+        return replace(entry, config={**entry.config, "starts": named}) if isinstance(entry, RunStarted) else entry
+
+    rewrite_log(run / "run.db", own)
+    watched = LiveRun(run)
+    watched.refresh()
+    starts = {line["candidate"]: line for line in watched.summary()["policies"] if line["kind"] == "start"}
+    assert len(starts) == len(begun_with) == 4
+    for judged in begun_with:
+        assert starts[judged.candidate]["policy"] == f"start: mine {judged.candidate}"
+        assert starts[judged.candidate]["scores"]["train"] == judged.score
 
 
 def test_a_candidates_page_has_all_of_it(page_server: Server) -> None:

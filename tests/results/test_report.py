@@ -74,9 +74,10 @@ def page_of(run: Path) -> tuple[Page, dict[str, object]]:
 
 
 def rows_of(run: Path) -> dict[int, tuple[str, dict[str, object]]]:
-    """The table `events`, read by SQL alone."""
+    """The table `events` but for the calls of the model, read by SQL alone."""
     with closing(sqlite3.connect(run / "run.db")) as db:
-        return {row: (kind, json.loads(data)) for row, kind, data in db.execute("SELECT id, kind, data FROM events")}
+        rows = db.execute("SELECT id, kind, data FROM events WHERE kind != 'CallRecord'")
+        return {row: (kind, json.loads(data)) for row, kind, data in rows}
 
 
 def numbers_in(value: object) -> set[str]:

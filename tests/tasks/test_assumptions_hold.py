@@ -27,8 +27,17 @@ def test_each_task_that_assumes_something_is_tried() -> None:
     assert sorted(SCORED) == [name for name in NAMES if find_task(name).assumptions]
 
 
-@pytest.mark.parametrize("name", sorted(SCORED))
-def test_it_holds_whenever_a_policy_is_asked(name: str) -> None:
+def mechanisms_of(name: str) -> list[str | None]:
+    """Those that a policy of the task can name, which it does only where there are several."""
+    names = [each.name for each in find_task(name).signature.mechanisms]
+    return [*names] if len(names) > 1 else [None]
+
+
+@pytest.mark.parametrize(
+    ("name", "mechanism"),
+    [(name, mechanism) for name in sorted(SCORED) for mechanism in mechanisms_of(name)],
+)
+def test_it_holds_whenever_a_policy_is_asked(name: str, mechanism: str | None) -> None:
     """A policy that does the opposite wherever it does not hold measures the same as one that never looks."""
     task = find_task(name)
     settings = complete_settings(task, SHORT.get(name, {}))
@@ -38,8 +47,10 @@ def test_it_holds_whenever_a_policy_is_asked(name: str) -> None:
     evaluator.prepare((instance,))
 
     def measured(condition: str) -> object:
-        source = ""
+        source = f"MECHANISM = {mechanism!r}\n" if mechanism else ""
         for declared in task.functions:
+            if mechanism and mechanism not in [each.name for each in declared.mechanisms]:
+                continue
             names = ", ".join(argument.name for argument in declared.arguments)
             value = SCORED[name] if declared is task.signature else "1"
             source += f"def {declared.function}({names}):\n    x = {value}\n    return x if {condition} else -1 - x\n"

@@ -169,8 +169,8 @@ def _sampled(policy, sample_size=SAMPLE_SIZE, sample_seed=SAMPLE_SEED):  # with 
     return _Sample(policy, sample_size, sample_seed)
 
 
-_MECHANISM = _Heap  # with heap
 _MECHANISM = _sampled  # with sample
+_MECHANISM = _Heap  # with heap
 
 
 class Cache(_RankedCache):

@@ -45,7 +45,11 @@ def weigh(share, strength):
         grown = (grown + target) / 2 if queueing > 0.05 * i else grown
     return grown
 """
-POLICIES = {**TASK.seed_policies(), "evolved": EVOLVED}
+_SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
+POLICIES = {
+    **{name: policy.source for name, policy in _SEEDS.items() if not policy.program.uses_state},
+    "evolved": EVOLVED,
+}
 RESOLUTION = 2.0**-16
 
 

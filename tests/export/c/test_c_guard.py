@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from c_programs import FOUND
-from cache_formats import CASES, QUEUES, Column, Sizes, requests, under
+from cache_formats import CASES, QUEUES, RANKED, Column, Sizes, requests, under
 from changing_traces import TRACES
 from compiled import SANITISED, library
 from effort import examples, slow
@@ -35,7 +35,11 @@ from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")
 MRU = under("heap", "def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
-OWN = {"mru": MRU, "gdsf": CASES["gdsf heap"], "arc": TASK.seed_policies()["arc"]}  # the last keeps state
+OWN = {
+    "mru": MRU,
+    **{name: under("heap", RANKED[name]) for name in ("fifo", "gdsf", "lfu", "lru", "rich")},
+    "arc": TASK.seed_policies()["arc"],  # keeps state
+}
 REPLAY, FUZZ = ((Path(__file__).parent / name).read_text() for name in ("guard_replay.c", "guard_fuzz.c"))
 EXAMPLE = ROOT / "examples" / "guarded_cache.c"
 ENTRY_BYTES = 64

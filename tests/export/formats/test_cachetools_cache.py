@@ -53,7 +53,7 @@ def test_the_class_has_the_misses_of_the_simulator(name: str) -> None:
             assert end - sum(hits[:end]) == expected
 
 
-@pytest.mark.parametrize("name", ["lru sample", "lru_by_frequency heap", "s3_fifo queues"])
+@pytest.mark.parametrize("name", ["lfu sample", "lru_by_frequency heap", "s3_fifo queues"])
 def test_a_function_is_remembered(name: str) -> None:
     """`cachetools.cached`, with a lock and without: the function is called for the misses of the simulator."""
     objects, sizes = requests(800, 150, seed=4)

@@ -19,7 +19,7 @@ from vulcan.cli.main import app
 from vulcan.export import policy_source
 from vulcan.registry import find_task
 from vulcan.results.evidence_card import CardExporter, _files
-from vulcan.results.recommended import find_candidate
+from vulcan.results.recommended import find_candidate, find_recommended
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 
@@ -134,10 +134,15 @@ def test_files_that_instances_name_have_checksums(tmp_path: Path) -> None:
 
 def test_the_command_writes_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["export", str(run), "--format", "json", "-o", "card.json", "--seconds", "0", "--json"]
-    told = json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout)
-    assert told["format"] == "json" and told["files"] == ["card.json"]
-    assert json.loads(Path("card.json").read_text())["run"]["candidate"] == told["candidate"]
+    winner = find_candidate(run).number
+    for named, expected in (([], find_recommended(run)[0]), (["--candidate", str(winner)], find_candidate(run))):
+        words = ["export", str(run), *named, "--format", "json", "-o", "card.json", "--seconds", "0", "--json"]
+        told = json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout)
+        assert told["format"] == "json" and told["files"] == ["card.json"]
+        card = json.loads(Path("card.json").read_text())
+        assert card["policy"]["fingerprint"] == expected.policy.fingerprint
+        assert told["candidate"] == expected.number
+        assert (card["run"] and card["run"]["candidate"]) == expected.number
 
 
 def test_of_a_file_only_what_it_says_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_an_object_of_no_size_counts_as_one_byte_to_the_policy() -> None:
     assert len(hits) - sum(hits) == cache.misses == expected
 
 
-@pytest.mark.parametrize("name", ["lru sample", "gdsf heap", "s3_fifo queues"])
+@pytest.mark.parametrize("name", ["lfu sample", "gdsf heap", "s3_fifo queues"])
 def test_an_object_may_be_removed_between_requests(name: str) -> None:
     source = CASES[name]
     cache = made(source, FORMAT, 10)
@@ -200,7 +200,7 @@ def test_an_object_that_changes_behind_the_policy_is_told() -> None:
         cache.evict(request(9, 3))
 
 
-@pytest.mark.parametrize("name", ["lru sample", "gdsf heap", "s3_fifo queues"])
+@pytest.mark.parametrize("name", ["lfu sample", "gdsf heap", "s3_fifo queues"])
 def test_many_caches_come_and_go(name: str) -> None:
     """The hooks, and with them the policy's own cache, go with the cache that they belong to."""
     source = CASES[name]

@@ -15,9 +15,9 @@ from exported_run import compare, life
 
 from vulcan.anvil import Rejected, check
 from vulcan.registry import find_task
-from vulcan.task import Task
+from vulcan.task import MECHANISM, Task
 
-CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
+CACHE = replace(find_task("cache_eviction"), operations=TOY.operations).of_policy("heap")
 TASKS = pytest.mark.parametrize(
     "task",
     [
@@ -37,6 +37,8 @@ def run_many(task: Task, seed: int, programs: int) -> int:
     compared = done = 0
     while done < programs:
         source = random_program(task.signature, random, extremes=random.random() < 0.6, others=task.others)
+        if MECHANISM in task.policy_choices:
+            source = f'{MECHANISM} = "{task.mechanism}"\n{source}'
         try:
             compared += agree(source, task, random)
             done += 1

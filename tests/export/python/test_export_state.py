@@ -116,7 +116,7 @@ def test_a_handler_s_docstring_may_hold_what_cannot_be_printed(written: str) -> 
 # Decisions and state
 
 
-TASKS = [STATEFUL, *(task for task in map(find_task, sorted(known_tasks())) if task.events and task is not CACHE)]
+TASKS = [STATEFUL, *(task for task in map(find_task, sorted(known_tasks())) if task.events and task.name != CACHE.name)]
 TASKS += [CACHE.of_policy(mechanism) for mechanism in CACHE.mechanisms]
 
 
