@@ -251,7 +251,8 @@ class Policy:
     def fingerprint(self) -> str:
         """A hash of the program apart from comments, layout and the names of locals, parameters and helpers."""
         canonical = _Canonical(self.program)
-        held: list[object] = [*self.program.chosen, *canonical.functions()]
+        default = (MECHANISM, (self.task.whole or self.task).mechanism)  # which a policy has without saying so
+        held: list[object] = [*(one for one in self.program.chosen if one != default), *canonical.functions()]
         return hashlib.sha256(
             repr(held + canonical.variables() if self.program.variables else held).encode()
         ).hexdigest()

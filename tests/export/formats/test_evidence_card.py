@@ -106,7 +106,7 @@ def test_the_policy_and_the_task_are_those_of_the_run(card: dict[str, Any], reco
     assert card["task"]["files"]["task.py"] == hashlib.sha256((task.directory / "task.py").read_bytes()).hexdigest()
     assert {f"policies/{name}.py" for name in task.seed_policies()} <= set(card["task"]["files"])
     assert card["task"]["settings"] == record.config["settings"]
-    assert {proof["name"] for proof in card["proofs"]} == {p.name for p in task.properties}
+    assert {proof["name"] for proof in card["proofs"]} == {p.name for p in policy.task.properties}
     assert all(proof["verdict"] in ("proved", "refuted", "unknown") and proof["claim"] for proof in card["proofs"])
 
 
