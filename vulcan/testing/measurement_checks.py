@@ -107,7 +107,7 @@ def baselines(subject: Subject) -> str:
     if "baseline" not in kinds:
         raise CheckFailed("`baselines` names bounds alone", "name at least what is used today")
     first = subject.measured[0]
-    needed = {objective.metric for objective in subject.task.objectives}
+    needed = _metrics_of_objectives(subject)
     for name, measured in subject.of_baselines.items():
         for metrics in measured.values():
             _check_metrics(f"baseline {name!r}", needed, metrics)
@@ -126,9 +126,7 @@ def metrics(subject: Subject) -> str:
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     task = subject.task
-    needed = {o.metric for o in task.objectives} | {
-        axis for picture in task.pictures for axis in (picture.x, picture.y)
-    }
+    needed = _metrics_of_objectives(subject) | {axis for picture in task.pictures for axis in (picture.x, picture.y)}
     for name, measured in subject.of_seeds.items():
         for (_, instance), found in measured.items():
             _check_metrics(f"policies/{name}.py on {instance}", needed, found)
@@ -139,6 +137,11 @@ def metrics(subject: Subject) -> str:
                         f"{baseline!r} and a policy do not both measure {min(missing)!r}", "measure it of both"
                     )
     return ", ".join(sorted(next(iter(next(iter(subject.of_seeds.values())).values()))))
+
+
+def _metrics_of_objectives(subject: Subject) -> set[str]:
+    """Return the metrics of the objectives that instances of these settings have."""
+    return {o.metric for o in subject.task.objectives if o.unfit(subject.settings) is None}
 
 
 def _check_metrics(who: str, needed: set[str], measured: Measured) -> None:
@@ -270,9 +273,12 @@ def _events_of(subject: Subject, task: Task) -> Counter[str]:
     for event in task.events:
         # some events follow from some decisions only, and some, as a timer's, from what another handler sets
         plain = [answering(task, answer) for answer in ("read", "-read", "0.0")]
-        own = [policy.source for policy in subject.seeds.values() if policy.mechanism == task.mechanism]
-        decided = [(source, ()) for source in (*own, *plain)]
-        for source, others in (*decided, *((source, task.events) for source in plain)):
+        own = [policy.source for policy in subject.known.values() if policy.mechanism == task.mechanism]
+        for source, others in (
+            *((source, ()) for source in plain),
+            *((source, task.events) for source in plain),
+            *((source, ()) for source in own),
+        ):
             policy = _check_own(with_handlers(check(source, task), event, others), task)
             seen = Violations()
             watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)

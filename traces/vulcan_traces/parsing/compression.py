@@ -36,7 +36,6 @@ _FREE = 1 << 26
 DAMAGED = (
     EOFError,
     MemoryError,
-    NotImplementedError,
     RuntimeError,
     ValueError,
     lzma.LZMAError,

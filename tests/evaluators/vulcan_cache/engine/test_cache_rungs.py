@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator, rungs_of
+from vulcan.evaluator import decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
@@ -118,4 +118,4 @@ def test_rungs_are_scored_in_the_jail():
         outcome = executor.submit(Job(1, GDSF.source, rung.instances, 60.0, probe=True)).result()
     assert outcome.status == "scored", outcome.message
     assert dict(outcome.metrics) == {i.name: evaluator.evaluate(GDSF, i) for i in rung.instances}
-    assert outcome.signature == evaluator.decisions(GDSF)
+    assert outcome.signature == decisions_of(evaluator, GDSF)

@@ -65,8 +65,9 @@ def test_a_sample_ranks_as_the_trace_does():
 def test_policies_that_differ_have_digests_that_differ():
     evaluator, found = instances()
     evaluator.prepare(found)
-    digests = {evaluator.decisions(check(source, TASK)) for source in SEEDS.values()}
-    assert len(digests) == len(SEEDS)
+    # one that refuses objects larger than its window differs from its twin by those alone
+    names = [name for name in SEEDS if name.removesuffix("_refusing") + "_refusing" not in SEEDS or "_ref" in name]
+    assert len({evaluator.decisions(check(SEEDS[name], TASK)) for name in names}) == len(names) == 8
     clock = SEEDS["clock"]
     other = clock.replace("obj.hits > 0", "obj.hits >= 1").replace("return 1\n", "return 1.25\n")
     assert other != clock

@@ -23,7 +23,7 @@ LINK = ("--link", "constant:rate=12", "--delay-ms", "21")
 def test_reno_as_a_policy_does_in_the_kernel_what_it_is_predicted_to() -> None:
     given = (POLICIES / "reno_like.py", *LINK, "--seconds", "8" if ALL else "3")
     document = agreeing(lambda: Console(ROOT).document("kernel", "run", *given), as_predicted, late_ms)
-    assert document["algorithm"] == "reno"
+    assert document["algorithm"] == "reno_like"
     assert not left_in_the_kernel()
 
 
