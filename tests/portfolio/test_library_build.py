@@ -27,6 +27,7 @@ BUILD = (
     "library", "build", "--task", "cache_eviction", "--traces", "traces", "--cache-size", "10%", "--sample-size", "8",
     "--budget-candidates", "10", "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1",
     "--clusters", "auto", "--prefix", "5000", "--seed", "5", "--method", "neighbours",
+    "--margin", "0.0001",  # known policies are all but optimal on traces as plain as these
 )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def test_a_library_is_built(vulcan: Console, built: dict[str, Any]) -> None:
         assert all(each["by"] > built["margin"] for each in member["earned"])
     matrix = built["matrix"]["object"]
     assert {"fifo", "lru", "s3-fifo"} <= set(matrix["baselines"])
-    assert set(matrix["own"]) == {"fifo", "gdsf", "lfu", "lru"}
+    assert {"fifo", "gdsf_admitting", "lfu", "lru", "s3_fifo"} <= set(matrix["own"])
     assert len(matrix["members"]) + len(matrix["dropped"]) >= 4, "candidates of both searches"
     assert matrix["baselines"]["fifo"] == [0.0] * 4, "the objective compares with it"
     assert to_json(read_library(vulcan.directory / "lib")) == built

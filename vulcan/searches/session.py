@@ -190,6 +190,7 @@ def run_search(
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
+            recording = recording.after(study.starts)
             study.repeat(recording.proposals, recording.last_turns, recording.ended)
             study.feedback.repeat(recording.explained)
             study.steering.repeat(recording.steered)
@@ -207,9 +208,10 @@ class RecordedReplies:
     """The replies of models in another run, and the reason for each missing one, by `(proposal, turn)`.
 
     `last_turns` has the last turn of each proposal: a repair for which there was no budget is not asked again. `ended`
-    says which budget ended the search.
+    says which budget ended the search, `starts` how many policies it began with: proposals are numbered after these.
     """
 
+    starts: int
     proposals: int
     calls: Sequence[CallRecord]
     unanswered: Mapping[tuple[int, int], str]
@@ -228,7 +230,24 @@ class RecordedReplies:
             last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
         ended = record.stopped.message if record.stopped and record.stopped.reason == "finished" else ""
         asked = sum(p.round > 0 for p in record.proposals.values())
-        return cls(asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered), record.explained, ended)
+        starts = len(record.proposals) - asked
+        return cls(starts, asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered), record.explained, ended)
+
+
+    def after(self, starts: int) -> RecordedReplies:
+        """Return the same replies for a search that begins with so many policies: its task may have others today."""
+        shift = starts - self.starts
+        if not shift:
+            return self
+        return replace(
+            self,
+            starts=starts,
+            calls=tuple(replace(call, proposal=call.proposal + shift) for call in self.calls),
+            unanswered={(number + shift, turn): why for (number, turn), why in self.unanswered.items()},
+            last_turns={number + shift: turn for number, turn in self.last_turns.items()},
+            steered=tuple(replace(event, proposal=event.proposal + shift) for event in self.steered),
+            explained={},  # by candidate, beside others than today's
+        )
 
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
@@ -250,6 +269,7 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
         store.append(*beginning)
         control = Study(study.task, config, store, study.scorer, study.executor)
         if recording is not None:
+            recording = recording.after(control.starts)
             control.repeat(recording.proposals, recording.last_turns)
         with closing(_model_pool(study.task, config, store, recording)) as models:
             control.run(models, must_find=False)

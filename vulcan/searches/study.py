@@ -141,6 +141,11 @@ class Study:
         self._last_turns = last_turns
         self._ended = ended
 
+    @property
+    def starts(self) -> int:
+        """Number of policies that the search begins with."""
+        return len(self._seed_policies)
+
     def ask(self) -> Proposal | None:
         """Return the next proposal to answer; None if all are made, or others need their verdict first."""
         self._apply_completed()
@@ -154,7 +159,7 @@ class Study:
 
     def _draft_next(self) -> Proposal | None:
         self._score_seed_policies()
-        first = len(self._seed_policies) + 1
+        first = self.starts + 1
         number = first + self._drafted
         config, strategy, barrier = self._settings.at(number, first)
         if self._drafted >= self.total or self.completed < barrier:
@@ -325,7 +330,7 @@ class Study:
     def _answered_before(self) -> bool:
         """Check whether a paid answer from before an interruption has yet to be processed."""
         repairs = [f.repair for f in self._pending.values() if f.repair is not None]
-        return len(self._seed_policies) + self._drafted < self._last_answered or any(
+        return self.starts + self._drafted < self._last_answered or any(
             self.store.call(r.number, r.turn) is not None for r in repairs
         )
 
@@ -345,7 +350,7 @@ class Study:
 
     def _record_changes(self, models: ModelPool) -> None:
         for model, change in models.take_changes():
-            self._emit(CallsChanged(self.completed + len(self._seed_policies) + 1, model, change))
+            self._emit(CallsChanged(self.completed + self.starts + 1, model, change))
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
