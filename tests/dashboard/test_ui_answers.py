@@ -19,7 +19,7 @@ import pytest
 from edited_log import rewrite_log
 from hypothesis import given
 from hypothesis import strategies as st
-from live import MANY, MARKUP, Server, messages, record_of, until
+from live import MANY, MARKUP, Server, messages, metrics_of, record_of, until
 from locations import recorded_run
 
 from vulcan.dashboard.api import COLUMNS, PAGE, TableQuery, page_of
@@ -270,7 +270,10 @@ def test_what_is_written_later_is_told_too(page_server: Server) -> None:
     before, row = len(watched.lines), watched.row
     with closing(open_store(run)) as store:
         first = record_of(run).candidates[1]
-        store.append(CandidateProposed(3, 2, "mutate", (1,), 1, MARKUP), replace(first, candidate=3, proposal=3))
+        store.append(
+            CandidateProposed(3, 2, "mutate", (1,), 1, MARKUP),
+            replace(first, candidate=3, proposal=3, score=0.09, metrics=metrics_of(0.09, record_of(recorded_run()))),
+        )
         store.append(RunStopped("interrupted"))
     told = listen(page_server, "hostile", row, 2)
     assert [one["candidate"] for one in told] == [3, None]
