@@ -146,7 +146,7 @@ def test_what_a_run_began_with_is_told_by_its_name(tmp_path: Path) -> None:
     watched = LiveRun(run)
     watched.refresh()
     starts = {line["candidate"]: line for line in watched.summary()["policies"] if line["kind"] == "start"}
-    assert len(starts) == len(begun_with) == 4
+    assert len(starts) == len(begun_with) == 22
     for judged in begun_with:
         assert starts[judged.candidate]["policy"] == f"start: mine {judged.candidate}"
         assert starts[judged.candidate]["scores"]["train"] == judged.score
@@ -174,7 +174,7 @@ def test_a_candidates_page_has_all_of_it(page_server: Server) -> None:
         ("/api/runs/recordet", "did you mean 'recorded'"),
         ("/api/runs/damaged", "vulcan repair"),
         ("/api/runs/recorded/candidates?sort=scores", "did you mean 'score'"),
-        ("/api/runs/recorded/figures/progress?of=999", "they go from 1 to 71"),
+        ("/api/runs/recorded/figures/progress?of=999", "they go from 1 to 89"),
         ("/api/runs/recorded/figures/progres", "did you mean 'progress'"),
         ("/api/runs/recorded/figures/progress?over=minute", "did you mean 'minutes'"),
         ("/api/runs/recorded/figures/progress?with=nothing", "no run 'nothing'"),
@@ -290,11 +290,11 @@ def test_a_run_whose_file_was_replaced_is_read_anew(tmp_path: Path, shelf: Path)
     shutil.copytree(shelf / "runs" / "recorded", run)
     watched = LiveRun(run)
     watched.refresh()
-    assert len(watched.lines) == 71
+    assert len(watched.lines) == 89
     (run / "run.db").rename(tmp_path / "old")
     shutil.copy(shelf / "runs" / "hostile" / "run.db", run / "run.db")
     watched.refresh()
-    assert len(watched.lines) == len(record_of(run).candidates) < 71
+    assert len(watched.lines) == len(record_of(run).candidates) < 89
 
 
 def test_a_run_that_was_written_just_now_is_read_again(tmp_path: Path) -> None:

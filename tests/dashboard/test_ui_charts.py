@@ -73,16 +73,16 @@ def test_a_click_on_a_point_opens_its_candidate(opened: Tab) -> None:
 def test_the_chart_is_zoomed_and_put_over_other_axes(opened: Tab) -> None:
     page = opened.page
     chart = page.locator("#chart svg")
-    assert ends(page) == (0, 71)
+    assert ends(page) == (0, 89)
     page.mouse.move(*place_in(chart, 0.5))
     page.mouse.down()
     page.mouse.move(*place_in(chart, 0.75), steps=4)
     page.mouse.up()
-    expect(chart).not_to_have_attribute("data-x", "0.0 71.0")
+    expect(chart).not_to_have_attribute("data-x", "0.0 89.0")
     low, high = ends(page)
-    assert 25 < low < high < 60
+    assert 35 < low < high < 75
     chart.dblclick(position={"x": 5, "y": 5})
-    expect(chart).to_have_attribute("data-x", "0.0 71.0")
+    expect(chart).to_have_attribute("data-x", "0.0 89.0")
     for axis in ("minutes", "dollars", "tokens"):
         page.locator("#axis").select_option(axis)
         expect(chart).to_contain_text(axis)

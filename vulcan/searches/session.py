@@ -208,7 +208,8 @@ class RecordedReplies:
     """The replies of models in another run, and the reason for each missing one, by `(proposal, turn)`.
 
     `last_turns` has the last turn of each proposal: a repair for which there was no budget is not asked again. `ended`
-    says which budget ended the search, `starts` how many policies it began with: proposals are numbered after these.
+    says which budget ended the search, `starts` how many policies it began with,
+    after which proposals are numbered.
     """
 
     starts: int
@@ -231,8 +232,8 @@ class RecordedReplies:
         ended = record.stopped.message if record.stopped and record.stopped.reason == "finished" else ""
         asked = sum(p.round > 0 for p in record.proposals.values())
         starts = len(record.proposals) - asked
-        return cls(starts, asked, tuple(store.calls()), gaps, last_turns, tuple(record.steered), record.explained, ended)
-
+        calls = tuple(store.calls())
+        return cls(starts, asked, calls, gaps, last_turns, tuple(record.steered), record.explained, ended)
 
     def after(self, starts: int) -> RecordedReplies:
         """Return the same replies for a search that begins with so many policies: its task may have others today."""

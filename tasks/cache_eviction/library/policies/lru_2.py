@@ -1,0 +1,7 @@
+"""Least recently used."""
+
+MECHANISM = "heap"
+
+
+def priority(now, obj, cache, ghost):
+    return obj.last_access
