@@ -35,8 +35,8 @@ def query(run: str, directory: Path, sql: str) -> list[Any]:
 def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
     assert set(summary) == {
-        "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "headline", "best", "train",
-        "validation", "test", "gap", "by_instance", "control",
+        "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "changes", "headline", "best",
+        "train", "validation", "test", "gap", "by_instance", "control",
         "proposals", "candidates", "tuned", "simplified", "cost", "notes",
     }  # fmt: skip
     assert summary["task"] == "cache_eviction"

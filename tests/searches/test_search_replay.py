@@ -144,6 +144,17 @@ def test_a_changed_prompt_gets_the_recorded_reply_and_is_counted(
     assert "1 prompt differs" in line and f"proposal {call.proposal}, turn 0" in line and "Decide little" in line
 
 
+def test_replies_are_numbered_after_the_policies_that_the_task_has_today(racers: Executor, store: MemoryStore) -> None:
+    again = MemoryStore()
+    started = rich(
+        control=False, tune=0, simplify=0, starts={"mine": "def decide(load, room):\n    return 0.125 * load\n"}
+    )
+    assert search(started, again, racers, no_call, recording=RecordedReplies.of(store)) == []
+    first, other = ([e for e in of_kind(s, CandidateJudged) if e.origin == "model"] for s in (store, again))
+    assert {e.proposal + 1 for e in first} == {e.proposal for e in other}
+    assert [e.source for e in other[:5]] == [e.source for e in first[:5]] != [""] * 5
+
+
 @pytest.mark.parametrize("turn", [0, 1])
 def test_a_missing_reply_is_an_error_of_one_line(racers: Executor, store: MemoryStore, turn: int) -> None:
     recording = RecordedReplies.of(store)

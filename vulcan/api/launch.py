@@ -37,6 +37,7 @@ from vulcan.searches.session import (
     record_stop,
     run_search,
 )
+from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
@@ -68,6 +69,12 @@ class ReplaySource:
             with closing(open_store(run, CONTROL)) as store:
                 control = RecordedReplies.of(store)
         return cls(run, SearchConfig.from_json(record.config), record.searches, recording, control)
+
+    def beginnings(self, task: Task, search: SearchConfig) -> list[RunStarted]:
+        """Return how the run began and was resumed, with proposals numbered after today's policies of the task."""
+        shift = len(starts_of(search.offered(task), search)) - self.recording.starts
+        repeats = str(self.run.resolve())
+        return [replace(e, since=e.since + shift if e.since else 0, repeats=repeats) for e in self.searches]
 
     @classmethod
     def of_record(cls, run: Path, record: RunRecord) -> ReplaySource | None:
@@ -146,8 +153,7 @@ class RunSession:
         path = new_run(runs, request.task.name)
         store = create_store(path)
         if request.replay is not None:
-            repeats = str(request.replay.run.resolve())
-            store.append(*(replace(search, repeats=repeats) for search in request.replay.searches))
+            store.append(*request.replay.beginnings(request.task, request.search))
         return cls(path, request.task, request.search, store, evidence, request.machines, request.replay)
 
     @classmethod

@@ -27,6 +27,7 @@ from vulcan.registry import recorded_task
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.held_out import HeldOut, start_names
+from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord, Store
@@ -133,6 +134,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "test": _split(record, scorer, "test", winner, compared),
         "cautions": [] if winner is None else cautions_of(record, winner),
         "notes": list(record.notes),
+        "changes": describe_changes(record),
         "gains": [] if verdict is None else [_gain(gain) for gain in verdict.gains],
         "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
         "by_instance": [_compared(row) for row in compare_instances(record, scorer)],

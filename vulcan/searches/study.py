@@ -43,7 +43,7 @@ from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.settings import Settings
 from vulcan.searches.steering import Steering
-from vulcan.searches.target import seeds_of
+from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     CallRecord,
@@ -392,7 +392,7 @@ class Study:
 
     @cached_property
     def _seed_policies(self) -> dict[str, str]:
-        return {**seeds_of(self.task, self.config.target), **self.config.starts}
+        return starts_of(self.task, self.config)
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)

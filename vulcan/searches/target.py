@@ -17,6 +17,11 @@ def seeds_of(task: Task, target: str | None) -> dict[str, str]:
     return {name: source for name, source in own.items() if not export_refusal(check_policy(source, task), target)}
 
 
+def starts_of(task: Task, config: SearchConfig) -> dict[str, str]:
+    """Return the sources of all policies that a search begins with, by name."""
+    return {**seeds_of(task, config.target), **config.starts}
+
+
 def check_target(task: Task, config: SearchConfig) -> None:
     """Raises UserError for a target that is no format, or that carries none of the policies to begin with."""
     if config.target is None:

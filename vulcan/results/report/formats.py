@@ -42,6 +42,9 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
             for line in standings(report, document, splits)
         ],
     )
+    for change in document["changes"]:
+        yield f"Resumed with other settings {markdown_cell(change)}."
+        yield ""
     if document["best"] is not None:
         yield f"Candidate {document['best']['candidate']} was chosen on {document['best']['chosen_on']}."
         yield ""
