@@ -16,6 +16,7 @@ from locations import recorded_run
 import vulcan
 from vulcan.errors import UserError
 from vulcan.results import figures
+from vulcan.results.behaviour_map import behaviour
 from vulcan.store import RunRecord
 from vulcan.svg import Axis, Chart, Figure, ticks
 
@@ -94,9 +95,9 @@ def test_texts_of_a_run_are_no_markup(run: vulcan.Run) -> None:
         record.proposals[number] = replace(proposal, operator=markup)
     known = record.baselines.items()
     record.baselines = {(markup + name, split): replace(b, policy=markup + name) for (name, split), b in known}
-    behaviour = figures.behaviour(record, run._report.scorer)
+    mapped = behaviour(record, run._report.scorer)
     drawn = [figures.best_score(record), figures.by_instance(record, run._report.scorer), figures.descent(record, 10)]
-    for figure in [*drawn, behaviour[0] if behaviour else None]:
+    for figure in [*drawn, mapped[0] if mapped else None]:
         assert figure is not None
         assert "script" not in {element.tag.rpartition("}")[2] for element in tree(figure).iter()}
 

@@ -104,8 +104,8 @@ def test_a_run_that_was_resumed_with_other_settings_is_repeated_as_it_was(tmp_pa
         assert {(r.body["temperature"], r.body["max_tokens"]) for r in other.requests} == {(0.2, 500)}
     (change,) = run.summary["changes"]
     assert "model other, third" in change and "temperature 0.2" in change and change.startswith("from proposal ")
-    for name in ("report.md", "report.html"):
-        assert f"Resumed with other settings {change.partition(', api')[0]}" in run.report(tmp_path / name, seconds=0).read_text()
+    said = f"Resumed with other settings {change.partition(', api')[0]}"
+    assert all(said in run.report(tmp_path / name, seconds=0).read_text() for name in ("report.md", "report.html"))
     again = vulcan.search(replay=run.path, runs_dir=tmp_path / "again", executor="local", workers=1, progress="none")
     with closing(stored(run)) as store, closing(stored(again)) as repeated:
         events, calls = contents(store)

@@ -14,6 +14,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.files import write_output
 from vulcan.progress.loggers import Logger, make_loggers
 from vulcan.results import figures
+from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.report.data import Report, RunData, difference
@@ -274,7 +275,7 @@ class Run:
         scored.
         """
         record, scorer = self._report.record, self._report.scorer
-        mapped = figures.behaviour(record, scorer) if figure == "behaviour" else None
+        mapped = behaviour(record, scorer) if figure == "behaviour" else None
         makers: Mapping[str, Callable[[], Figure | None]] = {
             "progress": lambda: figures.best_score(record),
             "instances": lambda: figures.by_instance(record, scorer),

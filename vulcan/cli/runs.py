@@ -323,7 +323,7 @@ def _show_repair(one: RepairReport) -> None:
         say(f"  the damaged file is kept as {one.backup}")
 
 
-class Form(StrEnum):
+class ReportFormat(StrEnum):
     """Formats of a report."""
 
     html = "html"
@@ -338,7 +338,7 @@ def report(
         typer.Option("--output", "-o", help="Output file. Default: report.html; standard output for md and json."),
     ] = None,
     format: Annotated[
-        Form | None, typer.Option("--format", "-f", help="Output format. Default: by the file name, else html.")
+        ReportFormat | None, typer.Option("--format", "-f", help="Output format. Default: by the file name, else html.")
     ] = None,
     seconds: Annotated[
         float,

@@ -14,6 +14,7 @@ from vulcan.dashboard.live_run import LiveRun
 from vulcan.documents.dashboard import DescentDocument, DescentRow, OperatorRow
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results import figures
+from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import lineage
 from vulcan.results.report.comparison import configuration
 from vulcan.results.run import scorer_of
@@ -69,7 +70,7 @@ def _drawn(
         case "descent":
             best = query.get("best", "")
             return figures.descent(record, int(best) if best.isdecimal() and len(best) < 5 else 1, link)
-    mapped = figures.behaviour(record, scorer_of(record), query.get("across", ""), query.get("up", ""), link)
+    mapped = behaviour(record, scorer_of(record), query.get("across", ""), query.get("up", ""), link)
     if mapped is None:
         return None
     figure, axes, shown = mapped

@@ -37,7 +37,7 @@ _ABOUT: Mapping[Change, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """What is sent for one call: the model's name, the chat, and the parameters beside them."""
 
     model: str
@@ -45,7 +45,7 @@ class Call:
     parameters: Mapping[str, object]
 
 
-def find_change(refusal: str, call: Call) -> Change | None:
+def find_change(refusal: str, call: ModelCall) -> Change | None:
     """Return what to change in a call after a refusal with these words; None where they name nothing it sends."""
     sent = {"stream_options": "stream_options", "temperature": "temperature", "max_tokens": "max_tokens"}
     applies = {change: name in call.parameters for change, name in sent.items()} | {
@@ -56,7 +56,7 @@ def find_change(refusal: str, call: Call) -> Change | None:
     return next((c for c, about in _ABOUT.items() if applies[c] and re.search(about, line, re.IGNORECASE)), None)
 
 
-def changed(call: Call, changes: Collection[Change]) -> Call:
+def changed(call: ModelCall, changes: Collection[Change]) -> ModelCall:
     """Return the call with these changes."""
     model, messages, parameters = call.model, call.messages, dict(call.parameters)
     if "temperature" in changes:
@@ -69,7 +69,7 @@ def changed(call: Call, changes: Collection[Change]) -> Call:
             parameters["stream_options"] = {"include_usage": True}
     if "system" in changes:
         messages = _without_system(messages)
-    return Call(model.removeprefix("openai/") if "name" in changes else model, messages, parameters)
+    return ModelCall(model.removeprefix("openai/") if "name" in changes else model, messages, parameters)
 
 
 def known_changes(names: Collection[str]) -> frozenset[Change]:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import openai
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan.models.accommodation import CHANGES, Call, Change, Changes, changed, find_change
+from vulcan.models.accommodation import CHANGES, Change, Changes, ModelCall, changed, find_change
 from vulcan.models.api_errors import Caller, may_be_paid, never_connected, proxy_in_the_way, refusal_of, sort_fault
 from vulcan.models.base import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.budget import Bill, Budget, metered
@@ -154,7 +154,7 @@ class RemoteModel(ABC):
 
     async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Completion:
         """Make the call, and a second one if it takes unusually long; the first to answer counts."""
-        call = Call(self._caller.model, request.messages, sampling)
+        call = ModelCall(self._caller.model, request.messages, sampling)
         calls = {asyncio.ensure_future(self._accepted(call))}
         try:
             patience = self._patience()
@@ -178,7 +178,7 @@ class RemoteModel(ABC):
             for one in calls:
                 one.cancel()
 
-    async def _accepted(self, call: Call) -> Completion:
+    async def _accepted(self, call: ModelCall) -> Completion:
         """Make the call, changed until the model accepts it. Raises as `_complete`."""
         changes = self._changes.of(self.name)
         while True:
@@ -198,7 +198,7 @@ class RemoteModel(ABC):
                     _log.warning("%s: %s, as it refuses other calls", self._caller.what, CHANGES[change])
                 return completion
 
-    async def _name_change(self, refusal: openai.OpenAIError, call: Call) -> Change | None:
+    async def _name_change(self, refusal: openai.OpenAIError, call: ModelCall) -> Change | None:
         """Return the change after a refusal of the model's name; None if it is not known to the server otherwise."""
         return None
 
@@ -233,7 +233,7 @@ class RemoteModel(ABC):
         return replace(completion, tokens_in=2 * completion.tokens_in, dollars=dollars)
 
     @abstractmethod
-    async def _complete(self, call: Call) -> Completion:
+    async def _complete(self, call: ModelCall) -> Completion:
         """Make one call, without retries. Raises openai.OpenAIError, TransientError or ModelRefused."""
 
     @abstractmethod
@@ -277,7 +277,7 @@ class EndpointModel(RemoteModel):
             api_key=key or "none", base_url=api_base, timeout=settings.timeout, max_retries=0
         )
 
-    async def _complete(self, call: Call) -> Completion:
+    async def _complete(self, call: ModelCall) -> Completion:
         # The raw response: the package hands on what does not have the API's shape as if it had. Told of a stream only
         # in the body, it reads that like any other response.
         raw = await self._client.chat.completions.with_raw_response.create(
@@ -294,7 +294,7 @@ class EndpointModel(RemoteModel):
             return completion
         return replace(completion, dollars=self._meter.price.dollars(completion.tokens_in, completion.tokens_out))
 
-    async def _name_change(self, refusal: openai.OpenAIError, call: Call) -> Change | None:
+    async def _name_change(self, refusal: openai.OpenAIError, call: ModelCall) -> Change | None:
         """Ask the server for its models where it may not know this one. Raises ModelRefused, naming them."""
         if getattr(refusal, "status_code", None) != 404 and "model" not in str(refusal).lower():
             return None
@@ -361,7 +361,7 @@ class LitellmModel(RemoteModel):
             changes,
         )
 
-    async def _complete(self, call: Call) -> Completion:
+    async def _complete(self, call: ModelCall) -> Completion:
         response = await self._litellm.acompletion(
             model=call.model,
             messages=as_chat(call.messages),

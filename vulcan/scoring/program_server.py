@@ -214,7 +214,7 @@ class Child:
             return False
 
 
-class Template:
+class ProgramTemplate:
     """The process that candidates' processes are forked from, one at a time. It sees none of their messages."""
 
     def __init__(self, host: Host, orders: socket.socket) -> None:
@@ -421,7 +421,7 @@ def _be_the_template(host: Host, orders: socket.socket) -> NoReturn:
             linux.adopt_orphans()
         host.orders.close()
         os.close(host.control)  # it could not read a message if it tried
-        Template(host, orders).serve()
+        ProgramTemplate(host, orders).serve()
         code = 0
     finally:
         os._exit(code)

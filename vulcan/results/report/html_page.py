@@ -18,6 +18,7 @@ from markupsafe import Markup
 from vulcan import svg
 from vulcan.evaluator import SplitName
 from vulcan.results import figures
+from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import findings_about
 from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import STYLE, by_instance
@@ -174,7 +175,7 @@ def _figures(report: Report, document: Mapping[str, Any]) -> dict[str, svg.Figur
 
     control = [figures.curve_of(report.control.record, "control (best-of-n)", "")] if report.control else []
     spent = {point["candidate"]: point["dollars"] for point in document["progress"]}
-    mapped = figures.behaviour(record, report.scorer, link=row)
+    mapped = behaviour(record, report.scorer, link=row)
     made = {
         "progress": figures.best_score(record, others=control, link=row),
         "dollars": figures.best_score(record, lambda n: spent.get(n, 0.0), "dollars", link=row)

@@ -1,0 +1,156 @@
+"""The map of behaviour: where the policies of a run lie by two of their measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, quantiles
+
+from vulcan.errors import UserError
+from vulcan.registry import recorded_task
+from vulcan.results.figures import Link, best_of, no_link, sampled
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord
+from vulcan.store.events import CandidateJudged, InstanceMetrics
+from vulcan.svg import BASE, BEST, GOOD, PLAIN, Axis, Chart, Figure, around, number
+
+_MAX_INSTANCES = 12
+"""Number of training instances up to which the score on each of them is an axis of its own."""
+
+_ALIKE = 0.999
+"""Correlation of two measures above which the default axes do not take both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A policy on the map: its measures by name."""
+
+    policy: str
+    kind: str
+    candidate: int | None
+    score: float
+    measures: Mapping[str, float]
+
+
+def places_of(record: RunRecord, scorer: Scorer | None) -> tuple[list[str], list[Place]]:
+    """Return the measures that differ between policies, and the scored candidates and known policies by them.
+
+    Measures are mean metrics on the training instances, the score on each of a few instances, and the size and the
+    operations of a candidate.
+    """
+    names = [instance.name for instance in scorer.of("train")] if scorer is not None else []
+    apart = names if 1 < len(names) <= _MAX_INSTANCES else []
+
+    def measures(metrics: InstanceMetrics) -> dict[str, float]:
+        each = dict(metrics)
+        means = {name: fmean(one[name] for one in each.values()) for name in (metrics[0][1] if metrics else ())}
+        if scorer is None:
+            return means
+        return means | {f"score on {n}": scorer.on_instance("train", n, each[n]) for n in apart if n in each}
+
+    best = best_of(record)
+    scored = [c for c in record.candidates.values() if c.verdict == "scored" and c.score is not None and c.metrics]
+    shown = sampled(scored)
+    if best in scored and best is not None and best not in shown:
+        shown.append(best)
+    places = [
+        Place(
+            f"candidate {c.candidate}", "candidate", c.candidate, c.score or 0.0, measures(c.metrics) | _of_program(c)
+        )
+        for c in shown
+    ]
+    places += [
+        Place(policy, b.kind, None, b.score, measures(b.metrics))
+        for (policy, split), b in record.baselines.items()
+        if split == "train"
+    ]
+    every = dict.fromkeys(name for place in places for name in place.measures)
+    axes = [name for name in every if len({place.measures.get(name) for place in places} - {None}) > 1]
+    return axes, places
+
+
+def _of_program(candidate: CandidateJudged) -> dict[str, float]:
+    found = {"size in nodes": candidate.size, "operations per call": candidate.operations}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def first_axes(record: RunRecord, axes: Sequence[str], places: Sequence[Place]) -> tuple[str, str]:
+    """Return the axes of the map at first: those of the task's picture, or else two measures that are not alike."""
+    try:
+        pictures = recorded_task(record.config["task"]).pictures
+    except UserError:  # it is gone
+        pictures = ()
+    for picture in pictures:
+        if picture.x in axes and picture.y in axes:
+            return picture.x, picture.y
+    own = [place.measures for place in places if place.candidate is not None]
+    for one, other in combinations(axes, 2):
+        pairs = [(values[one], values[other]) for values in own if one in values and other in values]
+        if abs(_correlation(pairs)) < _ALIKE:
+            return one, other
+    return axes[0], axes[1]
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Pearson's coefficient; 1 where one side does not vary."""
+    if not pairs:
+        return 1.0
+    x, y = (fmean(pair[side] for pair in pairs) for side in (0, 1))
+    together = sum((a - x) * (b - y) for a, b in pairs)
+    apart = (sum((a - x) ** 2 for a, _ in pairs) * sum((b - y) ** 2 for _, b in pairs)) ** 0.5
+    return together / apart if apart else 1.0
+
+
+def behaviour(
+    record: RunRecord, scorer: Scorer | None, across: str = "", up: str = "", link: Link = no_link
+) -> tuple[Figure, list[str], tuple[str, str]] | None:
+    """Draw the map of behaviour; return it with the names of all measures, and the two that it shows.
+
+    The axes show where most policies are; those far away are drawn as rings at the edge.
+    """
+    axes, places = places_of(record, scorer)
+    best = best_of(record)
+    if len(axes) < 2 or best is None:
+        return None
+    first = first_axes(record, axes, places)
+    x, y = across if across in axes else first[0], up if up in axes else first[1]
+    shown = [place for place in places if x in place.measures and y in place.measures]
+    if not any(place.candidate is not None for place in shown):
+        return None
+    ends = tuple(Axis(name, *_usual([place.measures[name] for place in shown])) for name in (x, y))
+    chart = Chart("Behaviour", ends[0], ends[1], 340.0)
+    scores = sorted(place.score for place in shown if place.candidate is not None)
+    upper = scores[-max(1, len(scores) // 10)]
+
+    def said(place: Place) -> tuple[float, float, str, str]:
+        a, b = place.measures[x], place.measures[y]
+        kind = "" if place.candidate is not None else f", {place.kind}"
+        told = f"{place.policy}{kind}: score {place.score:.4f}, {x} {number(a)}, {y} {number(b)}"
+        return a, b, told, "" if place.candidate is None else link(place.candidate)
+
+    groups = {
+        "a candidate": (PLAIN, 3.0, [p for p in shown if p.candidate is not None and p.score < upper]),
+        "the best tenth": (BEST, 3.5, [p for p in shown if p.candidate is not None and p.score >= upper]),
+        "a known policy": (BASE, 5.0, [p for p in shown if p.kind == "baseline"]),
+        "an oracle": ("s3", 5.0, [p for p in shown if p.kind == "oracle"]),
+        "the best": (GOOD, 7.0, [p for p in shown if p.candidate == best.candidate]),
+    }
+    for name, (kind, radius, members) in groups.items():
+        inside = [p for p in members if ends[0].has(p.measures[x]) and ends[1].has(p.measures[y])]
+        if members:
+            chart.dots(name, map(said, inside), kind, radius)
+            chart.dots("", map(said, [p for p in members if p not in inside]), kind, radius, ring=True, cut=False)
+    for place in sorted(shown, key=lambda p: -p.score):
+        if place.candidate is None:
+            chart.label(place.measures[x], place.measures[y], place.policy)
+    return chart.figure(), axes, (x, y)
+
+
+def _usual(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis that shows all values but those far away from the middle half."""
+    if len(values) < 4:
+        return around(values)
+    lower, _, upper = quantiles(values, n=4)
+    reach = 3.0 * (upper - lower) or max(values) - min(values)
+    return around([value for value in values if lower - reach <= value <= upper + reach])
