@@ -13,6 +13,7 @@ from vulcan.anvil.unparse import emit_source
 from vulcan.generator import OfflineEvolve
 from vulcan.generator.proposer import join, part_of
 from vulcan.models.base import Parent, Request
+from vulcan.registry import find_task
 from vulcan.task import Feature, Scalar, Value
 
 NAMES = ("urgency", "send")
@@ -115,3 +116,18 @@ def test_what_two_parts_call_alike_and_is_not_gets_other_names() -> None:
         made = prints(check(emit_source(whole, SEVERAL_TASK.interface), SEVERAL_TASK))
         assert made["send"] == prints(check(first, SEVERAL_TASK))["send"]
         assert made["urgency"] == prints(check(second, SEVERAL_TASK))["urgency"]
+
+
+def test_a_part_has_no_helper_that_reads_the_state_of_another() -> None:
+    source = (
+        'MECHANISM = "sample"\n\n\nclass policy:\n    ours = 0.5\n    theirs = 0\n\n\n'
+        "def scaled(x):\n    return policy.ours * x\n\n\n"
+        "def on_hit(now, obj, cache, ghost):\n    policy.ours = scaled(1)\n    policy.theirs += 1\n\n\n"
+        "def priority(now, obj, cache, ghost):\n    return policy.ours * obj.last_access\n\n\n"
+        "def admit(now, obj, cache, victim, ghost):\n    return policy.theirs > 3\n"
+    )
+    policy = check(source, find_task("cache_eviction"))
+    for name, helpers in (("priority", ["scaled"]), ("admit", [])):
+        alone = policy.task.alone(name)
+        part = check(emit_source(part_of(policy.program, name), alone.whole_interface), alone)
+        assert [helper.name for helper in part.program.helpers] == helpers

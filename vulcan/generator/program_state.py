@@ -70,7 +70,8 @@ class ProgramState:
 
     def put_into(self, program: ir.Module, parameters: Mapping[str, float], events: Sequence[str]) -> ir.Module:
         """Return the program with this state, as far as its decisions depend on it, and the parameters it then uses."""
-        entries, own = program.entries, {helper.name: helper for helper in program.helpers}
+        entries = program.entries
+        own = {helper.name: helper for helper in program.reached(*entries)}  # others may read state that is not needed
         needed = self.sliced(cells_read(replace(program, handled=0, functions=(*own.values(), *entries)), entries))
         helpers = {helper.name: helper for helper in needed.helpers} | own
         handlers = tuple(sorted(needed.handlers, key=lambda handler: events.index(handler.name)))
