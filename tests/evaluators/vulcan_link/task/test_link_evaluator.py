@@ -143,7 +143,7 @@ def test_perturbed_copies_are_of_training_links_with_a_competitor_or_slower(task
     assert {i.split for i in copies} == {"train"}
     wired, beside, slow = training[0], *copies[:2]
     assert beside.parameters["competing"] == ["cubic"] and wired.parameters["competing"] == []
-    measured = {i.name: evaluator.evaluate_baseline("reno_like", i) for i in (wired, beside, slow)}
+    measured = {i.name: evaluator.evaluate_baseline("reno", i) for i in (wired, beside, slow)}
     assert slow.name == f"{wired.name}, slow and noisy"
     assert measured[slow.name]["capacity_mbps"] == pytest.approx(0.4 * measured[wired.name]["capacity_mbps"])
     assert measured[slow.name]["base_rtt_ms"] == 60.0
@@ -186,7 +186,7 @@ def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, pat
     """Every feature is looked at at every call, in machine code."""
     link, queue, more = PATHS[path]
     flow = Flow("policy", delay_ms=15.0, called=called, slow_start=slow_start, ecn=queue.ecn)
-    others = (Flow("cubic_like", delay_ms=15.0, start_s=2.0, stop_s=6.0),)
+    others = (Flow("cubic", delay_ms=15.0, start_s=2.0, stop_s=6.0),)
     source = task.seed_policies()["reno_like"].replace("packets + 1", "packets + 1 + 0 * state.cubic_cwnd_packets")
     watched = WatchedPolicy.of(check(source, task))
     simulate(Scenario(load_link(link), queue, (flow, *others), duration_s=12.0, **more), watched)
