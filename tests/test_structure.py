@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -256,3 +257,9 @@ def _defined(node: ast.stmt) -> Iterator[str]:
         word in ast.dump(decorator) for decorator in node.decorator_list for word in ("overload", "setter")
     ):
         yield node.name
+
+
+def test_test_modules_have_names_of_their_own() -> None:
+    """Those of two directories without packages cannot be collected together."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, times in names.items() if times > 1] == []
