@@ -49,9 +49,9 @@ REQUESTS, OBJECTS = 50_000, 3_000
 OTHERS = {
     f"{task}, {policy}": (task, policy, times)
     for task, policy, times in (
-        ("congestion_control", "cubic", 2),
+        ("congestion_control", "cubic_like", 2),
         ("active_queue_management", "ramp", 1),
-        ("load_balancing", "shortest_queue", 1),
+        ("load_balancing", "shortest_reported_queue", 1),
         ("memory_tiering", "lfu", 1),
         ("spot_single", "uniform_progress", 10),
         ("spot_multi", "greedy_round_robin", 10),
