@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
-	$(BIN)/vulcan search --task cache_eviction --runs-dir runs/demo
+	$(BIN)/vulcan search --task cache_eviction --budget-candidates 100 --runs-dir runs/demo
 	$(BIN)/vulcan export "$$(ls -td runs/demo/*/ | head -n 1)" --format python -o runs/demo/best.py
 	$(BIN)/vulcan eval runs/demo/best.py --task cache_eviction --part test
 	$(BIN)/vulcan show "$$(ls -td runs/demo/*/ | head -n 1)" --brief
