@@ -1,16 +1,18 @@
 """Vulcan: machine-written heuristics for computer systems.
 
-`vulcan.search` searches for a policy, `vulcan.search_seeds` with several seeds. `vulcan.explain` says where one does
-well or badly, `vulcan.compare` where two differ. `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas
-frames, and its best policy is a `vulcan.Candidate`. Invalid input raises `vulcan.UserError`.
+`vulcan.search` searches for a policy, `vulcan.search_seeds` with several seeds. `vulcan.evaluate` measures policies
+beside every baseline, `vulcan.explain` says where one does well or badly, `vulcan.compare` where two differ.
+`vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas frames, and its best policy is a `vulcan.Candidate`.
+Invalid input raises `vulcan.UserError`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vulcan.api.explain import compare as compare
-    from vulcan.api.explain import explain as explain
+    from vulcan.api.policies import compare as compare
+    from vulcan.api.policies import evaluate as evaluate
+    from vulcan.api.policies import explain as explain
     from vulcan.api.run import Candidate as Candidate
     from vulcan.api.run import Run as Run
     from vulcan.api.run import SeedRuns as SeedRuns
@@ -26,8 +28,9 @@ _PLACES = {
     "Run": "vulcan.api.run",
     "SeedRuns": "vulcan.api.run",
     "UserError": "vulcan.errors",
-    "compare": "vulcan.api.explain",
-    "explain": "vulcan.api.explain",
+    "compare": "vulcan.api.policies",
+    "evaluate": "vulcan.api.policies",
+    "explain": "vulcan.api.policies",
     "load": "vulcan.api.search",
     "search": "vulcan.api.search",
     "search_seeds": "vulcan.api.search",
@@ -41,6 +44,7 @@ __all__ = [
     "UserError",
     "__version__",
     "compare",
+    "evaluate",
     "explain",
     "load",
     "search",

@@ -338,3 +338,40 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
         vulcan.serach  # type: ignore[attr-defined]  # noqa: B018
     assert all(getattr(vulcan, name) is not None for name in vulcan.__all__)
     assert inspect.getdoc(vulcan.search)
+
+
+# Policies by themselves
+
+
+def test_policies_are_measured_beside_the_baselines_as_in_a_search(run: vulcan.Run, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(run.best.source, encoding="utf-8")
+    settings = {"weight": 3, "instance": ["light", "heavy"]}
+    table = vulcan.evaluate([run.best, mine], MOOD_TASK, part="test", **settings)
+    known = run.scores[(run.scores["split"] == "test") & (run.scores["kind"] != "candidate")]
+    by = ["policy", "kind", "instance"]
+    measured = table[table["kind"] != "candidate"].set_index(by)["score"].sort_index()
+    pd.testing.assert_series_equal(measured, known.set_index(by)["score"].sort_index())
+    means = table[table["kind"] == "candidate"].groupby("policy")["score"].mean()
+    assert means.to_dict() == {f"candidate {run.best.number}": run.best.scores["test"], "mine": run.best.scores["test"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "settings", "says"),
+    [
+        ("import os\n", {}, "rejected: "),
+        ("", {"part": "all"}, "part"),
+        ("", {"wait": 3}, "wait"),
+        ("", {"seed": 3}, "option of a search"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_error_in_a_line(
+    tmp_path: Path, source: str, settings: dict[str, Any], says: str
+) -> None:
+    policy = tmp_path / "mine.py"
+    seed = next(iter(find_task(MOOD_TASK).seed_policies().values()))
+    policy.write_text(source or seed, encoding="utf-8")
+    with pytest.raises(vulcan.UserError, match=says):
+        vulcan.evaluate(policy, MOOD_TASK, **settings)
+    with pytest.raises(vulcan.UserError, match="name one policy"):
+        vulcan.evaluate([], MOOD_TASK)

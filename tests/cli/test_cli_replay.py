@@ -175,4 +175,4 @@ def test_a_replay_of_a_changed_task_says_how_many_prompts_differ(vulcan: Console
     text = declaration.read_text(encoding="utf-8")
     declaration.write_text(text.replace("how much there is to do", "how much there was to do"), encoding="utf-8")
     again = vulcan.good("search", "--replay", run, *LOCALLY, "--quiet")
-    assert "prompts differ" in again.stderr and "how much there was to do" in again.stderr
+    assert "prompts differ" in again.stderr and "how much there was" in again.stderr

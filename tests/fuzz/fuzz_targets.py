@@ -42,7 +42,7 @@ from vulcan.registry import find_task
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
-from vulcan.searches.session import RecordedReplies
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.store import RunRecord, SQLiteStore
 from vulcan.store.decode import MalformedRow, decode_entry, parse_fields
 from vulcan.store.events import ENTRIES, EVENTS, QuestionAsked

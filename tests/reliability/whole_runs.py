@@ -12,7 +12,7 @@ from search_parts import contents
 
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.session import RecordedReplies
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.store import SQLiteStore
 from vulcan.store.base import turn_of
 from vulcan.store.events import CallRecord

@@ -25,7 +25,8 @@ from search_parts import TASK, evidence
 from vulcan.scoring import Job, Outcome, Setup
 from vulcan.scoring.evaluator_child import EvaluatorWorker
 from vulcan.searches import session
-from vulcan.searches.session import RecordedReplies, run_search
+from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.session import run_search
 from vulcan.store import SQLiteStore
 
 ROUNDS = 2

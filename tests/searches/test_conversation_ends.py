@@ -12,7 +12,7 @@ from search_parts import SEEDS, config, contents, judged, of_kind, opened
 
 from vulcan.scoring import Executor
 from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, name_of
-from vulcan.searches.session import RecordedReplies
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.store import MemoryStore, SQLiteStore
 from vulcan.store.events import AdviceReceived, CandidateJudged, FinalistScored, RunStopped, WinnerChosen
 

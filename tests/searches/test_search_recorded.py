@@ -15,7 +15,8 @@ from benchmarks.recordings import RECORDINGS, Recording, unpack
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import open_model_pool
-from vulcan.searches.session import ExecutionConfig, RecordedReplies, check_config, open_study, run_search
+from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.session import ExecutionConfig, check_config, open_study, run_search
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, Event, InstancesPrepared
 from vulcan.store.runs import open_store

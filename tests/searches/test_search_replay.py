@@ -13,7 +13,7 @@ from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.session import RecordedReplies
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.store import MemoryStore
 from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed
 

@@ -14,7 +14,7 @@ from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.session import RecordedReplies
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.steering import DIRECTORY, MAX_HINTS, MAX_WAITING, Inbox, Steering, instructions, steer
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import (

@@ -16,7 +16,8 @@ from vulcan.scoring import Executor
 from vulcan.searches import session
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ModelPool
-from vulcan.searches.session import ExecutionConfig, RecordedReplies, run_search
+from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.session import ExecutionConfig, run_search
 from vulcan.store import MemoryStore, Store
 from vulcan.store.events import Event
 

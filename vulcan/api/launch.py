@@ -27,16 +27,9 @@ from vulcan.searches.config import SearchConfig, make_config, read_config, sort_
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.resumption import change_settings, warn_of_version
-from vulcan.searches.session import (
-    ExecutionConfig,
-    RecordedReplies,
-    check_config,
-    load_run_spec,
-    open_study,
-    record_stop,
-    run_search,
-)
+from vulcan.searches.session import ExecutionConfig, check_config, load_run_spec, open_study, record_stop, run_search
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,17 +12,13 @@ from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
-from vulcan.searches.options import check_choice
 
 if TYPE_CHECKING:
-    from vulcan.documents.policy import EvalDocument, EvalRow, PolicyMean
-    from vulcan.evaluator import Instance
-    from vulcan.store.events import InstanceMetrics
+    from vulcan.results.policy_evaluation import PolicyEvaluation
     from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
 _PARTS = ("whole", "train", "validation", "test")
-_WORDS = frozenset({"policy", "kind", "instance"})
 
 
 def evaluate(
@@ -73,16 +69,9 @@ def evaluate(
       vulcan eval best.py --task cache_eviction --trace my.csv --guard lru
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
-    from vulcan.anvil import Rejected
-    from vulcan.evaluator import guarded_by, load_evaluator, notes_on
-    from vulcan.python_policy.check import check_policy
-    from vulcan.registry import find_task, task_reference
-    from vulcan.scoring import Job, LocalExecutor, Setup
-    from vulcan.searches.config import SearchConfig, complete_settings
-    from vulcan.searches.evidence import baseline_events, find_instances, find_objective
-    from vulcan.searches.scorer import Scorer
+    from vulcan.registry import find_task
+    from vulcan.results.policy_evaluation import PolicyFailed, evaluate_policies
 
-    check_choice("part", part, _PARTS)
     if not policy:
         raise UserError("name the policies before the task's options: vulcan eval mine.py --task NAME ...")
     sources = {name: read_policy(path) for name, path in _named([Path(path) for path in policy]).items()}
@@ -90,83 +79,31 @@ def evaluate(
     if plot is not None:
         _check_plot(plot, declared)
     settings = task_settings(declared, context)
-    config = SearchConfig(
-        task=task_reference(task),
-        settings=complete_settings(declared, settings),
-        objective=objective or declared.objectives[0].name,
-        split="none" if part == "whole" else "task",
-        limit=limit,
-    )
-    chosen = find_objective(declared, config.objective)
-    for name, source in sources.items():
-        try:
-            check_policy(source, declared)
-        except Rejected as rejected:
-            first, *others = rejected.violations
-            more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
-            tell(f"{_of(name, sources)}rejected: {first}{more}")
-            raise typer.Exit(1) from None
-    evaluator = load_evaluator(declared)
-    wanted = "train" if part == "whole" else part
-    instances = tuple(i for i in find_instances(declared, config, evaluator) if i.split == wanted)
-    if not instances:
-        raise UserError(f"there is no instance in the part {part!r}")
-    for instance in instances:
-        if (reason := evaluator.why_indifferent(instance)) is not None:
-            tell(f"{instance.name}: every policy measures the same: {reason}")
-    under_guard = guarded_by(evaluator, instances, guard) if guard is not None else ()
-    scorer = Scorer(chosen, instances)
-    baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
-    for event in baselines:
-        scorer.add_baseline(event)
-    setup = Setup(task=config.task, instances=(*instances, *under_guard), allow_unsandboxed=allow_unsandboxed)
-    measured: list[tuple[str, str, InstanceMetrics]] = []
-    with LocalExecutor(setup, 1) as executor:
-        jobs = [(name, source, instances) for name, source in sources.items()]
-        jobs += [(f"{name}, guarded by {guard}", source, under_guard) for name, source in sources.items() if guard]
-        for number, (name, source, measured_on) in enumerate(jobs):
-            outcome = executor.submit(Job(number, source, measured_on, limit)).result()
-            if outcome.status != "scored":
-                tell(f"{_of(name, sources)}{outcome.status}: {outcome.message}")
-                raise typer.Exit(1)
-            on_each = dict(outcome.metrics)
-            metrics = tuple((i.name, on_each[on.name]) for i, on in zip(instances, measured_on, strict=True))
-            measured.append((name, "candidate", metrics))
-    measured += [(b.policy, b.kind, b.metrics) for b in baselines]
-    rows = [
-        _row(name, kind, instance, dict(metrics)[instance.name], scorer)
-        for instance in instances
-        for name, kind, metrics in measured
-    ]
-    means = [
-        _mean(name, kind, [r for r in rows if (r["policy"], r["kind"]) == (name, kind)]) for name, kind, _ in measured
-    ]
+    try:
+        found = evaluate_policies(
+            sources, task, settings,
+            part=part, objective=objective, guard=guard, limit=limit, allow_unsandboxed=allow_unsandboxed,
+        )  # fmt: skip
+    except PolicyFailed as error:
+        tell(str(error))
+        raise typer.Exit(1) from None
+    for line in found.indifferent:
+        tell(line)
     if plot is not None:
-        _plot(plot, declared, instances, measured, f"{declared.name}: {', '.join(sources)} and the known policies")
+        _plot(plot, found, f"{declared.name}: {', '.join(sources)} and the known policies")
     if as_json:
-        document: EvalDocument = {
-            "task": declared.name,
-            "part": part,
-            "objective": chosen.name,
-            "notes": list(notes_on(evaluator, instances)),
-            "rows": rows,
-            "means": means,
-        }
-        print_json(document)
+        print_json(found.document())
         return
+    fitting = [each.metric for each in declared.objectives if each.unfit(settings) is None]
     pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
-    columns = list(
-        dict.fromkeys(
-            [*(o.metric for o in declared.objectives if o.unfit(config.settings) is None), *pictured, *chosen.beside]
-        )
-    )
-    for instance in instances:
-        mine = [r for r in rows if r["instance"] == instance.name]
+    columns = list(dict.fromkeys([*fitting, *pictured, *found.objective.beside]))
+    rows = found.rows()
+    for instance in found.instances:
         say(f"\n{instance.name}, {'all of it' if part == 'whole' else f'the part {part!r}'}")
-        _print(mine, columns, chosen.name)
-    if len(instances) > 1:
-        say(f"\nmean of {len(instances)} instances")
-        _print(means, columns, chosen.name)
+        _print([r for r in rows if r["instance"] == instance.name], columns, found.objective.name)
+    if len(found.instances) > 1:
+        say(f"\nmean of {len(found.instances)} instances")
+        _print(found.means(), columns, found.objective.name)
     if plot is not None:
         tell(f"{plot} written")
 
@@ -180,10 +117,6 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
-def _of(name: str, sources: Mapping[str, str]) -> str:
-    return f"{name}: " if len(sources) > 1 else ""
-
-
 def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
     ordered = sorted(rows, key=lambda r: -float(r["score"]))
     print_table(
@@ -194,16 +127,6 @@ def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str
     )
 
 
-def _mean(name: str, kind: str, rows: list[EvalRow]) -> PolicyMean:
-    """Return the mean of the scores, and of each metric that all instances have."""
-    from statistics import fmean
-
-    plain: list[Mapping[str, Any]] = [*rows]
-    shared = [key for key in plain[0] if key not in _WORDS and all(key in row for row in plain)]
-    means = {key: fmean(float(row[key]) for row in plain) for key in shared}
-    return cast("PolicyMean", {"policy": name, "kind": kind, **means})
-
-
 def _check_plot(plot: Path, task: Task) -> None:
     """Check the arguments of the plot before anything is measured."""
     if not task.pictures:
@@ -212,17 +135,9 @@ def _check_plot(plot: Path, task: Task) -> None:
         raise UserError(f"--plot {plot}: there is no directory {plot.parent}")
 
 
-def _plot(
-    plot: Path, task: Task, instances: tuple[Instance, ...], measured: list[tuple[str, str, Any]], title: str
-) -> None:
+def _plot(plot: Path, found: PolicyEvaluation, title: str) -> None:
     from vulcan.results.scatter_plot import PolicyMetrics, write_pictures
 
-    names = [instance.name for instance in instances]
-    policies = [PolicyMetrics(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in measured]
-    write_pictures(plot, task.pictures, names, policies, title)
-
-
-def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> EvalRow:
-    score = scorer.on_instance(instance.split, instance.name, metrics)
-    row = {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}
-    return cast("EvalRow", row)
+    names = [instance.name for instance in found.instances]
+    policies = [PolicyMetrics(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in found.metrics]
+    write_pictures(plot, found.task.pictures, names, policies, title)

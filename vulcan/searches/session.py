@@ -6,9 +6,9 @@ import logging
 import os
 import random
 import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -31,6 +31,7 @@ from vulcan.searches.model_pool import ModelPool, open_model_pool, replay_model_
 from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.resumption import warn_of_version, with_settings
 from vulcan.searches.strategies import make_strategy
 from vulcan.searches.study import Study
@@ -38,15 +39,12 @@ from vulcan.searches.target import check_target
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
-    CallRecord,
     ControlFinished,
     Event,
     InstancesPrepared,
-    PolicyExplained,
     ReferenceMeasured,
     RunStarted,
     RunStopped,
-    SearchSteered,
     WorkloadDescribed,
 )
 from vulcan.store.runs import RunNotStarted
@@ -191,9 +189,7 @@ def run_search(
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
             recording = recording.after(study.starts)
-            study.repeat(recording.proposals, recording.last_turns, recording.ended)
-            study.feedback.repeat(recording.explained)
-            study.steering.repeat(recording.steered)
+            study.repeat(recording)
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)
         study.measure_held_out()
@@ -201,54 +197,6 @@ def run_search(
         if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
         study.close("finished")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedReplies:
-    """The replies of models in another run, and the reason for each missing one, by `(proposal, turn)`.
-
-    `last_turns` has the last turn of each proposal: a repair for which there was no budget is not asked again. `ended`
-    says which budget ended the search, `starts` how many policies it began with,
-    after which proposals are numbered.
-    """
-
-    starts: int
-    proposals: int
-    calls: Sequence[CallRecord]
-    unanswered: Mapping[tuple[int, int], str]
-    last_turns: Mapping[int, int]
-    steered: Sequence[SearchSteered] = ()
-    explained: Mapping[int, PolicyExplained] = field(default_factory=dict)
-    ended: str = ""
-
-    @classmethod
-    def of(cls, store: Store) -> RecordedReplies:
-        record = RunRecord.of(store.events())
-        gaps = {(p, 0): "no advice" for p in record.proposals if store.call(p, 0) is None}
-        gaps |= {(c.proposal, c.turn): c.feedback for c in record.candidates.values() if c.verdict == "no-reply"}
-        last_turns: dict[int, int] = {}
-        for candidate in record.candidates.values():
-            last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
-        ended = record.stopped.message if record.stopped and record.stopped.reason == "finished" else ""
-        asked = sum(p.round > 0 for p in record.proposals.values())
-        starts = len(record.proposals) - asked
-        calls = tuple(store.calls())
-        return cls(starts, asked, calls, gaps, last_turns, tuple(record.steered), record.explained, ended)
-
-    def after(self, starts: int) -> RecordedReplies:
-        """Return the same replies for a search that begins with so many policies: its task may have others today."""
-        shift = starts - self.starts
-        if not shift:
-            return self
-        return replace(
-            self,
-            starts=starts,
-            calls=tuple(replace(call, proposal=call.proposal + shift) for call in self.calls),
-            unanswered={(number + shift, turn): why for (number, turn), why in self.unanswered.items()},
-            last_turns={number + shift: turn for number, turn in self.last_turns.items()},
-            steered=tuple(replace(event, proposal=event.proposal + shift) for event in self.steered),
-            explained={},  # by candidate, beside others than today's
-        )
 
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
@@ -271,7 +219,7 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
         control = Study(study.task, config, store, study.scorer, study.executor)
         if recording is not None:
             recording = recording.after(control.starts)
-            control.repeat(recording.proposals, recording.last_turns)
+            control.repeat(recording)
         with closing(_model_pool(study.task, config, store, recording)) as models:
             control.run(models, must_find=False)
         control.close("finished")

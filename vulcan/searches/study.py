@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import random
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import cached_property
@@ -39,6 +39,7 @@ from vulcan.searches.proposal import (
     rest_is_unpaid,
     storable,
 )
+from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.settings import Settings
@@ -113,14 +114,10 @@ class Study:
         self._missing = MissingReplies(any(c.by in config.model for c in calls))
         self._ended = ""
         self._buffered: list[Event] = []
-        self._max_proposals: int | None = None
-        self._last_turns: Mapping[int, int] = {}
+        self._recording: RecordedReplies | None = None
+        self._changed: deque[CallsChanged] = deque()
 
     # Ask and tell
-
-    def begin(self) -> None:
-        """Score the task's own policies, if not done before."""
-        self._score_seed_policies()
 
     @property
     def total(self) -> int:
@@ -130,16 +127,17 @@ class Study:
         planned = self._settings.strategy.total()
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
-        return planned if self._max_proposals is None else min(planned, self._max_proposals)
+        return planned if self._recording is None else min(planned, self._recording.proposals)
 
-    def repeat(self, proposals: int, last_turns: Mapping[int, int], ended: str = "") -> None:
+    def repeat(self, recording: RecordedReplies) -> None:
         """Replay another search: its number of proposals, and no repair beyond the last turn of each.
 
         It does not stop where a model does not answer, because that search did not.
         """
-        self._max_proposals = proposals
-        self._last_turns = last_turns
-        self._ended = ended
+        self._recording, self._ended = recording, recording.ended
+        self._changed.extend(recording.changed[len(self.record.calls_changed) :])
+        self.feedback.repeat(recording.explained)
+        self.steering.repeat(recording.steered)
 
     @property
     def starts(self) -> int:
@@ -158,7 +156,7 @@ class Study:
         return repair
 
     def _draft_next(self) -> Proposal | None:
-        self._score_seed_policies()
+        self.begin()
         first = self.starts + 1
         number = first + self._drafted
         config, strategy, barrier = self._settings.at(number, first)
@@ -229,7 +227,8 @@ class Study:
             return None
         reading = parse_reply(reply, self.task, proposal.diff_of, self.config.target)
         self._receive(pending, reading)
-        if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
+        last_turns = self._recording.last_turns if self._recording else {}
+        if reading.policy is None and proposal.turn < last_turns.get(proposal.number, self.config.repairs):
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
             pending.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
         self._apply_completed()
@@ -302,11 +301,7 @@ class Study:
                         self._give_up_repairs()
                     if not self._pending:
                         break
-                    pending = calls.futures | {
-                        f.evaluation.running
-                        for f in self._pending.values()
-                        if f.evaluation and not f.evaluation.finished
-                    }
+                    pending = calls.futures | {e.running for e in self.evaluations.values() if not e.finished}
                     done, _ = wait(pending, NOTICE_SECONDS, return_when=FIRST_COMPLETED)
                     if not done:
                         calls.report_wait()
@@ -321,7 +316,7 @@ class Study:
             raise
         finally:
             calls.close()
-        if must_find and self._max_proposals is None and not self.config.offline:
+        if must_find and self._recording is None and not self.config.offline:
             check_replies(self.record, self.config, self.costs, self._buffered, models.why_exhausted())
         if self.completed < self.total:
             self._ended = models.why_exhausted()
@@ -373,8 +368,8 @@ class Study:
 
     # Scoring
 
-    def _score_seed_policies(self) -> None:
-        """Score the task's own policies fully, as round 0: the first proposals build on them."""
+    def begin(self) -> None:
+        """Score the policies to begin with, if not done before: fully, as round 0."""
         for number, (name, source) in enumerate(self._seed_policies.items(), 1):
             if number in self.record.proposals:
                 continue
@@ -397,7 +392,7 @@ class Study:
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)
 
-    # Settling, in the order of proposals
+    # Verdicts, in the order of proposals
 
     def _apply_completed(self) -> None:
         self._emit(*self._refiner.after_new_best(self.completed))  # if an interruption cut it off
@@ -411,12 +406,14 @@ class Study:
                     self._pending.clear()
                     self.feedback.forget_pending()
                 break
-            _, pending = self._pending.popitem(last=False)
+            number, pending = self._pending.popitem(last=False)
+            while self._changed and self._changed[0].proposal <= number:
+                self._emit(self._changed.popleft())
             self.completed += 1
             waits = self._missing.count(pending)
             (self._buffer if waits else self._emit)(*pending.events(self.record))
             self._emit(*self._refiner.after_new_best(self.completed))
-            if self._max_proposals is None:
+            if self._recording is None:
                 self._missing.check_row(pending)
 
     def _emit(self, *events: Event) -> None:

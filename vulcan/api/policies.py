@@ -1,9 +1,12 @@
-"""The entry points `vulcan.explain` and `vulcan.compare`."""
+"""The entry points `vulcan.evaluate`, `vulcan.explain` and `vulcan.compare`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from vulcan.api.run import Candidate
 from vulcan.api.search import plain_value
@@ -13,7 +16,54 @@ from vulcan.inputs import read_policy_file
 from vulcan.registry import find_task
 from vulcan.results import explanation
 from vulcan.results.explanation import Explanation
+from vulcan.results.policy_evaluation import evaluate_policies
 from vulcan.searches.config import sort_options
+
+
+def evaluate(
+    policies: str | Path | Candidate | Sequence[str | Path | Candidate],
+    task: str | Path,
+    *,
+    part: str = "whole",
+    objective: str | None = None,
+    guard: str | None = None,
+    limit: float = 600.0,
+    allow_unsandboxed: bool = False,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Measure policies beside every baseline, as `vulcan eval` does.
+
+    Args:
+        policies: Policy files or candidates of a run, one or several.
+        task: A task's name, or the directory of a task.
+        part: The data to measure on: "whole", "train", "validation" or "test".
+        objective: An objective of the task; its first by default.
+        guard: A safe policy, guarded by which each is measured too.
+        limit: Timeout in seconds of each policy, for all instances together.
+        allow_unsandboxed: Measure on a host without a sandbox.
+        settings: The task's own options, as for `explain`.
+
+    Returns:
+        A row for each instance and policy: `policy` (a file's name without its ending, or `candidate N`), `kind`
+        (`candidate`, `baseline`, `oracle`), `instance`, the task's metrics, and `score`, higher is better.
+
+    Raises:
+        UserError: for an error in the arguments, and a policy that is rejected or fails.
+
+    Example:
+        >>> table = vulcan.evaluate("best.py", "cache_eviction", trace="my.csv", cache_size="10%")
+        >>> table.sort_values("score").tail()
+    """
+    several = [policies] if isinstance(policies, str | Path | Candidate) else list(policies)
+    sources = {_name(policy): _source(policy) for policy in several}
+    if not several or len(sources) < len(several):
+        raise UserError("vulcan.evaluate: name one policy or several, with names that differ")
+    plain = _settings(task, settings, "vulcan.evaluate")
+    found = evaluate_policies(
+        sources, str(task), plain,
+        part=part, objective=objective, guard=guard, limit=limit, allow_unsandboxed=allow_unsandboxed,
+    )  # fmt: skip
+    return pd.DataFrame(found.rows())
 
 
 def explain(policy: str | Path | Candidate, task: str | Path, **settings: Any) -> Explanation:
@@ -48,6 +98,10 @@ def compare(
     """
     given = _settings(task, settings, "vulcan.compare")
     return explanation.explain(_source(policy), str(task), given, against=_source(other))
+
+
+def _name(policy: str | Path | Candidate) -> str:
+    return f"candidate {policy.number}" if isinstance(policy, Candidate) else Path(policy).stem
 
 
 def _source(policy: str | Path | Candidate) -> str:
