@@ -6,7 +6,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from console import Console, Result
 from disturbed import RESUME, SEARCH, Model, contents, only_run
 from edited_log import configured
 from effort import slow
+from whole_runs import Runs
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
@@ -77,7 +78,7 @@ def test_a_search_that_may_write_no_more_bytes_goes_on_when_it_may(vulcan: Conso
     assert "Traceback" not in errors
     with ChatServer(Model()) as server:
         change_address(run, server.url)
-        vulcan.good("resume", run, *RESUME)
+        vulcan.good("resume", run, *RESUME, VULCAN_API_BASE=server.url)
     assert contents(run) == calm
 
 
@@ -110,6 +111,19 @@ def test_a_run_that_cannot_be_written_any_more_is_shown_and_goes_on_later(vulcan
         remount(place, "rw")
         vulcan.good("resume", run, *RESUME)
         assert contents(run) == calm
+
+
+def test_a_finished_run_on_a_full_disk_is_shown_again_and_again(vulcan: Console, runs: Runs) -> None:
+    full = vulcan.directory / "full"
+    with mounted(full, "size=8m"):
+        runs.copied(full / "mine")
+        with suppress(OSError), (full / "rest").open("wb", buffering=0) as rest:
+            while rest.write(bytes(4096)):
+                pass
+        before = vulcan.good("runs", "--runs-dir", full).stdout
+        assert "mine" in before
+        assert vulcan.good("show", full / "mine").stdout == vulcan.good("show", full / "mine").stdout
+        assert vulcan.good("runs", "--runs-dir", full).stdout == before
 
 
 HOLDS = """

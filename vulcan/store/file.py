@@ -134,14 +134,15 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     journal = path.with_name(f"{path.name}-journal")
     if journal.is_file() and journal.read_bytes()[-8:] == _NAMES_A_FILE:  # SQLite would delete that one
         raise MalformedRow("its rollback journal names another file")
-    has_log = path.with_name(f"{path.name}-wal").exists()
+    log = path.with_name(f"{path.name}-wal")
+    has_log = log.exists()
     if has_log or os.access(path.parent, os.W_OK):
         try:
             return _open(path), False
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode not in NO_SHARED_MEMORY:
                 raise
-        if has_log:
+        if has_log and log.stat().st_size > 0:  # readers of a full disk leave an empty one
             use_rollback_journal(path)
             return _open(path), False
     return _open(path, locks="none"), True
