@@ -9,10 +9,12 @@ import ctypes
 import logging
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -84,11 +86,14 @@ class Head:
 _GUARD = """
 import os, select, shutil, signal, sys
 
-token, directory, *pids = sys.stdin.buffer.readline().decode().rstrip().split("\\t")
-try:
-    killed = 0 not in select.select([0, *(os.pidfd_open(int(pid)) for pid in pids)], [], [])[0]
-except OSError:  # one has ended already
-    killed = True
+token, directory = sys.stdin.buffer.readline().decode().rstrip("\\n").split("\\t")
+started = sys.stdin.buffer.readline().decode()
+killed = False
+if started.endswith("\\n"):  # otherwise Vulcan is gone, or has closed this
+    try:
+        killed = 0 not in select.select([0, *(os.pidfd_open(int(pid)) for pid in started.split())], [], [])[0]
+    except OSError:  # one has ended already
+        killed = True
 if killed and not sys.stdin.buffer.read():
     print("vulcan: Ray's processes were killed, and Ray ended the search with them: `vulcan resume` continues it",
           file=sys.stderr, flush=True)
@@ -107,11 +112,7 @@ for _ in range(50):
     if not living:
         break
     select.select(living, [], [], 1.0)
-if directory:
-    shutil.rmtree(directory, ignore_errors=True)
-    latest = os.path.join(os.path.dirname(directory), "session_latest")
-    if os.path.islink(latest) and not os.path.exists(latest):
-        os.unlink(latest)
+shutil.rmtree(directory, ignore_errors=True)
 """
 
 
@@ -119,23 +120,31 @@ class ProcessGuard:
     """A process that ends a private Ray when this process ends, however that comes about; on Linux only.
 
     It kills every process with the Ray's token in its environment, as Ray's own notice only after some seconds that
-    they are alone, and some not at all; then it removes the session directory. If the Ray was killed, and its library
-    then ended this process, it says how to go on.
+    they are alone, and some not at all; then it removes the directory that was made for the Ray. If one of the
+    processes that it watches was killed, and Ray's library then ended this process, it says how to go on.
     """
 
-    def __init__(self, token: str, directory: str, processes: Iterable[int]) -> None:
+    def __init__(self, token: str, directory: str) -> None:
+        self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
         if sys.platform == "linux":
             command = (sys.executable, "-I", "-S", "-c", _GUARD)
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env={})
             assert self._process.stdin is not None
-            self._process.stdin.write("\t".join((token, directory, *map(str, processes))).encode() + b"\n")
+            self._process.stdin.write(f"{token}\t{directory}\n".encode())
+            self._process.stdin.flush()
+
+    def watch(self, processes: Iterable[int]) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(" ".join(map(str, processes)).encode() + b"\n")
             self._process.stdin.flush()
 
     def close(self) -> None:
-        """Kill what is left of the processes, and end."""
+        """Kill what is left of the Ray, remove its directory, and end."""
         if self._process is not None:
             self._process.communicate(b"closed")
+        else:
+            shutil.rmtree(self._directory, ignore_errors=True)
 
 
 @contextmanager
@@ -248,6 +257,8 @@ class RayRuntime(Closing):
                     self._initialize(ray)
                 mine = True
         if attempt.failure is not None:
+            if self._guard is not None:
+                self._guard.close()
             where = f"join Ray at {self._address}" if self._address else "start Ray"
             self._failure = one_line(f"cannot {where}: {attempt.failure}", 300)
         return mine
@@ -261,14 +272,20 @@ class RayRuntime(Closing):
         with _private_ray() as token:
             # "local" and not None, which would join any Ray that happens to run on this host
             own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
-            ray.init(**own, **quiet)
-            directory = ray._private.worker._global_node.get_session_dir_path()
+            directory = tempfile.mkdtemp(prefix="ray-", dir=_temporary_directory())
+            self._guard = ProcessGuard(token, directory)
+            ray.init(**own, **quiet, _temp_dir=directory)
             processes = ray_processes()
-            self._guard = ProcessGuard(token, directory, [processes["raylet"], processes["gcs_server"]])
+            self._guard.watch([processes["raylet"], processes["gcs_server"]])
         address = ray.get_runtime_context().gcs_address
         if address.rpartition(":")[0] != _LOOPBACK:
             ray.shutdown()
             raise RuntimeError(f"it listens on {address} and not on the loopback interface alone")
+
+
+def _temporary_directory() -> str | None:
+    """Return where Ray makes its directories: the default of macOS is too long for the names of its sockets."""
+    return os.environ.get("RAY_TMPDIR") or ("/tmp" if sys.platform == "darwin" else None)
 
 
 @contextmanager
