@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from locations import few_starts
+
 from benchmarks.evidence import HEAD, HEADLINES, PAGE, Headline, compare, find_result, page_table, table_of
 from benchmarks.recordings import RECORDINGS, differences, unpack
 from vulcan.registry import find_task
 
 TRACE = "zipf:requests=4000,objects=400,alpha=0.9,seed=3,sizes=lognormal"
 SMALL = Headline(
-    "small", "cache_eviction", ("--trace", TRACE, "--cache-size", "10%", "--budget-candidates", "12", "--tune", "0"),
+    "small", few_starts(), ("--trace", TRACE, "--cache-size", "10%", "--budget-candidates", "12", "--tune", "0"),
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from console import MOOD_TASK, ZIPF, Console, one_line
+from locations import few_starts
 from typer.main import get_command
 
 from vulcan.cli.main import app
@@ -157,9 +158,9 @@ def test_a_file_that_is_not_there_or_names_no_task(vulcan: Console) -> None:
 
 
 def test_the_settings_of_the_built_in_task_come_back_too(vulcan: Console) -> None:
-    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
+    where = ("--task", few_starts(), "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
     run = vulcan.document("search", *where, "--sample-size", "8", "--model", "ask")["run"]
     plain = tomllib.loads(vulcan.good("show", run, "--config").stdout)
     assert (plain["task"], plain["trace"], plain["cache_size"], plain["sample_size"], plain["model"]) == (
-        "cache_eviction", [ZIPF], ["5%", "20%"], 8, ["ask"],
+        few_starts(), [ZIPF], ["5%", "20%"], 8, ["ask"],
     )  # fmt: skip

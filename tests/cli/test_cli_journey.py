@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from console import LRU, MOOD_TASK, ZIPF, Console
+from locations import few_starts
 
 from vulcan.registry import find_task
 from vulcan.store.events import VERDICTS
 
-STARTS = find_task("cache_eviction").seed_policies()
-WHERE = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
+CACHES = few_starts()
+STARTS = find_task(CACHES).seed_policies()
+WHERE = ("--task", CACHES, "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
         "train", "validation", "test", "gap", "by_instance", "control",
         "proposals", "candidates", "tuned", "simplified", "cost", "notes",
     }  # fmt: skip
-    assert summary["task"] == "cache_eviction"
+    assert summary["task"] == CACHES
     assert summary["state"] == "finished"
     assert (vulcan.directory / summary["run"] / "run.db").is_file()
     assert set(summary["candidates"]) == set(VERDICTS)
@@ -240,7 +242,7 @@ def test_a_prompt_is_printed(vulcan: Console) -> None:
 
 
 def test_a_measured_prompt_is_the_first_of_a_search(vulcan: Console) -> None:
-    given = ("--task", "cache_eviction", "--trace", "zipf:objects=300,requests=3000", "--cache-size", "10%")
+    given = ("--task", CACHES, "--trace", "zipf:objects=300,requests=3000", "--cache-size", "10%")
     (message,) = vulcan.document("prompt", "--measure", *given)["messages"]
     tried = vulcan.document("search", "--dry-run", "--model", "ask", *given)
     assert tried["messages"] == [message]

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from console import Console
 from edited_log import rewrite_log
+from locations import few_starts
 
 from vulcan.searches.bootstrap import mean_interval
 from vulcan.store.events import HeldOutMeasured
 
 SIZES = ("2%", "4%", "8%", "16%")
-TRACE = "zipf:requests=30000,objects=3000,alpha=0.9,seed=3,sizes=lognormal"
+TRACE = "zipf:requests=10000,objects=1000,alpha=0.9,seed=3,sizes=lognormal"
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[st
     vulcan = Console(tmp_path_factory.mktemp("summary"))
     sizes = [part for size in SIZES for part in ("--cache-size", size)]
     plan = ("--budget-candidates", "10", "--executor", "local", "--workers", "1", "--tune", "8", "--simplify", "8")
-    return vulcan, vulcan.document("search", "--task", "cache_eviction", "--trace", TRACE, *sizes, *plan, "--control")
+    return vulcan, vulcan.document("search", "--task", few_starts(), "--trace", TRACE, *sizes, *plan, "--control")
 
 
 def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, dict[str, Any]]) -> None:

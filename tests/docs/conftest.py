@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from console import Console
 from docs_shell import write_trace
+from locations import few_starts
 
 SHORT = ("--budget-candidates", "4", "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1", "-q")
 
@@ -21,7 +22,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _runs(directory: Path) -> Iterator[Path]:
     write_trace(directory / "my-trace.csv")
     trace = ("--trace", "my-trace.csv", "--columns", "time=1,id=2,size=3")
-    Console(directory).good("search", "--task", "cache_eviction", *trace, *SHORT)
+    Console(directory).good("search", "--task", few_starts(), *trace, *SHORT)
     (run,) = (directory / "runs").iterdir()
     while True:
         yield run

@@ -18,6 +18,7 @@ from chat_server import Behaviour, ChatServer, Received, answer
 from console import Console
 from docs_pages import ROOT, Block
 from effort import ALL
+from locations import few_starts
 
 SETTINGS = ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH")
 SERVER = "http://localhost:8000/v1"
@@ -68,7 +69,7 @@ class Shell:
             assert target.parent.is_dir(), f"{page}, line {block.line}: no directory for {block.file}"
             target.write_text(block.text, encoding="utf-8")
             return
-        (self.directory / "page.py").write_text(block.text, encoding="utf-8")
+        (self.directory / "page.py").write_text(quick(block.text), encoding="utf-8")
         done = self.run(f"{sys.executable} page.py")
         assert done.returncode == 0, f"{page}, line {block.line}:\n{block.text}\n{done.stderr}"
 
@@ -76,7 +77,7 @@ class Shell:
         """RUN is the newest run; a server of the reader's own is that of the test."""
         if re.search(r"\bRUN\b", command):
             command = re.sub(r"\bRUN\b", newest_run(self.directory / "runs").name, command)
-        command = command.replace(SERVER, self.server).split("  #")[0]
+        command = quick(command.replace(SERVER, self.server).split("  #")[0])
         return f"{command} {added}" if re.match(r"(\S*/)?vulcan (search|library build)\b", command) else command
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
@@ -89,6 +90,14 @@ class Shell:
             ["bash", "-euo", "pipefail", "-c", command], cwd=self.directory, env=self.environment, text=True,
             capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=PATIENCE,
         )  # fmt: skip
+
+
+def quick(text: str) -> str:
+    """Searches for caches begin with few policies, unless all tests are run."""
+    if ALL or not re.search(r"vulcan(\.| )search\b", text):
+        return text
+    few = few_starts("cache_eviction", ("fifo", "lfu", "lru", "w_tinylfu"))  # what is best here can be exported
+    return text.replace("--task cache_eviction", f"--task {few}").replace('"cache_eviction"', f'"{few}"')
 
 
 def words(lines: list[str]) -> set[str]:

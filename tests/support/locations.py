@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import shutil
 import tarfile
 import tempfile
 from functools import cache
@@ -25,3 +26,18 @@ def recorded_run() -> Path:
     with tarfile.open(RECORDED / "cache-eviction.tar.xz") as archive:
         archive.extractall(run)
     return run
+
+
+FEW = ("fifo", "gdsf_admitting", "lru", "s3_fifo")
+
+
+@cache
+def few_starts(task: str = "cache_eviction", kept: tuple[str, ...] = FEW) -> str:
+    """A copy of a built-in pack with few of its policies: most of a short search is the measurement of all of them."""
+    place = tempfile.TemporaryDirectory()
+    atexit.register(place.cleanup)
+    pack = Path(place.name) / task
+    source = ROOT / "tasks" / task
+    left_out = {path.name for path in (source / "policies").iterdir()} - {f"{name}.py" for name in kept}
+    shutil.copytree(source, pack, ignore=shutil.ignore_patterns("__pycache__", "library", *left_out))
+    return str(pack)
