@@ -154,7 +154,7 @@ def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
 
 @pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])
 def test_nothing_may_be_changed_in_a_repetition(vulcan: Console, option: tuple[str, ...]) -> None:
-    line = one_line(vulcan("search", "--replay", "runs/any", *option))
+    line = one_line(vulcan("search", "--replay", "runs/any", *option, *LOCALLY))
     assert line == f"vulcan: --replay repeats a run as it was: leave out {option[0]}"
 
 

@@ -26,7 +26,7 @@ def priority(now, obj, cache, ghost):
         total += obj.size * i
     return total
 """
-SEEDS = range(40 if ALL else 20)
+SEEDS = range(40 if ALL else 10)
 
 
 def described(operator: str, parents: tuple[Parent, ...], seed: int) -> str:

@@ -14,19 +14,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "active_queue_management": {"duration_s": 4.0},
     "cache_eviction": {
         "trace": [
-            "zipf:requests=30000,objects=3000,alpha=0.9,seed=3",
-            "zipf:requests=30000,objects=3000,alpha=1.1,seed=4",
+            "zipf:requests=6000,objects=800,alpha=0.9,seed=3",
+            "zipf:requests=6000,objects=800,alpha=1.1,seed=4",
         ]
     },
-    "congestion_control": {"duration_s": 3.0},
-    "load_balancing": {"requests": 6000, "load": [0.9]},
+    "congestion_control": {"duration_s": 2.0},
+    "load_balancing": {"requests": 2000, "load": [0.9]},
     "memory_tiering": {
         "trace": [
             "gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4",
             "gups:pages=900,hot_pages=80,intervals=20,loads=12000,updates_a_move=20000,seed=5",
         ]
     },
-    "prefix_cache": {"trace": ["chat:requests=1500,seed=1", "agent:requests=1500,seed=1"]},
+    "prefix_cache": {"trace": ["chat:requests=600,seed=1", "agent:requests=600,seed=1"]},
     "spot_multi": {"windows": 6},
     "spot_single": {"windows": 6, "overhead": [0.2]},
 }

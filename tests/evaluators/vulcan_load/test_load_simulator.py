@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import ALL, examples
 from plain_cluster import Shown, around, run, split_mix
 from stateful_programs import stateful_programs
 
@@ -154,8 +154,8 @@ def test_speeds_have_the_mean_1(machines: str) -> None:
 
 CASES = [
     Cluster(
-        servers=5, cores=2, balancers=3, load=0.9, machines=machines, probes=2, delay_ms=delay, requests=700, seed=s,
-        discipline=discipline, memory=memory, bursts=bursts,
+        servers=5, cores=2, balancers=3, load=0.9, machines=machines, probes=2, delay_ms=delay, seed=s,
+        requests=700 if ALL else 200, discipline=discipline, memory=memory, bursts=bursts,
     )
     for s, (machines, delay, discipline, memory, bursts) in enumerate([
         ("even", 0.0, "queue", "last", 1.0), ("mixed", 3.0, "sharing", "by_queue", 1.0),
@@ -166,7 +166,7 @@ CASES = [
 
 RETRYING = [
     replace(CASES[0], timeout_ms=25.0, retries=2), replace(CASES[1], timeout_ms=40.0, retries=1),
-    replace(CASES[2], timeout_ms=60.0, retries=3), replace(CASES[3], timeout_ms=15.0, retries=2, requests=400),
+    replace(CASES[2], timeout_ms=60.0, retries=3), replace(CASES[3], timeout_ms=15.0, retries=2),
 ]  # fmt: skip
 
 
