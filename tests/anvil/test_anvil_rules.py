@@ -1,8 +1,7 @@
-"""Every rule rejects what it is for, at the place where it stands; and every construct of the table has a program."""
+"""Every rule rejects what it is for, at the place where it stands; test_anvil_table runs every entry of the grammar."""
 
 # ruff: noqa: E501 (short programs are shown on one line each)
 
-import ast
 import math
 from random import Random
 
@@ -202,51 +201,9 @@ def test_columns_count_characters_not_bytes():
     assert (violation.line, violation.column) == (2, 18)
 
 
-# What each construct gives for VALUES; together they name each entry of the grammar table.
-
 VALUES = values_for(TOY.signature, Random(7)) | {
     "item.id": 3.0, "item.whole": -7.0, "item.positive": 8.0, "item.signed": 2.5, "item.flag": 1.0, "now": 100.0,
     "past.contains": 1.0, "past.count": 12.0, "past.age": 30.0,
-}  # fmt: skip
-
-BINARY = {
-    ast.Add: ("item.whole + 2", -5.0), ast.Sub: ("item.whole - 2", -9.0), ast.Mult: ("item.whole * 2", -14.0),
-    ast.Div: ("item.whole / 2", -3.5), ast.FloorDiv: ("item.whole // 2", -4.0), ast.Mod: ("item.whole % 4", 1.0),
-    ast.Pow: ("item.whole ** 3", -343.0),
-}  # fmt: skip
-UNARY = {ast.USub: ("-item.whole", 7.0), ast.UAdd: ("+item.whole", -7.0), ast.Not: ("not item.whole", 0.0)}
-BOOLEAN = {ast.And: ("item.flag and item.whole", -7.0), ast.Or: ("item.whole or item.flag", -7.0)}
-COMPARISONS = {
-    ast.Lt: ("item.whole < -7", 0.0), ast.LtE: ("item.whole <= -7", 1.0), ast.Gt: ("now > item.signed > 2.5", 0.0),
-    ast.GtE: ("now >= item.signed >= 2.5", 1.0), ast.Eq: ("item.whole == -7", 1.0), ast.NotEq: ("item.whole != -7", 0.0),
-}  # fmt: skip
-FUNCTIONS = {
-    "min": ("min(item.whole, 1, now)", -7.0), "max": ("max(item.whole, 1)", 1.0), "abs": ("abs(item.whole)", 7.0),
-    "round": ("round(item.signed)", 2.0), "int": ("int(-item.signed)", -2.0), "float": ("float(item.whole)", -7.0),
-    "bool": ("bool(item.whole)", 1.0), "math.sqrt": ("math.sqrt(item.positive + 1)", 3.0),
-    "math.exp": ("math.exp(item.flag - 1)", 1.0), "math.expm1": ("math.expm1(item.flag - 1)", 0.0),
-    "math.log": ("math.log(item.flag)", 0.0), "math.log1p": ("math.log1p(item.flag - 1)", 0.0),
-    "math.log2": ("math.log2(item.positive)", 3.0), "math.log10": ("math.log10(now)", 2.0),
-    "math.pow": ("math.pow(item.positive, 2)", 64.0), "math.floor": ("math.floor(item.signed)", 2.0),
-    "math.ceil": ("math.ceil(item.signed)", 3.0), "math.trunc": ("math.trunc(-item.signed)", -2.0),
-    "math.fabs": ("math.fabs(item.whole)", 7.0), "math.tanh": ("math.tanh(item.flag * 99)", 1.0),
-    "math.atan": ("math.atan(item.flag) * 4", 3.141592653589793), "math.sin": ("math.sin(item.flag - 1)", 0.0),
-    "math.cos": ("math.cos(item.flag - 1)", 1.0),
-}  # fmt: skip
-CONSTANTS = {"math.pi": ("math.pi", 3.141592653589793), "math.e": ("math.e", 2.718281828459045)}
-STATISTICS = {
-    "latest": ("item.whole.latest()", -7.0), "avg": ("world.whole.avg()", -7.0), "min": ("item.whole.min()", -7.0),
-    "max": ("now.max()", 100.0), "ewma": ("item.whole.ewma(0.5)", -7.0), "recent": ("item.signed.recent(2)", -3.5),
-    "window_avg": ("item.signed.window_avg(64)", 2.5), "window_percentile": ("world.whole.window_percentile(0.5, 9)", -7.0),
-    "count": ("world.id.count(item.id, 3)", 1.0), "contains": ("item.whole.contains(now, 64)", 0.0),
-    "percentile": ("world.positive.percentile(0.9)", 8.0),
-}  # fmt: skip
-HISTORY_QUERIES = {
-    "contains": ("past.contains(item.id)", 1.0), "count": ("past.count(item.id)", 12.0), "age": ("past.age(item.id)", 30.0),
-}  # fmt: skip
-TABLES = {
-    "BINARY": BINARY, "UNARY": UNARY, "BOOLEAN": BOOLEAN, "COMPARISONS": COMPARISONS, "FUNCTIONS": FUNCTIONS,
-    "CONSTANTS": CONSTANTS, "STATISTICS": STATISTICS, "HISTORY_QUERIES": HISTORY_QUERIES,
 }  # fmt: skip
 
 
@@ -254,13 +211,6 @@ def outcome(source: str) -> float:
     twin = Twin(check(source, TOY), TOY_LAYOUT)
     twin.observe(3.0, VALUES)
     return twin.score(3.0, VALUES)
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_each_entry_of_a_table_runs_in_both_back_ends(table):
-    assert set(TABLES[table]) == set(getattr(grammar, table))
-    for expression, value in TABLES[table].values():
-        assert outcome(returning(expression)) == value, expression
 
 
 @pytest.mark.parametrize(
@@ -306,11 +256,10 @@ def test_a_function_takes_no_other_number_of_arguments(name):
         assert [v.rule for v in caught.value.violations] == ["call"]
 
 
-@pytest.mark.parametrize("table", ["BINARY", "UNARY", "BOOLEAN", "COMPARISONS"])
-def test_an_operator_takes_numbers_only(table):
-    for expression, _ in TABLES[table].values():
+def test_an_operator_takes_numbers_only():
+    for expression in ("item + 2", "2 ** item", "-item", "not item", "item and now", "now < item", "item == 1"):
         with pytest.raises(Rejected) as caught:
-            check(returning(expression.replace("item.whole", "item").replace("item.signed", "item")), TOY)
+            check(returning(expression), TOY)
         assert {v.rule for v in caught.value.violations} == {"argument-use"}
 
 
