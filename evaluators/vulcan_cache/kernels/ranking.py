@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import helper, types
+from vulcan.kernel_support import function, helper, types
 from vulcan_cache.kernels.common import (
     AHEAD,
     HALF_WORDS,
@@ -203,7 +203,7 @@ def _rejected(globals_, records, key, evictions, now, weight):
     globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - (globals_[OBJECTS] + free))
 
 
-@helper
+@function
 def _no_longer(timers, timed, t, key):
     """Forget when the object is looked at again, if it is. Returns how many objects are."""
     if timed[key] == np.uint32(UNTIMED):
@@ -213,7 +213,7 @@ def _no_longer(timers, timed, t, key):
     return t
 
 
-@helper
+@function
 def _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked):
     """Ask when the object is to be looked at again, and note it. Returns how many objects are."""
     t = _no_longer(timers, timed, t, key)
@@ -221,6 +221,29 @@ def _wait(recheck, globals_, records, statistics, width, key, now, timers, timed
     if not wait >= 1.0:
         return t
     return push(timers, timed, t, key_of(now + math.floor(min(wait, LATEST))), entry_of(asked, key))
+
+
+@function
+def _look_again(score, recheck, globals_, records, statistics, width, now, nodes, places, n, timers, timed, t, asked):
+    """Score the objects that are due. Returns how many are still looked at again, and how often it was asked when."""
+    again = U(0)
+    while t > U(0) and again < U(RECHECKS) and timers[ROOT_KEY] <= key_of(now):
+        other = object_in(timers[ROOT_ENTRY])
+        t = _no_longer(timers, timed, t, other)
+        priority = _bounded(
+            call_score(score, globals_, records, other << U(3), statistics, other * width, float(np.int64(other)))
+        )
+        before = records[(other << U(3)) | U(OWN)]
+        records[(other << U(3)) | U(OWN)] = priority
+        entry = entry_at(nodes, U(places[other]))
+        if priority < before:
+            sift_up(nodes, places, U(places[other]), key_of(priority), entry)
+        else:
+            sift_down(nodes, places, U(places[other]), n, key_of(priority), entry)
+        asked += U(1)
+        t = _wait(recheck, globals_, records, statistics, width, other, now, timers, timed, t, asked)
+        again += U(1)
+    return t, asked
 
 
 @_ranking
@@ -274,23 +297,10 @@ def heap(
         row = key * width
         now = time_of(times, r)
         globals_[NOW] = now
-        again = U(0)
-        while t > U(0) and again < U(RECHECKS) and timers[ROOT_KEY] <= key_of(now):
-            other = object_in(timers[ROOT_ENTRY])
-            t = _no_longer(timers, timed, t, other)
-            priority = _bounded(
-                call_score(score, globals_, records, other << U(3), statistics, other * width, float(np.int64(other)))
+        if t > U(0) and timers[ROOT_KEY] <= key_of(now):
+            t, asked = _look_again(
+                score, recheck, globals_, records, statistics, width, now, nodes, places, n, timers, timed, t, asked
             )
-            before = records[(other << U(3)) | U(OWN)]
-            records[(other << U(3)) | U(OWN)] = priority
-            entry = entry_at(nodes, U(places[other]))
-            if priority < before:
-                sift_up(nodes, places, U(places[other]), key_of(priority), entry)
-            else:
-                sift_down(nodes, places, U(places[other]), n, key_of(priority), entry)
-            asked += U(1)
-            t = _wait(recheck, globals_, records, statistics, width, other, now, timers, timed, t, asked)
-            again += U(1)
         if records[at | U(COUNT)] > 0.0:
             _touched(update, globals_, records, statistics, width, key, now)
             if handles:
