@@ -1,4 +1,4 @@
-"""Evaluator of the task `cache_program`: the cache is simulated here, and a program decides what it evicts."""
+"""The simulator of the task `cache_program`: the cache is simulated here, and a program decides what it evicts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from vulcan.evaluator import Instance, Rung
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningProgram
 from vulcan.robustness import SafePolicy
-from vulcan.task import Json, Metrics
+from vulcan.simulator import override
+from vulcan.task import Metrics
 from vulcan_cache import program_loop
-from vulcan_cache.evaluator import CacheEvaluator, metrics_of
 from vulcan_cache.simulate import CacheResult
+from vulcan_cache.simulator import CacheSimulator
+from vulcan_cache.spec import CacheSpec, Requests
 from vulcan_traces import EMBEDDED
 
 if TYPE_CHECKING:
@@ -41,82 +43,84 @@ _PROBE_REQUESTS = 2000
 _PROBE_RESIDENTS = 40
 
 
-class ProgramEvaluator(CacheEvaluator):
-    """As `CacheEvaluator`, of a program's decisions; a spatial sample is a smaller cache and trace of its own."""
+class ProgramSimulator(CacheSimulator):
+    """As `CacheSimulator`, of a program's decisions; a spatial sample is a smaller cache and trace of its own."""
 
     embedded: Mapping[str, Sequence[str]] = {
         part: tuple(f"{spec},requests={SHORTER}" for spec in specs) for part, specs in EMBEDDED.items()
     }
 
-    def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
+    @override
+    def used(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the notification mode: request by request, or in blocks."""
         return {"told": "one by one" if settings["one_by_one"] else "in blocks"}
 
+    @override
     def prepare(self, instances: Sequence[Instance]) -> None:
-        """See `vulcan.evaluator.Evaluator`."""
         from vulcan_cache.kernels import replay  # compiles the kernel, or loads it
 
         for instance in instances:
-            self._requests(instance)
+            self.at(instance)
         none = np.empty(0, np.int64), np.empty(0, np.uint32)
         replay.advance(*_nothing(), 0, 0, 0, 0, np.zeros(1, np.int64), *_fresh(replay), *none)
 
+    @override
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.Evaluator`: spatial samples, each told once."""
+        """Return spatial samples, each told once."""
         return [
-            replace(rung, instances=tuple(_read_once(i) if i not in instances else i for i in rung.instances))
+            replace(rung, instances=tuple(self._read_once(i) if i not in instances else i for i in rung.instances))
             for rung in super().rungs(instances)
         ]
 
+    @override
     def safe_policies(self) -> Mapping[str, SafePolicy]:
         """Return none: what a guarded program would hold is not simulated."""
         return {}
 
+    @override
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        """See `vulcan.evaluator.Evaluator`: ranges of requests, each told once."""
-        return [_read_once(window) for window in super().windows(instance, count)]
+        """Return ranges of requests, each told once."""
+        return [self._read_once(window) for window in super().windows(instance, count)]
 
-    def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`. Raises ProgramFailed where a decision cannot be carried out.
+    def _read_once(self, instance: Instance) -> Instance:
+        return self.like(instance, instance.name, instance.split, told="once")
+
+    @override
+    def measure(self, who: Policy | ProgramPolicy | str, spec: CacheSpec, workload: Requests) -> Metrics:
+        """Run and measure. Raises ProgramFailed where a decision cannot be carried out.
 
         A program that is notified of requests in blocks is run twice, with blocks that are cut elsewhere: one that sees
         more of them than its hooks are given does not decide the same, and has failed.
         """
-        p = cast(dict[str, Any], instance.parameters)
-        requests, program = self._requests(instance), cast(ProgramPolicy, policy)
-        given = (requests.objects, requests.sizes, max(1, p["capacity"] // p["one_in"]), requests.measure_from)
-        count = self._trace(p).object_count
-        if p["told"] == "one by one":
-            return metrics_of(replay_program(program, *given, count))
-        result = replay_program(program, *given, count, blocks())
-        if p["told"] == "in blocks" and replay_program(program, *given, count, blocks()) != result:
+        result = self.run(who, spec, workload)
+        if not isinstance(who, str) and spec.told == "in blocks" and self.run(who, spec, workload) != result:
             raise ProgramFailed(
                 "failed", "it decides differently when run again with the same requests in other blocks"
             )
-        return metrics_of(result)
+        return result.metrics()
 
+    @override
     def run(
-        self, policy: Policy | ProgramPolicy, instance: Instance, history: NDArray[np.uint32] | None = None
+        self,
+        who: Policy | ProgramPolicy | str,
+        spec: CacheSpec,
+        workload: Requests,
+        record: NDArray[Any] | None = None,
     ) -> CacheResult:
         """Run the program once, without a check that it knows no more than its hooks are given."""
-        p = cast(dict[str, Any], instance.parameters)
-        requests = self._requests(instance)
-        given = (requests.objects, requests.sizes, max(1, p["capacity"] // p["one_in"]), requests.measure_from)
-        in_blocks = None if p["told"] == "one by one" else blocks()
-        return replay_program(
-            cast(ProgramPolicy, policy), *given, self._trace(p).object_count, in_blocks, history=history
-        )
+        if isinstance(who, str):
+            return super().run(who, spec, workload, record)
+        given = (workload.objects, workload.sizes, max(1, spec.capacity // spec.one_in), workload.measure_from)
+        in_blocks = None if spec.told == "one by one" else blocks()
+        return replay_program(cast(ProgramPolicy, who), *given, workload.object_count, in_blocks, history=record)
 
+    @override
     def decisions(self, policy: Policy | ProgramPolicy) -> str:
-        """See `vulcan.evaluator.Evaluator`: a digest of the objects that the program evicts, in order."""
+        """Return a digest of the objects that the program evicts, in order."""
         objects, sizes = _probe()
         capacity = round(_PROBE_RESIDENTS * float(sizes.mean()))
         result = replay_program(cast(ProgramPolicy, policy), objects, sizes, capacity, blocks=blocks())
-        return f"{cast('int', result.evictions) & (2**64 - 1):016x}"
-
-
-def _read_once(instance: Instance) -> Instance:
-    return replace(instance, parameters={**instance.parameters, "told": "once"})
+        return f"{result.decisions & (2**64 - 1):016x}"
 
 
 def blocks() -> Iterator[int]:

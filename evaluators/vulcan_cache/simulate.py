@@ -37,6 +37,20 @@ class CacheResult:
     def byte_miss_ratio(self) -> float:
         return self.missed_bytes / self.bytes if self.bytes else 0.0
 
+    @property
+    def decisions(self) -> int:
+        """The same hash, 0 where it is not known."""
+        return self.evictions or 0
+
+    def metrics(self) -> dict[str, float]:
+        """Return `miss_ratio` and `byte_miss_ratio` (shares of 1) with the counts behind them."""
+        counts = ("requests", "bytes", "misses", "missed_bytes", "bypassed")
+        return {
+            "miss_ratio": self.miss_ratio,
+            "byte_miss_ratio": self.byte_miss_ratio,
+            **{name: float(getattr(self, name)) for name in counts},
+        }
+
 
 def simulate(
     policy: Policy,

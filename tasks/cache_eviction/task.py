@@ -143,7 +143,7 @@ TASK = Task(
         ),
     ),
     forms=(QUEUED,),
-    evaluator="vulcan_cache.evaluator:CacheEvaluator",
+    evaluator="vulcan_cache.simulator:CacheSimulator",
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *SAMPLING, *READING),

@@ -53,7 +53,7 @@ TASK = Task(
             ),
         ),
     ),
-    evaluator="vulcan_cache.program:ProgramEvaluator",
+    evaluator="vulcan_cache.program:ProgramSimulator",
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
     settings=(

@@ -7,14 +7,14 @@ from dataclasses import replace
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_cache.evaluator import CacheEvaluator, metrics_of
+from vulcan_cache.simulator import CacheSimulator
 
 TASK = find_task("cache_eviction")
 SETTINGS = {"trace": ["zipf:requests=20000,objects=2000,seed=3,sizes=lognormal"], "cache_size": ["5%"]}
 
 
 def test_blocks_of_time_are_counted_as_runs_of_their_own() -> None:
-    evaluator = CacheEvaluator()
+    evaluator = CacheSimulator()
     instances = {i.split: i for i in evaluator.instances(complete_settings(TASK, SETTINGS), TASK.split)}
     whole = instances["validation"]
     evaluator.prepare(list(instances.values()))
@@ -25,4 +25,6 @@ def test_blocks_of_time_are_counted_as_runs_of_their_own() -> None:
     # the last first, so that the others are counted; then another policy, another cache, and a longer run
     for policy in (first, second, first):
         for instance in (*blocks[::-1], whole, other, instances["train"], instances["test"]):
-            assert evaluator.evaluate(policy, instance) == metrics_of(evaluator.run(policy, instance)), instance.name
+            assert evaluator.evaluate(policy, instance) == evaluator.run(policy, *evaluator.at(instance)).metrics(), (
+                instance.name
+            )

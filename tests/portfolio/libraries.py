@@ -23,7 +23,7 @@ from vulcan.portfolio.model import (
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_cache.evaluator import CacheEvaluator
+from vulcan_cache.simulator import CacheSimulator
 
 TASK = find_task("cache_eviction")
 MRU = '''"""The latest leaves.
@@ -47,11 +47,11 @@ LOOPS = ("loop:requests=6000,objects=500,name=l1", "loop:requests=6000,objects=5
 
 def instance(spec: str, size: str = "10%") -> Instance:
     settings = complete_settings(TASK, {"trace": [spec], "cache_size": [size]})
-    return CacheEvaluator().instances(settings, Split(by="none"))[0]
+    return CacheSimulator().instances(settings, Split(by="none"))[0]
 
 
 def fingerprint(spec: str, first: int = FIRST) -> dict[str, float]:
-    return dict(CacheEvaluator().fingerprint(instance(spec), first))
+    return dict(CacheSimulator().fingerprint(instance(spec), first))
 
 
 def handmade(
@@ -123,7 +123,8 @@ def exported(library: Library) -> ModuleType:
 
 
 def keys_of(spec: str) -> list[int]:
-    trace = CacheEvaluator()._trace(instance(spec).parameters)
+    simulator = CacheSimulator()
+    trace = simulator.trace_of(simulator.spec_of(instance(spec)))
     return [int(key) for key in trace.keys[trace.objects]]
 
 

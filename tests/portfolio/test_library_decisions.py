@@ -17,7 +17,7 @@ from vulcan.errors import UserError
 from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, prefixes_of, standard
 from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
-from vulcan_cache.evaluator import CacheEvaluator
+from vulcan_cache.simulator import CacheSimulator
 
 NEW_ZIPF = "zipf:requests=6000,objects=900,alpha=0.95,seed=7,name=new zipf"
 NEW_LOOP = "loop:requests=6000,objects=530,name=new loop"
@@ -52,7 +52,7 @@ def test_confidence_is_one_where_the_library_was_trained() -> None:
 @pytest.mark.parametrize(("size", "capacity"), [("5%", 25), ("40%", 100)])
 def test_policies_are_tried_with_a_cache_that_the_first_requests_overflow(size: str, capacity: int) -> None:
     """All 500 objects of this loop are asked for within the first 600 requests; a fifth of them is the most."""
-    evaluator, whole = CacheEvaluator(), instance("loop:requests=6000,objects=500", size)
+    evaluator, whole = CacheSimulator(), instance("loop:requests=6000,objects=500", size)
     opening = evaluator.opening(whole, 600)
     assert opening.parameters["capacity"] == capacity
     assert (opening.parameters["measure_from"], opening.parameters["measure_to"]) == (300, 600)

@@ -25,7 +25,7 @@ from vulcan.searches.session import ExecutionConfig, check_config, open_study
 from vulcan.searches.tuning import tune
 from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged
-from vulcan_cache.program import ProgramEvaluator, replay_program
+from vulcan_cache.program import ProgramSimulator, replay_program
 
 TRACE = "zipf:alpha=0.9,requests=3000,objects=600,seed=3"
 CONFIG = SearchConfig(
@@ -116,7 +116,7 @@ def test_a_generator_of_anvil_is_refused_before_anything_is_written() -> None:
 
 
 def test_jobs_of_programs_that_fail_leave_the_worker_in_order() -> None:
-    instances = load_evaluation_set(CACHE, CONFIG, ProgramEvaluator()).instances[:1]
+    instances = load_evaluation_set(CACHE, CONFIG, ProgramSimulator()).instances[:1]
     endless = SEEDS["fifo"].replace("return self.queue", "while True: pass\n        return self.queue")
     jobs = {
         "timeout": (endless, 1.5),
@@ -212,7 +212,7 @@ def test_other_formats_take_no_programs() -> None:
 
 
 def test_a_sample_is_told_in_blocks_once_and_ranks_as_a_cache_of_its_own() -> None:
-    evaluator = ProgramEvaluator()
+    evaluator = ProgramSimulator()
     given = complete_settings(
         CACHE, {"trace": ["zipf:alpha=0.3,requests=90000,objects=40000,seed=2"], "cache_size": ["60%"]}
     )

@@ -15,7 +15,7 @@ from vulcan.scoring.evaluator_child import EvaluatorWorker
 from vulcan.scoring.job import Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Metrics
-from vulcan_cache.evaluator import WARM_UP_EVENTS, CacheEvaluator
+from vulcan_cache.simulator import WARM_UP_EVENTS, CacheSimulator
 
 FULL = (Instance("a", "train", {"n": 100}), Instance("b", "train", {"n": 100}))
 CHEAP = tuple(replace(i, name=f"{i.name} short", parameters={"n": 10}) for i in FULL)
@@ -90,13 +90,13 @@ def test_a_child_warms_up_on_the_opening_of_an_instance_where_there_is_one(monke
     task = find_task("cache_eviction")
     (first, *_) = load_evaluator(task).instances(complete_settings(task, {}), "train")
     ran_to: list[object] = []
-    evaluate = CacheEvaluator.evaluate
+    evaluate = CacheSimulator.evaluate
 
-    def watched(self: CacheEvaluator, policy: Policy, instance: Instance) -> Metrics:
+    def watched(self: CacheSimulator, policy: Policy, instance: Instance) -> Metrics:
         ran_to.append(instance.parameters["measure_to"])
         return evaluate(self, policy, instance)
 
-    monkeypatch.setattr(CacheEvaluator, "evaluate", watched)
+    monkeypatch.setattr(CacheSimulator, "evaluate", watched)
     worker = EvaluatorWorker(Setup("cache_eviction", (first,)))
     assert ran_to == [WARM_UP_EVENTS]
     job = {"source": task.seed_policies()["lru"], "instances": [0], "probe": False, "limit": 60.0, "ticket": "t"}

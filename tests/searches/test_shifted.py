@@ -15,7 +15,7 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.evidence import load_evaluation_set
-from vulcan_cache.evaluator import CacheEvaluator
+from vulcan_cache.simulator import CacheSimulator
 
 TRACE = "drift:requests=6000,objects=900,alpha=0.7,period=500,churn=0.3"
 
@@ -25,15 +25,15 @@ def config(**options: object) -> SearchConfig:
 
 
 def test_perturbed_copies_are_made_of_training_requests_alone() -> None:
-    task, evaluator = find_task("cache_eviction"), CacheEvaluator()
+    task, evaluator = find_task("cache_eviction"), CacheSimulator()
     evidence = load_evaluation_set(task, config(against_shift=True), evaluator)
     first, *copies = [i for i in evidence.instances if i.split == "train"]
     stop = first.parameters["measure_to"]
     reversed_, moved, thinned, smaller = copies
-    trace = evaluator._trace(first.parameters)
+    trace = evaluator.trace_of(evaluator.spec_of(first))
     asked = np.asarray(trace.keys)[np.asarray(trace.objects)[:stop]]
     for copy in (reversed_, moved):
-        other = evaluator._trace(copy.parameters)
+        other = evaluator.trace_of(evaluator.spec_of(copy))
         keys = np.asarray(other.keys)[np.asarray(other.objects)]
         assert len(keys) == stop == copy.parameters["measure_to"]
         assert set(keys.tolist()) <= set(asked.tolist())

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import PurePosixPath
 
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance
+from vulcan.evaluator import BaselineKind
 from vulcan.task import Split, SplitName
 
 Share = tuple[float, float]
@@ -40,22 +38,6 @@ def measured_range(share: Share, count: int, source: str, unit: str) -> tuple[in
     if stop <= start:
         raise UserError(f"{source}: {count} {unit} are too few to cut into parts; use --split none")
     return start, stop
-
-
-def equal_windows(instance: Instance, count: int, least: int = 1) -> list[Instance]:
-    """Return windows of an instance that is not typed: see `Simulator.windows_between`."""
-    first, last = (int(str(instance.parameters[name])) for name in ("measure_from", "measure_to"))
-    if last - first < least * count:
-        return []
-    ends = [first + (last - first) * n // count for n in range(count + 1)]
-    return [
-        replace(
-            instance,
-            name=f"{instance.name} window {n}",
-            parameters={**instance.parameters, "measure_from": start, "measure_to": end},
-        )
-        for n, (start, end) in enumerate(pairwise(ends), 1)
-    ]
 
 
 def kinds_of(baselines: Iterable[str], oracles: Iterable[str] = ()) -> Mapping[str, BaselineKind]:

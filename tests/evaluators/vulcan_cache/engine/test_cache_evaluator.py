@@ -14,7 +14,7 @@ from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
-from vulcan_cache.evaluator import capacity_in_bytes
+from vulcan_cache.simulator import capacity_in_bytes
 from vulcan_traces import EMBEDDED, load_trace
 
 TASK = find_task("cache_eviction")

@@ -17,8 +17,7 @@ from vulcan.findings import Series, SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_cache import simulate
-from vulcan_cache.baselines import BASELINES
-from vulcan_cache.findings.attribution import (
+from vulcan_cache.account import (
     BASELINE_MISSES,
     COUNTS,
     LOST,
@@ -32,10 +31,12 @@ from vulcan_cache.findings.attribution import (
     Attribution,
     attribute,
 )
-from vulcan_cache.findings.workload import share_within
+from vulcan_cache.baselines import BASELINES
 from vulcan_cache.kernels import attribution as k
 from vulcan_cache.kernels.common import ADMITTED, HIT, OUTCOME_BITS, REFUSED
 from vulcan_cache.simulate import generator_state
+from vulcan_cache.spec import Requests
+from vulcan_cache.workload import share_within
 from vulcan_traces.fingerprint.fingerprint import Distribution
 
 CASES = [
@@ -169,15 +170,14 @@ def test_misses_are_attributed_as_a_slow_count_does(name: str, mechanism: str, l
     assert (history & ((1 << OUTCOME_BITS) - 1)).tolist() == outcomes
     assert (history >> OUTCOME_BITS).tolist() == left
     mean = float(np.mean(sizes))
-    found = attribute(
-        objects, sizes, history, others[0], others[1], CAPACITY, start, count, mean, parent_missed=others[2]
-    )
+    asked_for = Requests(objects, sizes, np.empty(0, np.int64), None, start, count)
+    found = attribute(asked_for, history, others[0], others[1], CAPACITY, mean, parent_missed=others[2])
     plain = plain_attribution(asked, outcomes, left, others, start, mean)
     for field, expected in plain.items():
         counted = getattr(found, field).tolist()
         assert counted == (pytest.approx(expected) if field == "stays" else expected), field
     assert_it_adds_up(found, result.misses, result.requests)
-    alone = attribute(objects, sizes, history, others[0], others[1], CAPACITY, start, count, mean)
+    alone = attribute(asked_for, history, others[0], others[1], CAPACITY, mean)
     assert alone.whole[PARENT_LOST] == result.misses  # as beside a parent that misses nothing
     assert alone.whole[:PARENT_MISSES].tolist() == found.whole[:PARENT_MISSES].tolist()
 
@@ -231,7 +231,7 @@ def test_an_evaluator_says_it_in_words_and_tables() -> None:
     assert all(len(points) == k.STRETCHES for points in lines.values())
     assert sum(y for _, y in lines["policy"]) / k.STRETCHES == pytest.approx(misses[0] / 3000, abs=1e-3)
     described = evaluator.workload(instance)
-    objects = len(np.unique(evaluator._requests(instance).objects))
+    objects = len(np.unique(evaluator.at(instance)[1].objects))
     assert described[0].text.startswith(f"3,000 requests for {objects:,} objects.")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
-from vulcan_cache.findings.attribution import (
+from vulcan_cache.account import (
     BASELINE_MISSES,
     BASELINE_REGRET,
     LOST,

@@ -1,7 +1,12 @@
-"""The misses of a policy, attributed to causes and to what their objects were."""
+"""The misses of a policy and of its references, attributed to causes and to what the objects were."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.errors import UserError
+from vulcan.files import write_cache
+from vulcan.paths import cache_directory
+from vulcan.task import Json
+from vulcan_cache.spec import Requests
+
+log = logging.getLogger(__name__)
 
 MAX_REQUESTS = 1 << 30
 """Longest simulation with a history: a request's number takes the 30 bits beside its outcome."""
@@ -51,14 +62,11 @@ class Attribution:
 
 
 def attribute(
-    objects: NDArray[np.uint32],
-    sizes: NDArray[np.int64],
+    requests: Requests,
     history: NDArray[np.uint32],
     oracle_missed: NDArray[np.uint8],
     baseline_missed: NDArray[np.uint8],
     capacity: int,
-    measure_from: int,
-    object_count: int,
     mean_size: float,
     parent_missed: NDArray[np.uint8] | None = None,
 ) -> Attribution:
@@ -77,25 +85,12 @@ def attribute(
     facts = np.zeros(kernel.FACTS, np.int64)
     holders = np.zeros((kernel.CLASSES, kernel.USES))
     used = np.zeros(kernel.OTHERS)
-    stays = np.empty(len(objects), np.float32)
+    stays = np.empty(len(requests.objects), np.float32)
     count = kernel.attribute(
-        objects,
-        sizes,
-        history,
-        others,
-        capacity,
-        mean_size,
-        max(1.0, capacity / mean_size),
-        measure_from,
-        np.zeros(object_count * kernel.FIELDS, np.uint32),
-        causes,
-        classes,
-        along,
-        facts,
-        holders,
-        used,
-        stays,
-    )
+        requests.objects, requests.sizes, history, others, capacity, mean_size, max(1.0, capacity / mean_size),
+        requests.measure_from, np.zeros(requests.object_count * kernel.FIELDS, np.uint32),
+        causes, classes, along, facts, holders, used, stays,
+    )  # fmt: skip
     counted = _counted()
     return Attribution(causes, classes @ counted, along @ counted, facts, holders, used, stays[:count].copy())
 
@@ -118,3 +113,40 @@ def new_history(requests: int) -> NDArray[Any]:
     if requests >= MAX_REQUESTS:
         raise UserError(f"findings are of at most {MAX_REQUESTS:,} requests; this instance has {requests:,}")
     return np.zeros(requests, np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Names of the oracle and of the best baseline, with their misses: arrays of shape (requests,), 1 at each."""
+
+    oracle: str
+    oracle_missed: NDArray[np.uint8]
+    baseline: str
+    baseline_missed: NDArray[np.uint8]
+
+
+def oracle_for(sizes: NDArray[np.int64]) -> str:
+    """Return the name of the oracle for objects of these sizes: Belady's where all are the same."""
+    uniform = bool(len(sizes)) and bool((sizes == sizes[0]).all())
+    return "belady" if uniform else "belady-size-sampled"
+
+
+def cached_misses(identity: list[Json], requests: int, run: Callable[[NDArray[np.uint8]], object]) -> NDArray[np.uint8]:
+    """Return the misses from the disk cache, calling `run` to fill an array of `requests` zeros where it has none."""
+    name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    path = cache_directory("misses") / f"{name}.npy"
+    try:
+        packed = np.load(path)
+        if packed.dtype == np.uint8 and packed.shape == ((requests + 7) // 8,):
+            return np.unpackbits(packed, count=requests)
+        log.warning("%s is not as it was written and is computed again", path)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be used and is computed again: %s", path, error)
+    missed = np.zeros(requests, np.uint8)
+    run(missed)
+    content = io.BytesIO()
+    np.save(content, np.packbits(missed))
+    write_cache(path, content.getvalue())
+    return missed

@@ -1,0 +1,439 @@
+"""The simulator of the cache tasks: traces and cache sizes in, miss ratios out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import BaselineKind, Instance, Rung, Sweep
+from vulcan.findings import EvaluatorFinding
+from vulcan.robustness import GuardSource, SafePolicy
+from vulcan.simulator import Case, Simulator, label_of, measured_range, override, sources
+from vulcan.task import Json, Metrics, Split
+from vulcan_cache import following, guard, shifts
+from vulcan_cache.account import Attribution, References, attribute, cached_misses, new_history, oracle_for
+from vulcan_cache.baselines import BASELINES, REFUSING
+from vulcan_cache.findings import Setting, differences, findings_of
+from vulcan_cache.openings import fingerprint_of, opening_of
+from vulcan_cache.probe import CacheProbe, ProbeScale
+from vulcan_cache.remembered_run import OUTCOME, LastRun
+from vulcan_cache.simulate import CacheResult, check_sample_size, simulate
+from vulcan_cache.spatial_sample import make_rungs, sample_of
+from vulcan_cache.spec import CacheSpec, Requests
+from vulcan_traces import EMBEDDED, Trace, load_trace
+from vulcan_traces.notes import one_line
+from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
+
+MIN_WINDOW = 250
+"""Minimum requests of a window: in fewer, chance decides the difference of two policies."""
+
+_SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Sizes of a sweep, in those of the instance's cache."""
+
+WARM_UP_EVENTS = 2000
+"""Requests on which a new process warms up."""
+
+_REMEMBERED = 32
+"""Runs whose misses are kept, a bit a request: in a search a policy's parent was explained before it."""
+
+
+class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
+    """An instance is a trace, a cache size and a measured range of requests, always from an empty cache.
+
+    A trace is cut along time: the search is measured on its first requests, the winner chosen on the next, and the
+    test on the last, each of the latter two with the cache as the earlier requests left it.
+    """
+
+    spec = CacheSpec
+    known: Mapping[str, BaselineKind] = {name: baseline.kind for name, baseline in BASELINES.items()}
+    kernels = ("vulcan_cache.kernels.ranking", "vulcan_cache.kernels.queues")
+    explaining_kernels = ("vulcan_cache.kernels.attribution",)
+    identity = ("cache", 1)
+    unmeasured = (
+        "trace", "trace_format", "columns", "skip_bad_lines", "one_in", "sample_size", "sample_seed", "told", "guard",
+        "shift", "shift_to",
+    )  # fmt: skip
+
+    embedded: Mapping[str, Sequence[str]] = EMBEDDED
+    """Default workloads, by split."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._probe: CacheProbe | None = None
+        self._last_run = LastRun()
+        self._missed: OrderedDict[tuple[str, CacheSpec], NDArray[np.uint8]] = OrderedDict()
+
+    @override
+    def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[CacheSpec]]:
+        s: Any = settings
+        if "sample_size" in s:
+            check_sample_size(s["sample_size"])
+        columns = s["columns"]
+        if s.get("page_size"):
+            columns = ",".join(filter(None, (columns, f"page={s['page_size']}")))
+        for source, part, share in sources(s["trace"] or (), self.embedded, split):
+            whole = CacheSpec(source, s["trace_format"], columns, s["skip_bad_lines"], unit_sizes=bool(s["unit_sizes"]))
+            trace = self.trace_of(whole)
+            start, stop = measured_range(share, trace.requests, source, "requests")
+            for size in s["cache_size"]:
+                capacity = _unit_capacity(size, trace) if whole.unit_sizes else capacity_in_bytes(size, trace)
+                spec = replace(
+                    whole, digest=trace.digest, capacity=capacity, measure_from=start, measure_to=stop, **self.used(s)
+                )
+                yield Case(f"{label_of(trace.name)}@{size}", part, spec)
+
+    def used(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that settings of the mechanism give."""
+        return {name: settings[name] for name in ("sample_size", "sample_seed") if name in settings}
+
+    @override
+    def source(self, spec: CacheSpec) -> object:
+        return replace(spec, capacity=0, sample_size=None, sample_seed=None, told="", guard="")
+
+    @override
+    def load(self, spec: CacheSpec) -> Requests:
+        trace, sizes = self.trace_of(spec), self._counted_sizes(spec)
+        start, stop, times = spec.measure_from, spec.measure_to, None
+        if spec.one_in > 1:
+            start, stop = (int(at) for at in np.searchsorted(trace.times, (start, stop)))
+            times = np.asarray(trace.times)[:stop]
+        objects, following = np.asarray(trace.objects)[:stop], np.asarray(trace.next_access)[:stop]
+        return Requests(objects, sizes[:stop], following, times, start, trace.object_count)
+
+    def trace_of(self, spec: CacheSpec) -> Trace:
+        """Return the trace, or what a spec says is made of it: a perturbed trace, a sample."""
+        key = (spec.trace, spec.trace_format, spec.columns, spec.skip_bad_lines, spec.one_in, spec.shift, spec.shift_to)
+        return self.once("trace", key, lambda: self._made(spec))
+
+    def _made(self, spec: CacheSpec) -> Trace:
+        if spec.one_in > 1:
+            return sample_of(self.trace_of(replace(spec, one_in=1)), spec.one_in)
+        if spec.shift:
+            return shifts.shifted_trace(self.trace_of(replace(spec, shift="", shift_to=0)), spec.shift, spec.shift_to)
+        return load_trace(
+            spec.trace, format=spec.trace_format, columns=spec.columns, skip_bad_lines=bool(spec.skip_bad_lines)
+        )
+
+    def _counted_sizes(self, spec: CacheSpec) -> NDArray[np.int64]:
+        trace = self.trace_of(spec)
+        if not spec.unit_sizes:
+            return np.asarray(trace.sizes)
+        return self.once("sizes", trace.digest, lambda: np.ones_like(trace.sizes))
+
+    @override
+    def run(
+        self, who: Policy | str, spec: CacheSpec, workload: Requests, record: NDArray[Any] | None = None
+    ) -> CacheResult:
+        """Run a policy or a baseline; `record` receives the history of `simulate`, of a baseline its misses."""
+        r = workload
+        if not isinstance(who, str):
+            return simulate(
+                who, r.objects, r.sizes, spec.capacity, **spec.drawn, measure_from=r.measure_from,
+                object_count=r.object_count, times=r.times, weight=spec.one_in, history=record,
+            )  # fmt: skip
+        room = max(1, spec.capacity // spec.one_in)
+        kernel = BASELINES[who].kernel()
+        counts = kernel(r.objects, r.sizes, r.following, r.object_count, room, r.measure_from, record)
+        measured = r.sizes[r.measure_from :]
+        return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), *map(int, counts))
+
+    @override
+    def measure(self, who: Policy | str, spec: CacheSpec, workload: Requests) -> Metrics:
+        """Run and measure. A policy's last run is remembered request by request: a part of the same requests, such as a
+        window of the instance, is counted there instead of run again.
+        """
+        if isinstance(who, str) or (spec.one_in > 1 and not spec.guard):
+            return self.run(who, spec, workload).metrics()
+        if spec.guard:
+            return self._guarded(who, spec, workload).counts.metrics()
+        return self._last_run.counted(who, spec, workload, self.run).metrics()
+
+    @override
+    def version_of(self, baseline: str) -> Json:
+        return BASELINES[baseline].version
+
+    @override
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        return {name: kind for name, kind in self.known.items() if name not in REFUSING}
+
+    @override
+    def baselines_on(self, instances: Sequence[Instance]) -> Mapping[str, BaselineKind]:
+        """Return the baselines; with sizes, the variants that refuse large objects too."""
+        return self.baselines() if any(self.spec_of(i).unit_sizes for i in instances) else self.known
+
+    @override
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        super().prepare(instances)
+        specs = [self.spec_of(instance) for instance in instances]
+        searched = [
+            spec for i, spec in zip(instances, specs, strict=True) if i.split == "train" and spec.one_in == 1
+        ] or specs
+        self._probe = CacheProbe.of([self._scale(spec) for spec in searched], searched[0].drawn) if searched else None
+        for safe in {spec.guard for spec in specs if spec.guard}:
+            guard.warm_up(safe)
+
+    @override
+    def decisions(self, policy: Policy) -> str:
+        """Return a digest of the objects that the policy evicts, in order."""
+        if self._probe is None:
+            raise ValueError("decisions are known only after prepare")
+        return self._probe.digest(policy)
+
+    def _scale(self, spec: CacheSpec) -> ProbeScale:
+        trace = self.trace_of(replace(spec, one_in=1))
+        size = 1.0 if spec.unit_sizes else max(1.0, trace.footprint / trace.object_count)
+        return ProbeScale(spec.measure_to, min(trace.object_count, spec.capacity / size), size)
+
+    # Instances, and others made of them
+
+    @override
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """Return that a cache holds everything, or nothing."""
+        spec, requests = self.at(instance)
+        if not len(requests.objects):
+            return None
+        newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
+        is_first = np.concatenate(([True], newest[1:] > newest[:-1]))
+        footprint = int(requests.sizes[is_first].sum(dtype=np.int64))
+        if spec.capacity >= footprint:
+            return (
+                f"the cache of {spec.capacity:,} bytes holds all {footprint:,} bytes requested up to there, and "
+                "nothing is ever evicted; choose a smaller --cache-size"
+            )
+        smallest = int(requests.sizes.min())
+        if spec.capacity < smallest:
+            return (
+                f"no object fits into the cache of {spec.capacity:,} bytes, the smallest has {smallest:,}; choose a "
+                "larger --cache-size (a number is bytes: 100obj for objects, 10% for a share of the footprint)"
+            )
+        return None
+
+    @override
+    def notes(self, instance: Instance) -> Sequence[str]:
+        trace = self.trace_of(self.spec_of(instance))
+        return [f"{trace.name}: {one_line(trace.notes)}"] if trace.notes else []
+
+    @override
+    def sweep(self, instance: Instance) -> Sweep:
+        """Return caches from an eighth of the instance's to four times it."""
+        sizes = [(factor, max(1, round(factor * self.spec_of(instance).capacity))) for factor in _SWEPT]
+        steps = [
+            (f"{size:,} ({factor:g} x)", self.like(instance, f"{instance.name} x {factor:g}", capacity=size))
+            for factor, size in sizes
+        ]
+        able = tuple((text, other) for text, other in steps if self.why_indifferent(other) is None)
+        return Sweep("cache size, bytes", "miss_ratio", able)
+
+    @override
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """Return spatial samples of the traces."""
+        return make_rungs(instances, [self._scale(self.spec_of(instance)).residents for instance in instances])
+
+    @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return ranges of requests of equal length."""
+        spec = self.spec_of(instance)
+        return self.windows_between(instance, count, spec.measure_from, spec.measure_to, MIN_WINDOW)
+
+    @override
+    def shifted(self, instance: Instance) -> Sequence[Instance]:
+        return shifts.shifted(instance)
+
+    @override
+    def workload_setting(self) -> str:
+        return "trace"
+
+    @override
+    def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
+        """Return that of the first requests (`vulcan_cache.online_fingerprint`)."""
+        spec = self.spec_of(instance)
+        return fingerprint_of(spec, self.trace_of(spec), self._counted_sizes(spec), first)
+
+    @override
+    def opening(self, instance: Instance, first: int) -> Instance:
+        """Return one with a cache of at most a fifth of what the requests are for."""
+        spec = self.spec_of(instance)
+        changes = opening_of(spec, self.trace_of(spec), self._counted_sizes(spec), first)
+        return self.like(instance, f"{instance.name} first {first}", instance.split, **changes)
+
+    @override
+    def brief(self, instance: Instance) -> Instance:
+        return self.opening(instance, WARM_UP_EVENTS)
+
+    @override
+    def events(self, instance: Instance) -> int:
+        return self.spec_of(instance).measure_to
+
+    # Several policies in one cache
+
+    @override
+    def safe_policies(self) -> Mapping[str, SafePolicy]:
+        return guard.SAFE_POLICIES
+
+    @override
+    def guarded(self, instance: Instance, safe: str) -> Instance:
+        return self.like(instance, f"{instance.name}, guarded by {safe}", instance.split, guard=safe)
+
+    @override
+    def guard_source(self) -> GuardSource:
+        return guard.source()
+
+    def _guarded(self, policy: Policy, spec: CacheSpec, r: Requests) -> guard.GuardedResult:
+        return guard.simulate_guarded(
+            policy, spec.guard, r.objects, r.sizes, spec.capacity, measure_from=r.measure_from,
+            object_count=r.object_count, **spec.drawn,
+        )  # fmt: skip
+
+    @override
+    def follow(self, policies: Sequence[tuple[Policy, Instance]], metric: str) -> Metrics:
+        """Return the metrics of a cache that follows the policies, and `switches`."""
+        spec, r = self.at(policies[0][1])
+        result = following.simulate_following(
+            [(policy, self.spec_of(own).drawn) for policy, own in policies], r.objects, r.sizes, spec.capacity,
+            by_bytes=metric == following.BYTES, measure_from=r.measure_from, object_count=r.object_count,
+        )  # fmt: skip
+        return {**result.counts.metrics(), "switches": float(result.switches)}
+
+    @override
+    def following_source(self) -> GuardSource:
+        return following.source()
+
+    # Findings
+
+    @override
+    def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        from vulcan_cache.workload import describe  # with the kernels of fingerprints
+        from vulcan_traces.fingerprint import fingerprint
+
+        spec = self.spec_of(instance)
+        found = fingerprint(self.trace_of(replace(spec, one_in=1)), first=spec.measure_to)
+        return describe(found, spec.capacity, is_unit=spec.unit_sizes)
+
+    @override
+    def prepare_findings(self, instances: Sequence[Instance]) -> None:
+        super().prepare_findings([i for i in instances if self.spec_of(i).one_in == 1])
+
+    @override
+    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return the misses by cause, and by what the objects were."""
+        return findings_of(self.attribution(policy, instance), self._setting(instance))
+
+    @override
+    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        found = self.attribution(policy, instance, parent=parent)
+        return findings_of(found, replace(self._setting(instance), has_parent=True))
+
+    @override
+    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+        found = self.attribution(first, instance, beside=second)
+        return differences(found, replace(self._setting(instance), baseline="second"))
+
+    def attribution(
+        self, policy: Policy, instance: Instance, *, beside: Policy | None = None, parent: Policy | None = None
+    ) -> Attribution:
+        """Return the numbers behind `findings`; `beside` takes the place of the best baseline."""
+        spec, requests = self.at(instance)
+        references = self.compare_with(instance)
+        history = self._recorded(policy, spec, requests)
+        return attribute(
+            requests,
+            history,
+            references.oracle_missed,
+            self._missed_by(beside, spec, requests) if beside else references.baseline_missed,
+            spec.capacity,
+            self._scale(spec).object_size,
+            self._missed_by(parent, spec, requests) if parent else None,
+        )
+
+    def _recorded(self, policy: Policy, spec: CacheSpec, requests: Requests) -> NDArray[np.uint32]:
+        history = new_history(len(requests.objects))
+        self.run(policy, spec, requests, history)
+        self._missed[policy.source, spec] = np.packbits(history.astype(np.uint8) & np.uint8(OUTCOME))
+        if len(self._missed) > _REMEMBERED:
+            self._missed.popitem(last=False)
+        return history
+
+    def _missed_by(self, policy: Policy, spec: CacheSpec, requests: Requests) -> NDArray[np.uint8]:
+        if (policy.source, spec) not in self._missed:
+            self._recorded(policy, spec, requests)
+        return np.unpackbits(self._missed[policy.source, spec], count=len(requests.objects))
+
+    def _setting(self, instance: Instance) -> Setting:
+        spec, requests = self.at(instance)
+        size, references = self._scale(spec).object_size, self.compare_with(instance)
+        return Setting(
+            references.oracle,
+            references.baseline,
+            len(requests.objects) - requests.measure_from,
+            len(requests.objects),
+            spec.capacity,
+            size,
+            max(1.0, spec.capacity / size),
+            bool((requests.sizes == requests.sizes[:1]).all()),
+        )
+
+    @override
+    def compare_with(self, instance: Instance) -> References:
+        """Return the misses of the oracle and of the baseline with the fewest.
+
+        On an opening the baseline is that of an instance that was prepared: to look for it could take files.
+        """
+        spec, requests = self.at(instance)
+
+        def best() -> str:
+            return self.best_baseline(instance, lambda metrics: -metrics["misses"])
+
+        def missed(name: str) -> NDArray[np.uint8]:
+            key: list[Json] = [name, BASELINES[name].version, *spec.measured]
+            return cached_misses(key, len(requests.objects), lambda record: self.run(name, spec, requests, record))
+
+        def references() -> References:
+            is_opening = bool(instance.name.partition(" first ")[1])
+            baseline = self.once("baseline", None, best) if is_opening else best()
+            self.once("baseline", None, lambda: baseline)
+            oracle = oracle_for(requests.sizes)
+            return References(oracle, missed(oracle), baseline, missed(baseline))
+
+        return self.once("references", spec.measured, references)
+
+
+def _unit_capacity(size: str, trace: Trace) -> int:
+    """With unit sizes an object is one byte, so that bytes and objects are the same."""
+    if size.endswith("%"):
+        share = capacity_in_bytes(size, trace) / trace.footprint
+        return max(1, round(share * trace.object_count))
+    return capacity_in_bytes(size.removesuffix("objects").removesuffix("obj"), trace)
+
+
+def capacity_in_bytes(text: str, trace: Trace) -> int:
+    """Return the capacity in bytes that the text denotes for this trace.
+
+    Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
+    (`1000obj`). Raises UserError where it is none of these, or is less than one byte.
+    """
+    written = split_size(text, "%", "obj", "objects")
+    if written is None:
+        raise UserError(f"cache size {text!r} is not a size: write bytes (64MiB), a share (10%) or objects (1000obj)")
+    number, unit = written
+    if number <= 0:
+        raise UserError(f"cache size {text!r} is not above 0")
+    if unit == "%":
+        size = number / 100 * trace.footprint
+    elif unit in ("obj", "objects"):
+        size = number * trace.footprint / trace.object_count
+    else:
+        size = number * BYTES_PER_UNIT[unit]
+    if size < 1:
+        raise UserError(
+            f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} bytes"
+        )
+    if size > 2**53:
+        raise UserError(f"cache size {text!r} is over 2^53 bytes")
+    return int(size)
