@@ -79,23 +79,9 @@ def _doublings(value, low):
     )
 )
 def attribute(
-    objects,
-    sizes,
-    history,
-    others,
-    capacity,
-    mean_size,
-    held_objects,
-    measure_from,
-    records,
-    causes,
-    classes,
-    along,
-    facts,
-    holders,
-    used,
-    stays,
-):
+    objects, sizes, history, others, capacity, mean_size, held_objects, measure_from, records, causes, classes, along,
+    facts, holders, used, stays,
+):  # fmt: skip
     """Fill in `causes`, `classes` (dimension, class, code), `along` (stretch, code), `facts`, `holders` and `used`.
 
     `records` is zeros, FIELDS words an object. `holders` is bytes times requests, by the class of SO_FAR that counts

@@ -35,20 +35,9 @@ def list_strays(links, is_stray, recency, holds):
     types.UniTuple(_I64, 5)(OBJECTS, SIZES, *_HISTORY, *_HISTORY, _I64, _I64, _I64, _F64, _F64, _F64, HALF_WORDS)
 )
 def guarded(
-    objects,
-    sizes,
-    of_policy,
-    left_policy,
-    of_safe,
-    left_safe,
-    object_count,
-    capacity,
-    measure_from,
-    tolerance,
-    allowance,
-    evidence,
-    outcome,
-):
+    objects, sizes, of_policy, left_policy, of_safe, left_safe, object_count, capacity, measure_from, tolerance,
+    allowance, evidence, outcome,
+):  # fmt: skip
     """Return misses, missed bytes, bypassed requests, changes of the policy followed, and the most the safe one held.
 
     `of_policy` and `of_safe` are histories (`kernels.common`), with the last requests of the objects that leave, in the

@@ -218,26 +218,9 @@ def _control(globals_, slot, low, high):
     _BYTES,  # the ghost list that each object was put on; empty if there is only one
 )
 def queues(
-    policy,
-    objects,
-    sizes,
-    times,
-    weight,
-    globals_,
-    records,
-    statistics,
-    width,
-    capacity,
-    measure_from,
-    history,
-    is_fixed,
-    tails,
-    shows_at_hits,
-    moves_at_hits,
-    shares,
-    links,
-    lists,
-):
+    policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
+    is_fixed, tails, shows_at_hits, moves_at_hits, shares, links, lists,
+):  # fmt: skip
     """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
     share, insert, hit, tail, keep, enter, update, leave = policy[:8]
     on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, on_move, on_forget, on_room, release = policy[8:]

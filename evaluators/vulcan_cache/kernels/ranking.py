@@ -248,27 +248,9 @@ def _look_again(score, recheck, globals_, records, statistics, width, now, nodes
 
 @_ranking
 def heap(
-    policy,
-    objects,
-    sizes,
-    times,
-    weight,
-    globals_,
-    records,
-    statistics,
-    width,
-    capacity,
-    measure_from,
-    history,
-    positions,
-    draws,
-    seed,
-    nodes,
-    places,
-    drawn,
-    timers,
-    timed,
-):
+    policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
+    positions, draws, seed, nodes, places, drawn, timers, timed,
+):  # fmt: skip
     """Simulate with a priority queue: objects are scored when touched; the lowest score leaves, of equals the oldest.
 
     `positions`, `draws`, `seed` and `drawn` are not used.
@@ -381,27 +363,9 @@ def heap(
 
 @_ranking
 def sample(
-    policy,
-    objects,
-    sizes,
-    times,
-    weight,
-    globals_,
-    records,
-    statistics,
-    width,
-    capacity,
-    measure_from,
-    history,
-    positions,
-    draws,
-    seed,
-    nodes,
-    places,
-    drawn,
-    timers,
-    timed,
-):
+    policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
+    positions, draws, seed, nodes, places, drawn, timers, timed,
+):  # fmt: skip
     """Simulate with samples: when space is needed, of `draws` random residents (at most all) the lowest score leaves.
 
     The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.

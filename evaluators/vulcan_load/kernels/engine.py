@@ -164,31 +164,9 @@ def show_server(records, at, age, sent, mine):
 
 @allocating_kernel(_SIGNATURE)
 def run(
-    who,
-    policy,
-    arrivals,
-    work,
-    balancers,
-    probed,
-    changes,
-    speeds,
-    cores,
-    sharing,
-    memory,
-    delay,
-    timeout,
-    retries,
-    seed,
-    shown,
-    records,
-    statistics,
-    slots,
-    sent_at,
-    request,
-    latencies,
-    chosen,
-    busy,
-):
+    who, policy, arrivals, work, balancers, probed, changes, speeds, cores, sharing, memory, delay, timeout, retries,
+    seed, shown, records, statistics, slots, sent_at, request, latencies, chosen, busy,
+):  # fmt: skip
     """Send every request. Returns a hash of the decisions."""
     score, enter, update, on_dispatch, on_report, on_complete, completion = policy
     completes = on_complete | completion

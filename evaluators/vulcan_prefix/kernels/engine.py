@@ -89,33 +89,10 @@ def _tell(address, globals_, tree, records, flat, statistics, slots, node):
 
 @allocating_kernel(_SIGNATURE)
 def serve(
-    who,
-    addresses,
-    arrivals,
-    prompt_tokens,
-    output_tokens,
-    starts,
-    blocks,
-    prompt_blocks,
-    sessions,
-    ends_session,
-    turns,
-    kinds,
-    priorities,
-    following,
-    block_count,
-    block_tokens,
-    capacity,
-    host_capacity,
-    numbers,
-    globals_,
-    initial,
-    slots,
-    found,
-    found_in_host,
-    seconds,
-    waits,
-):
+    who, addresses, arrivals, prompt_tokens, output_tokens, starts, blocks, prompt_blocks, sessions, ends_session,
+    turns, kinds, priorities, following, block_count, block_tokens, capacity, host_capacity, numbers, globals_, initial,
+    slots, found, found_in_host, seconds, waits,
+):  # fmt: skip
     """Return a hash of the nodes that were evicted, in order."""
     score, enter, update, leave, on_hit, on_insert, on_evict = addresses
     n = arrivals.shape[0]
@@ -201,21 +178,9 @@ def serve(
                         nodes[i] = leaf
                         stamps[i] = records[leaf, at.STAMP]
                         keys[i] = key_of(
-                            who,
-                            score,
-                            globals_,
-                            tree,
-                            records,
-                            flat,
-                            statistics,
-                            slots,
-                            numbers,
-                            classes,
-                            following,
-                            leaf,
-                            now,
-                            life,
-                        )
+                            who, score, globals_, tree, records, flat, statistics, slots, numbers, classes, following,
+                            leaf, now, life,
+                        )  # fmt: skip
                     for i in range(size // 2 - 1, -1, -1):
                         sift_down(keys, stamps, nodes, size, i)
                     while counters[FREE] < need and size > 0:
@@ -247,21 +212,9 @@ def serve(
                             nodes[size] = parent
                             stamps[size] = records[parent, at.STAMP]
                             keys[size] = key_of(
-                                who,
-                                score,
-                                globals_,
-                                tree,
-                                records,
-                                flat,
-                                statistics,
-                                slots,
-                                numbers,
-                                classes,
-                                following,
-                                parent,
-                                now,
-                                life,
-                            )
+                                who, score, globals_, tree, records, flat, statistics, slots, numbers, classes,
+                                following, parent, now, life,
+                            )  # fmt: skip
                             sift_up(keys, stamps, nodes, size)
                             size += 1
                 counters[FREE] -= need

@@ -198,33 +198,9 @@ def _preferred(prefer, globals_, records, statistics, width, region, regions, no
 
 @kernel(_SIGNATURE)
 def run(
-    who,
-    moves_on,
-    published,
-    policy,
-    fresh,
-    globals_,
-    fresh_statistics,
-    statistics,
-    width,
-    records,
-    available,
-    begins,
-    ends,
-    duration,
-    deadline,
-    overhead,
-    gap,
-    price_ratio,
-    prices,
-    paid,
-    paid_for,
-    results,
-    plan,
-    seconds,
-    phases,
-    zones,
-):
+    who, moves_on, published, policy, fresh, globals_, fresh_statistics, statistics, width, records, available, begins,
+    ends, duration, deadline, overhead, gap, price_ratio, prices, paid, paid_for, results, plan, seconds, phases, zones,
+):  # fmt: skip
     counting = seconds.shape[0] > 0
     priced = prices.shape[0] > 0
     decide, prefer, enter, update, on_tick = policy

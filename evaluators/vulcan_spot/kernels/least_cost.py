@@ -54,29 +54,9 @@ _SIGNATURE = types.float64(
 
 @kernel(_SIGNATURE)
 def least_cost(
-    available,
-    lasting,
-    available_before,
-    begin,
-    end,
-    duration,
-    deadline,
-    overhead,
-    gap,
-    unit,
-    spot_price,
-    prices,
-    on_demand_price,
-    missed_price,
-    published,
-    enough,
-    costs,
-    counts,
-    spans,
-    best,
-    origins,
-    plan,
-):
+    available, lasting, available_before, begin, end, duration, deadline, overhead, gap, unit, spot_price, prices,
+    on_demand_price, missed_price, published, enough, costs, counts, spans, best, origins, plan,
+):  # fmt: skip
     # states: 0 is nothing; then spot, a state for each stage of its start-up, of which the last works; then on-demand
     regions = available.shape[0]
     levels = max(1, ceiling(overhead, gap))

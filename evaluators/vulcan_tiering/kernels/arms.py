@@ -73,25 +73,9 @@ def _detect(memory, bandwidth):
 
 @function
 def decide(
-    own,
-    memory,
-    m,
-    carried,
-    period,
-    reads,
-    writes,
-    interval,
-    n,
-    capacity,
-    limit,
-    fast,
-    keys,
-    rises,
-    falls,
-    pages,
-    histogram,
-    rest,
-):
+    own, memory, m, carried, period, reads, writes, interval, n, capacity, limit, fast, keys, rises, falls, pages,
+    histogram, rest,
+):  # fmt: skip
     """Set `rises` and `falls` to the pages that change places: no more than `limit` copies, and room for all."""
     if interval % 2 == 1:
         _detect(memory, carried[SLOW_BYTES_PER_NS])

@@ -56,32 +56,9 @@ OWN, MEMORY = 5, 64
     )
 )
 def place_all(
-    way,
-    loads,
-    stores,
-    reads,
-    writes,
-    period,
-    arrivals,
-    m,
-    capacity,
-    limit,
-    first,
-    last,
-    chosen,
-    own,
-    memory,
-    fast,
-    rises,
-    falls,
-    keys,
-    pages,
-    histogram,
-    rest,
-    carried,
-    totals,
-    history,
-):
+    way, loads, stores, reads, writes, period, arrivals, m, capacity, limit, first, last, chosen, own, memory, fast,
+    rises, falls, keys, pages, histogram, rest, carried, totals, history,
+):  # fmt: skip
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     moves = U(0)
     for interval in range(last):
@@ -102,25 +79,9 @@ def place_all(
             memtis.decide(own, memory, reads, writes, interval, n, keys, rises, falls, capacity)
         elif way == ARMS:
             arms.decide(
-                own,
-                memory,
-                m,
-                carried,
-                period,
-                reads,
-                writes,
-                interval,
-                n,
-                capacity,
-                limit,
-                fast,
-                keys,
-                rises,
-                falls,
-                pages,
-                histogram,
-                rest,
-            )
+                own, memory, m, carried, period, reads, writes, interval, n, capacity, limit, fast, keys, rises, falls,
+                pages, histogram, rest,
+            )  # fmt: skip
         elif way == ARMS_LIKE:
             arms_like.decide(own, reads, writes, interval, n, arrivals, keys)
             mark_best(keys, n, capacity, rises, pages, histogram, rest)

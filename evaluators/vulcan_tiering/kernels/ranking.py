@@ -75,32 +75,9 @@ def _bounded(score):
     )
 )
 def rank_all(
-    policy,
-    loads,
-    stores,
-    reads,
-    writes,
-    arrivals,
-    m,
-    capacity,
-    limit,
-    first,
-    last,
-    globals_,
-    records,
-    statistics,
-    width,
-    fast,
-    best,
-    others,
-    keys,
-    pages,
-    histogram,
-    rest,
-    carried,
-    totals,
-    history,
-):
+    policy, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, globals_, records, statistics,
+    width, fast, best, others, keys, pages, histogram, rest, carried, totals, history,
+):  # fmt: skip
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     score, enter, update, of_interval, on_tick, on_page, on_move = policy
     weight = m[WEIGHT]
