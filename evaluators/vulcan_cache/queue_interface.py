@@ -13,22 +13,7 @@ from vulcan.task import (
     Value,
     event,
 )
-from vulcan_cache.interface import (
-    CAPACITY,
-    COUNT,
-    ID,
-    INSERTION,
-    LAST_ACCESS,
-    MAX_OBJECT_SIZE,
-    MAX_OBJECTS,
-    MAX_REQUESTS,
-    NOW,
-    OBJECTS,
-    SIZE,
-    TIME_RESOLUTION,
-    USED,
-    cache_events,
-)
+from vulcan_cache import interface as i
 
 NUMBERS = (1, 2, 3, 4)
 
@@ -36,19 +21,19 @@ OBJECT = Entity(
     name="obj",
     meaning="the object that is decided on",
     features=(
-        ID,
-        SIZE,
-        COUNT,
+        i.ID,
+        i.SIZE,
+        i.COUNT,
         Feature(
-            "hits", "int", "requests", 0.0, MAX_REQUESTS,
+            "hits", "int", "requests", 0.0, i.MAX_REQUESTS,
             "hits since it entered; what `keep` returned when it was last moved from a tail, and hits since then",
         ),
         Feature(
             "queue", "int", "number", 0.0, 5.0,
             "the number of the queue that it is in; when `insert` is called 0, or 5 if it is in the ghost list",
         ),
-        LAST_ACCESS,
-        INSERTION,
+        i.LAST_ACCESS,
+        i.INSERTION,
     ),
     key="id",
     population="cache",
@@ -58,10 +43,10 @@ CACHE = Global(
     name="cache",
     meaning="the whole cache",
     features=(
-        USED,
-        CAPACITY,
-        OBJECTS,
-        Feature("evictions", "int", "objects", 0.0, MAX_REQUESTS, "how many objects it has evicted so far"),
+        i.USED,
+        i.CAPACITY,
+        i.OBJECTS,
+        Feature("evictions", "int", "objects", 0.0, i.MAX_REQUESTS, "how many objects it has evicted so far"),
     ),
 )
 
@@ -74,7 +59,7 @@ QUEUES = Global(
             for number in NUMBERS
         ),
         *(
-            Feature(f"objects_{number}", "int", "objects", 0.0, MAX_OBJECTS, f"how many objects queue {number} holds")
+            Feature(f"objects_{number}", "int", "objects", 0.0, i.MAX_OBJECTS, f"how many objects queue {number} holds")
             for number in NUMBERS
         ),
     ),
@@ -99,23 +84,23 @@ TAILS = Global(
     features=(
         *(
             Feature(
-                f"id_{number}", "int", "identity", -1.0, MAX_OBJECTS,
+                f"id_{number}", "int", "identity", -1.0, i.MAX_OBJECTS,
                 f"`obj.id` of the object at the tail of queue {number}, -1 if the queue is empty",
             )
             for number in NUMBERS
         ),
         *(
             Feature(
-                f"size_{number}", "int", "bytes", 0.0, MAX_OBJECT_SIZE,
+                f"size_{number}", "int", "bytes", 0.0, i.MAX_OBJECT_SIZE,
                 f"the size of the object at the tail of queue {number}, 0 if it is empty",
             )
             for number in NUMBERS
         ),
         *(
             Feature(
-                f"last_access_{number}", "int", "requests", 0.0, MAX_REQUESTS,
+                f"last_access_{number}", "int", "requests", 0.0, i.MAX_REQUESTS,
                 f"the time of the latest request for the object at the tail of queue {number}, `now` if it is empty",
-                resolution=TIME_RESOLUTION,
+                resolution=i.TIME_RESOLUTION,
             )
             for number in NUMBERS
         ),
@@ -150,7 +135,7 @@ ROOM = Global(
     ),
 )  # fmt: skip
 
-HERE = (NOW, OBJECT, CACHE, QUEUES)
+HERE = (i.NOW, OBJECT, CACHE, QUEUES)
 
 INSERT = Mechanism(
     "queues",
@@ -235,7 +220,7 @@ QUEUED = Form(
         ),
     ),
     events=(
-        *cache_events((*HERE, GHOST), at_a_hit=(TAILS,)),
+        *i.cache_events((*HERE, GHOST), at_a_hit=(TAILS,)),
         event(
             "on_move",
             (*HERE, SOURCE),

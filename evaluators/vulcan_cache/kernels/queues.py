@@ -14,6 +14,7 @@ import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import helper, types
+from vulcan_cache import queue_layout as m
 from vulcan_cache.kernels.common import (
     AHEAD,
     FLOATS,
@@ -28,43 +29,13 @@ from vulcan_cache.kernels.common import (
     with_one_more,
 )
 from vulcan_cache.kernels.intrinsics import prefetch
-from vulcan_cache.queue_layout import (
-    ASKED,
-    CAPACITY,
-    COUNT,
-    EVICTIONS,
-    GHOST,
-    GHOST_LISTS,
-    GHOSTS_IN,
-    HITS,
-    INSERTION,
-    LAST_ACCESS,
-    LEFT_AT,
-    LEFT_COUNT,
-    LISTED,
-    MAX_REMEMBERED,
-    NOW,
-    OBJECTS,
-    OBJECTS_IN,
-    QUEUE,
-    QUEUES,
-    ROOM_LIST,
-    ROOM_QUEUE,
-    SIZE,
-    SOURCE,
-    TAIL_ACCESS,
-    TAIL_ID,
-    TAIL_SIZE,
-    USED,
-    USED_IN,
-)
 
 MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
 
 NEARER = AHEAD // U(2)
 
-_GHOST = U(GHOST)
+_GHOST = U(m.GHOST)
 _FORGET = -1
 _NOWHERE = 0
 _REFUSE = -1  # of `room.queue`
@@ -99,29 +70,29 @@ def _link(links, sentinel, node):
 def _answer(function, globals_, records, statistics, width, key, low):
     """Call one of the policy's functions; the result is rounded and clamped to `low` through the last queue."""
     answer = call_score(function, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
-    return np.int64(math.floor(min(max(answer, low), float(QUEUES)) + 0.5))
+    return np.int64(math.floor(min(max(answer, low), float(m.QUEUES)) + 0.5))
 
 
 @helper
 def _ask_shares(share, globals_, records, statistics, shares):
     queue = 0
-    while queue <= QUEUES:
-        globals_[ASKED] = float(queue)
+    while queue <= m.QUEUES:
+        globals_[m.ASKED] = float(queue)
         bytes_ = call_score(share, globals_, records, U(0), statistics, U(0), 0.0)
-        shares[queue] = min(max(bytes_, 0.0), globals_[CAPACITY])
+        shares[queue] = min(max(bytes_, 0.0), globals_[m.CAPACITY])
         queue += 1
 
 
 @helper
 def _to_shrink(globals_, shares):
     """Return the last queue that is over its share; if none is, the first that is not empty."""
-    queue = U(QUEUES)
+    queue = U(m.QUEUES)
     while queue > U(0):
-        if globals_[U(USED_IN) + queue] > shares[queue]:
+        if globals_[U(m.USED_IN) + queue] > shares[queue]:
             return queue
         queue -= U(1)
     queue = U(1)
-    while globals_[U(OBJECTS_IN) + queue] == 0.0 and queue < U(QUEUES):
+    while globals_[U(m.OBJECTS_IN) + queue] == 0.0 and queue < U(m.QUEUES):
         queue += U(1)
     return queue
 
@@ -129,25 +100,25 @@ def _to_shrink(globals_, shares):
 @helper
 def _overfull(globals_, shares, filled):
     """Return the last queue that is over its share and among those that were put into; 0 if none is."""
-    queue = U(QUEUES)
-    while queue > U(0) and not ((filled >> queue) & U(1) and globals_[U(USED_IN) + queue] > shares[queue]):
+    queue = U(m.QUEUES)
+    while queue > U(0) and not ((filled >> queue) & U(1) and globals_[U(m.USED_IN) + queue] > shares[queue]):
         queue -= U(1)
     return queue
 
 
 @helper
 def _put(globals_, records, links, objects, key, queue, weight):
-    records[(key << U(3)) | U(QUEUE)] = float(np.int64(queue))
-    globals_[U(USED_IN) + queue] += records[(key << U(3)) | U(SIZE)] * weight
-    globals_[U(OBJECTS_IN) + queue] += weight
+    records[(key << U(3)) | U(m.QUEUE)] = float(np.int64(queue))
+    globals_[U(m.USED_IN) + queue] += records[(key << U(3)) | U(m.SIZE)] * weight
+    globals_[U(m.OBJECTS_IN) + queue] += weight
     _link(links, _sentinel(objects, queue), key)
 
 
 @helper
 def _take(globals_, records, links, key, queue, weight):
     _unlink(links, key)
-    globals_[U(USED_IN) + queue] -= records[(key << U(3)) | U(SIZE)] * weight
-    globals_[U(OBJECTS_IN) + queue] -= weight
+    globals_[U(m.USED_IN) + queue] -= records[(key << U(3)) | U(m.SIZE)] * weight
+    globals_[U(m.OBJECTS_IN) + queue] -= weight
 
 
 @helper
@@ -159,12 +130,12 @@ def _list_of(lists, key):
 @helper
 def _forget_oldest(globals_, records, statistics, width, links, objects, number, weight, on_forget):
     """Push the longest listed object off a ghost list that is not empty."""
-    forgotten = U(links[_sentinel(objects, U(QUEUES) + number) << U(1)])
+    forgotten = U(links[_sentinel(objects, U(m.QUEUES) + number) << U(1)])
     prefetch(records, U(links[forgotten << U(1)]) << U(3))  # of the one that will be forgotten next
     tell(on_forget, globals_, records, statistics, width, forgotten)
     _unlink(links, forgotten)
-    records[(forgotten << U(3)) | U(QUEUE)] = 0.0
-    globals_[U(GHOSTS_IN) + number] -= records[(forgotten << U(3)) | U(SIZE)] * weight
+    records[(forgotten << U(3)) | U(m.QUEUE)] = 0.0
+    globals_[U(m.GHOSTS_IN) + number] -= records[(forgotten << U(3)) | U(m.SIZE)] * weight
 
 
 @helper
@@ -173,15 +144,15 @@ def _remember(
 ):
     """Put an object on a ghost list, from whose tail others are pushed out."""
     at = key << U(3)
-    size = records[at | U(SIZE)] * weight
+    size = records[at | U(m.SIZE)] * weight
     if size <= share:
-        while globals_[U(GHOSTS_IN) + number] + size > share:
+        while globals_[U(m.GHOSTS_IN) + number] + size > share:
             _forget_oldest(globals_, records, statistics, width, links, objects, number, weight, on_forget)
-        records[at | U(LEFT_COUNT)] = count
-        records[at | U(LEFT_AT)] = now
-        records[at | U(QUEUE)] = float(GHOST)
-        _link(links, _sentinel(objects, U(QUEUES) + number), key)
-        globals_[U(GHOSTS_IN) + number] += size
+        records[at | U(m.LEFT_COUNT)] = count
+        records[at | U(m.LEFT_AT)] = now
+        records[at | U(m.QUEUE)] = float(m.GHOST)
+        _link(links, _sentinel(objects, U(m.QUEUES) + number), key)
+        globals_[U(m.GHOSTS_IN) + number] += size
         if lists.shape[0]:
             lists[key] = np.uint8(number)
 
@@ -190,14 +161,14 @@ def _remember(
 def _show_tails(globals_, records, links, objects, tails):
     """Set what the policy reads of the objects at the tails; where there is none, -1, no bytes and the time."""
     queue = U(1)
-    while queue <= U(QUEUES):
+    while queue <= U(m.QUEUES):
         oldest = U(links[_sentinel(objects, queue) << U(1)])
         is_empty = oldest >= objects
-        globals_[U(TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
+        globals_[U(m.TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
         if (tails >> queue) & U(1):
             record = oldest << U(3)
-            globals_[U(TAIL_SIZE) + queue] = 0.0 if is_empty else records[record | U(SIZE)]
-            globals_[U(TAIL_ACCESS) + queue] = globals_[NOW] if is_empty else records[record | U(LAST_ACCESS)]
+            globals_[U(m.TAIL_SIZE) + queue] = 0.0 if is_empty else records[record | U(m.SIZE)]
+            globals_[U(m.TAIL_ACCESS) + queue] = globals_[m.NOW] if is_empty else records[record | U(m.LAST_ACCESS)]
         queue += U(1)
 
 
@@ -227,12 +198,12 @@ def queues(
     handles = (
         on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | on_room | release
     )
-    count = U(links.shape[0] // 2 - GHOST - GHOST_LISTS)
+    count = U(links.shape[0] // 2 - m.GHOST - m.GHOST_LISTS)
     room = float(capacity)
-    globals_[CAPACITY] = room
-    globals_[LISTED] = float(GHOST)
+    globals_[m.CAPACITY] = room
+    globals_[m.LISTED] = float(m.GHOST)
     queue = U(0)
-    while queue < _GHOST + U(GHOST_LISTS):
+    while queue < _GHOST + U(m.GHOST_LISTS):
         node = _sentinel(count, queue)
         links[node << U(1)] = links[(node << U(1)) | U(1)] = np.uint32(node)
         queue += U(1)
@@ -254,17 +225,17 @@ def queues(
         key = U(objects[r])
         at = key << U(3)
         now = time_of(times, r)
-        globals_[NOW] = now
+        globals_[m.NOW] = now
         moves = min(moves + MOVES_PER_REQUEST, MOVES_PER_REQUEST * residents)
-        holder = U(np.int64(records[at | U(QUEUE)]))
+        holder = U(np.int64(records[at | U(m.QUEUE)]))
         to = np.int64(_NOWHERE)
         needed = 0.0  # bytes for the object that is admitted
         filled = U(0)  # the queues that a hit has put something into, one bit each
         asks = False  # the policy has a say in how room is made
         if holder > U(0) and holder != _GHOST:
-            records[at | U(COUNT)] += 1.0
-            records[at | U(HITS)] += 1.0
-            records[at | U(LAST_ACCESS)] = now
+            records[at | U(m.COUNT)] += 1.0
+            records[at | U(m.HITS)] += 1.0
+            records[at | U(m.LAST_ACCESS)] = now
             if shows_at_hits:
                 _show_tails(globals_, records, links, count, tails)
             if update != 0:
@@ -280,7 +251,7 @@ def queues(
                     _take(globals_, records, links, key, holder, weight)
                     _put(globals_, records, links, count, key, U(to), weight)
                 if handles:
-                    globals_[SOURCE] = float(np.int64(holder))
+                    globals_[m.SOURCE] = float(np.int64(holder))
                     tell(on_move, globals_, records, statistics, width, key)
                 filled |= U(U(to) != holder) << U(to)
         else:
@@ -289,12 +260,12 @@ def queues(
             if fits:
                 if holder == _GHOST:  # it stays known as a ghost until it has entered
                     _unlink(links, key)
-                    globals_[U(GHOSTS_IN) + _list_of(lists, key)] -= records[at | U(SIZE)] * weight
-                records[at | U(SIZE)] = size
-                records[at | U(COUNT)] = 1.0
-                records[at | U(HITS)] = 0.0
-                records[at | U(LAST_ACCESS)] = now
-                records[at | U(INSERTION)] = now
+                    globals_[U(m.GHOSTS_IN) + _list_of(lists, key)] -= records[at | U(m.SIZE)] * weight
+                records[at | U(m.SIZE)] = size
+                records[at | U(m.COUNT)] = 1.0
+                records[at | U(m.HITS)] = 0.0
+                records[at | U(m.LAST_ACCESS)] = now
+                records[at | U(m.INSERTION)] = now
                 if handles:
                     tell(on_ghost_hit if holder == _GHOST else release, globals_, records, statistics, width, key)
                     tell(on_miss, globals_, records, statistics, width, key)
@@ -304,10 +275,10 @@ def queues(
                     asks = on_room != 0
                 else:
                     evicted = with_one_more(evicted, key)
-                    known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
+                    known = records[at | U(m.LEFT_COUNT)] if holder == _GHOST else 0.0
                     if handles:
                         tell(on_refuse, globals_, records, statistics, width, key)
-                    records[at | U(QUEUE)] = 0.0
+                    records[at | U(m.QUEUE)] = 0.0
                     if to != _FORGET:
                         if not is_fixed:
                             _ask_shares(share, globals_, records, statistics, shares)
@@ -323,20 +294,20 @@ def queues(
         shrinking = U(0)
         asks_again = asks  # where the object goes: `on_room` may have changed the state, or the queues have changed
         number = np.int64(_FIRST_LIST)
-        while asks or filled != U(0) or globals_[USED] + needed > room:
+        while asks or filled != U(0) or globals_[m.USED] + needed > room:
             if asks:
-                globals_[ROOM_QUEUE] = 0.0
-                globals_[ROOM_LIST] = float(_FIRST_LIST)
+                globals_[m.ROOM_QUEUE] = 0.0
+                globals_[m.ROOM_LIST] = float(_FIRST_LIST)
                 if tails != U(0):
                     _show_tails(globals_, records, links, count, tails)
                 tell(on_room, globals_, records, statistics, width, key)
-                chosen = _control(globals_, ROOM_QUEUE, float(_REFUSE), float(QUEUES + GHOST_LISTS))
-                number = _control(globals_, ROOM_LIST, float(_NO_LIST), float(GHOST_LISTS))
+                chosen = _control(globals_, m.ROOM_QUEUE, float(_REFUSE), float(m.QUEUES + m.GHOST_LISTS))
+                number = _control(globals_, m.ROOM_LIST, float(_NO_LIST), float(m.GHOST_LISTS))
                 if chosen == _REFUSE:
                     evicted = with_one_more(evicted, key)
-                    known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
+                    known = records[at | U(m.LEFT_COUNT)] if holder == _GHOST else 0.0
                     tell(on_refuse, globals_, records, statistics, width, key)
-                    records[at | U(QUEUE)] = 0.0
+                    records[at | U(m.QUEUE)] = 0.0
                     if number != _NO_LIST:
                         if not is_fixed:
                             _ask_shares(share, globals_, records, statistics, shares)
@@ -348,17 +319,17 @@ def queues(
                     note_miss(history, r, False)
                     needed = 0.0
                     break
-                if chosen > QUEUES and globals_[U(GHOSTS_IN - QUEUES) + U(chosen)] > 0.0:
-                    listed = U(chosen - QUEUES)
+                if chosen > m.QUEUES and globals_[U(m.GHOSTS_IN - m.QUEUES) + U(chosen)] > 0.0:
+                    listed = U(chosen - m.QUEUES)
                     _forget_oldest(globals_, records, statistics, width, links, count, listed, weight, on_forget)
                     continue
-                if _NOWHERE < chosen <= QUEUES and globals_[U(OBJECTS_IN) + U(chosen)] > 0.0:
+                if _NOWHERE < chosen <= m.QUEUES and globals_[U(m.OBJECTS_IN) + U(chosen)] > 0.0:
                     shrinking = U(chosen)
                     if not is_fixed:
                         _ask_shares(share, globals_, records, statistics, shares)
-                elif globals_[USED] + needed <= room:
+                elif globals_[m.USED] + needed <= room:
                     break
-            if shrinking == U(0) or filled != U(0) or globals_[U(OBJECTS_IN) + shrinking] == 0.0:
+            if shrinking == U(0) or filled != U(0) or globals_[U(m.OBJECTS_IN) + shrinking] == 0.0:
                 if not is_fixed:
                     _ask_shares(share, globals_, records, statistics, shares)
                 if filled != U(0):
@@ -376,10 +347,10 @@ def queues(
                 moves -= 1
                 kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
-                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
+                records[place | U(m.HITS)] = math.floor(min(max(kept, 0.0), m.MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
                 if handles:
-                    globals_[SOURCE] = float(np.int64(shrinking))
+                    globals_[m.SOURCE] = float(np.int64(shrinking))
                     tell(on_move, globals_, records, statistics, width, victim)
                 if filled != U(0):
                     filled |= U(1) << U(goes)
@@ -389,24 +360,24 @@ def queues(
                 if leave != 0:
                     call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
-                globals_[USED] -= records[place | U(SIZE)] * weight
-                globals_[OBJECTS] -= weight
-                globals_[EVICTIONS] += weight
+                globals_[m.USED] -= records[place | U(m.SIZE)] * weight
+                globals_[m.OBJECTS] -= weight
+                globals_[m.EVICTIONS] += weight
                 residents -= 1
                 evicted = with_one_more(evicted, victim)
-                note_eviction(history, records[place | U(LAST_ACCESS)], r)
-                records[place | U(QUEUE)] = 0.0
+                note_eviction(history, records[place | U(m.LAST_ACCESS)], r)
+                records[place | U(m.QUEUE)] = 0.0
                 if goes != _FORGET and number != _NO_LIST:
                     _remember(
                         globals_, records, statistics, width, links, lists, count, victim, U(number),
-                        records[place | U(COUNT)], now, shares[0], weight, on_forget,
+                        records[place | U(m.COUNT)], now, shares[0], weight, on_forget,
                     )  # fmt: skip
                 shrinking = U(0)
         if needed > 0.0:
             if asks_again:
                 to = max(_answer(insert, globals_, records, statistics, width, key, -1.0), np.int64(1))
-            globals_[USED] += needed
-            globals_[OBJECTS] += weight
+            globals_[m.USED] += needed
+            globals_[m.OBJECTS] += weight
             residents += 1
             _put(globals_, records, links, count, key, U(to), weight)
             if shows_at_hits:

@@ -12,6 +12,7 @@ import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import function, helper, types
+from vulcan_cache import layout as m
 from vulcan_cache.kernels.common import (
     AHEAD,
     HALF_WORDS,
@@ -41,27 +42,6 @@ from vulcan_cache.kernels.heap import (
     take_out,
 )
 from vulcan_cache.kernels.intrinsics import prefetch
-from vulcan_cache.layout import (
-    CAPACITY,
-    COUNT,
-    EVICTED_PRIORITY,
-    INSERTION,
-    LAST_ACCESS,
-    LEFT,
-    LEFT_AT,
-    LEFT_COUNT,
-    NOW,
-    OBJECTS,
-    OLDEST,
-    OWN,
-    SIZE,
-    USED,
-    VICTIM_COUNT,
-    VICTIM_INSERTION,
-    VICTIM_LAST_ACCESS,
-    VICTIM_PRIORITY,
-    VICTIM_SIZE,
-)
 
 RECHECKS = 4
 """Objects that are looked at again at one request, the longest due first."""
@@ -91,15 +71,15 @@ def _bounded(priority):
 
 @helper
 def _begin(globals_, capacity):
-    globals_[CAPACITY] = float(capacity)
-    globals_[OLDEST] = 1.0
+    globals_[m.CAPACITY] = float(capacity)
+    globals_[m.OLDEST] = 1.0
 
 
 @helper
 def _touched(update, globals_, records, statistics, width, key, now):
     at = key << U(3)
-    records[at | U(COUNT)] += 1.0
-    records[at | U(LAST_ACCESS)] = now
+    records[at | U(m.COUNT)] += 1.0
+    records[at | U(m.LAST_ACCESS)] = now
     if update != 0:
         call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
 
@@ -107,18 +87,18 @@ def _touched(update, globals_, records, statistics, width, key, now):
 @helper
 def _describe(records, at, size, now):
     """Fill in the features of an object that is about to enter."""
-    records[at | U(SIZE)] = size
-    records[at | U(COUNT)] = 1.0
-    records[at | U(LAST_ACCESS)] = now
-    records[at | U(INSERTION)] = now
+    records[at | U(m.SIZE)] = size
+    records[at | U(m.COUNT)] = 1.0
+    records[at | U(m.LAST_ACCESS)] = now
+    records[at | U(m.INSERTION)] = now
 
 
 @helper
 def _entered(enter, globals_, records, statistics, width, key, size, now, weight):
     at = key << U(3)
     _describe(records, at, size, now)
-    globals_[USED] += size * weight
-    globals_[OBJECTS] += weight
+    globals_[m.USED] += size * weight
+    globals_[m.OBJECTS] += weight
     if enter != 0:
         call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
 
@@ -129,33 +109,33 @@ def _left(leave, globals_, records, statistics, width, key, evictions, now, prio
     at = key << U(3)
     if leave != 0:
         call_event(leave, globals_, records, at, statistics, key * width, float(np.int64(key)))
-    records[at | U(LEFT)] = evictions
-    records[at | U(LEFT_COUNT)] = records[at | U(COUNT)]
-    records[at | U(LEFT_AT)] = now
-    records[at | U(COUNT)] = 0.0
-    globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - globals_[OBJECTS])
-    globals_[USED] -= records[at | U(SIZE)] * weight
-    globals_[OBJECTS] -= weight
-    globals_[EVICTED_PRIORITY] = priority
+    records[at | U(m.LEFT)] = evictions
+    records[at | U(m.LEFT_COUNT)] = records[at | U(m.COUNT)]
+    records[at | U(m.LEFT_AT)] = now
+    records[at | U(m.COUNT)] = 0.0
+    globals_[m.OLDEST] = max(globals_[m.OLDEST], evictions + 1.0 - globals_[m.OBJECTS])
+    globals_[m.USED] -= records[at | U(m.SIZE)] * weight
+    globals_[m.OBJECTS] -= weight
+    globals_[m.EVICTED_PRIORITY] = priority
 
 
 @helper
 def _show_victim(globals_, records, victim, priority):
     at = victim << U(3)
-    globals_[VICTIM_SIZE] = records[at | U(SIZE)]
-    globals_[VICTIM_COUNT] = records[at | U(COUNT)]
-    globals_[VICTIM_LAST_ACCESS] = records[at | U(LAST_ACCESS)]
-    globals_[VICTIM_INSERTION] = records[at | U(INSERTION)]
-    globals_[VICTIM_PRIORITY] = priority
+    globals_[m.VICTIM_SIZE] = records[at | U(m.SIZE)]
+    globals_[m.VICTIM_COUNT] = records[at | U(m.COUNT)]
+    globals_[m.VICTIM_LAST_ACCESS] = records[at | U(m.LAST_ACCESS)]
+    globals_[m.VICTIM_INSERTION] = records[at | U(m.INSERTION)]
+    globals_[m.VICTIM_PRIORITY] = priority
 
 
 @helper
 def _show_no_victim(globals_):
-    globals_[VICTIM_SIZE] = 0.0
-    globals_[VICTIM_COUNT] = 0.0
-    globals_[VICTIM_LAST_ACCESS] = 0.0
-    globals_[VICTIM_INSERTION] = 0.0
-    globals_[VICTIM_PRIORITY] = 0.0
+    globals_[m.VICTIM_SIZE] = 0.0
+    globals_[m.VICTIM_COUNT] = 0.0
+    globals_[m.VICTIM_LAST_ACCESS] = 0.0
+    globals_[m.VICTIM_INSERTION] = 0.0
+    globals_[m.VICTIM_PRIORITY] = 0.0
 
 
 @helper
@@ -163,7 +143,7 @@ def _admits(admit, globals_, records, statistics, width, key, size, now):
     at = key << U(3)
     _describe(records, at, size, now)
     answer = call_score(admit, globals_, records, at, statistics, key * width, float(np.int64(key)))
-    records[at | U(COUNT)] = 0.0
+    records[at | U(m.COUNT)] = 0.0
     return answer > 0.0
 
 
@@ -172,13 +152,13 @@ def _announce(handler, globals_, records, statistics, width, key, size, now):
     """Tell the policy of an object that is not in the cache; it looks as one that is about to enter."""
     _describe(records, key << U(3), size, now)
     tell(handler, globals_, records, statistics, width, key)
-    records[(key << U(3)) | U(COUNT)] = 0.0
+    records[(key << U(3)) | U(m.COUNT)] = 0.0
 
 
 @helper
 def _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now):
     """Handle a miss of an object that fits; it has the fields it left with, if the ghost list remembers it."""
-    if records[(key << U(3)) | U(LEFT)] >= globals_[OLDEST]:
+    if records[(key << U(3)) | U(m.LEFT)] >= globals_[m.OLDEST]:
         if on_ghost_hit != 0:
             _announce(on_ghost_hit, globals_, records, statistics, width, key, size, now)
     else:
@@ -195,12 +175,12 @@ def _rejected(globals_, records, key, evictions, now, weight):
     admits what it remembers would never admit anything: so free space counts as full of such objects.
     """
     at = key << U(3)
-    remembered = records[at | U(LEFT)] >= globals_[OLDEST]
-    records[at | U(LEFT_COUNT)] = (records[at | U(LEFT_COUNT)] if remembered else 0.0) + 1.0
-    records[at | U(LEFT)] = evictions
-    records[at | U(LEFT_AT)] = now
-    free = math.floor((globals_[CAPACITY] - globals_[USED]) / (records[at | U(SIZE)] * weight)) * weight
-    globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - (globals_[OBJECTS] + free))
+    remembered = records[at | U(m.LEFT)] >= globals_[m.OLDEST]
+    records[at | U(m.LEFT_COUNT)] = (records[at | U(m.LEFT_COUNT)] if remembered else 0.0) + 1.0
+    records[at | U(m.LEFT)] = evictions
+    records[at | U(m.LEFT_AT)] = now
+    free = math.floor((globals_[m.CAPACITY] - globals_[m.USED]) / (records[at | U(m.SIZE)] * weight)) * weight
+    globals_[m.OLDEST] = max(globals_[m.OLDEST], evictions + 1.0 - (globals_[m.OBJECTS] + free))
 
 
 @function
@@ -233,8 +213,8 @@ def _look_again(score, recheck, globals_, records, statistics, width, now, nodes
         priority = _bounded(
             call_score(score, globals_, records, other << U(3), statistics, other * width, float(np.int64(other)))
         )
-        before = records[(other << U(3)) | U(OWN)]
-        records[(other << U(3)) | U(OWN)] = priority
+        before = records[(other << U(3)) | U(m.OWN)]
+        records[(other << U(3)) | U(m.OWN)] = priority
         entry = entry_at(nodes, U(places[other]))
         if priority < before:
             sift_up(nodes, places, U(places[other]), key_of(priority), entry)
@@ -278,18 +258,18 @@ def heap(
         at = key << U(3)
         row = key * width
         now = time_of(times, r)
-        globals_[NOW] = now
+        globals_[m.NOW] = now
         if t > U(0) and timers[ROOT_KEY] <= key_of(now):
             t, asked = _look_again(
                 score, recheck, globals_, records, statistics, width, now, nodes, places, n, timers, timed, t, asked
             )
-        if records[at | U(COUNT)] > 0.0:
+        if records[at | U(m.COUNT)] > 0.0:
             _touched(update, globals_, records, statistics, width, key, now)
             if handles:
                 tell(on_hit, globals_, records, statistics, width, key)
             priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
-            before = records[at | U(OWN)]
-            records[at | U(OWN)] = priority
+            before = records[at | U(m.OWN)]
+            records[at | U(m.OWN)] = priority
             if priority < before:
                 sift_up(nodes, places, U(places[key]), key_of(priority), entry_of(r, key))
             else:
@@ -303,16 +283,16 @@ def heap(
             is_let_in = fits
             if fits and handles:
                 _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
-            if fits and admit != 0 and globals_[USED] + size * weight <= room:
+            if fits and admit != 0 and globals_[m.USED] + size * weight <= room:
                 _show_no_victim(globals_)
                 is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
             root_is_free = False
-            while is_let_in and globals_[USED] + size * weight > room:
+            while is_let_in and globals_[m.USED] + size * weight > room:
                 if root_is_free:
                     n = fill_root(nodes, places, n)
                     root_is_free = False
                 victim = object_in(nodes[ROOT_ENTRY])
-                priority = records[(victim << U(3)) | U(OWN)]
+                priority = records[(victim << U(3)) | U(m.OWN)]
                 if admit != 0:
                     _show_victim(globals_, records, victim, priority)
                     is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
@@ -320,7 +300,7 @@ def heap(
                         break
                 evictions += weight
                 evicted = with_one_more(evicted, victim)
-                note_eviction(history, records[(victim << U(3)) | U(LAST_ACCESS)], r)
+                note_eviction(history, records[(victim << U(3)) | U(m.LAST_ACCESS)], r)
                 if handles:
                     tell(on_evict, globals_, records, statistics, width, victim)
                 _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
@@ -337,7 +317,7 @@ def heap(
                 if handles:
                     tell(on_insert, globals_, records, statistics, width, key)
                 priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
-                records[at | U(OWN)] = priority
+                records[at | U(m.OWN)] = priority
                 if root_is_free:
                     sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
                 else:
@@ -391,8 +371,8 @@ def sample(
         key = U(objects[r])
         at = key << U(3)
         now = time_of(times, r)
-        globals_[NOW] = now
-        if records[at | U(COUNT)] > 0.0:
+        globals_[m.NOW] = now
+        if records[at | U(m.COUNT)] > 0.0:
             _touched(update, globals_, records, statistics, width, key, now)
             if handles:
                 tell(on_hit, globals_, records, statistics, width, key)
@@ -402,10 +382,10 @@ def sample(
             is_let_in = fits
             if fits and handles:
                 _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
-            if fits and admit != 0 and globals_[USED] + size * weight <= room:
+            if fits and admit != 0 and globals_[m.USED] + size * weight <= room:
                 _show_no_victim(globals_)
                 is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-            while is_let_in and globals_[USED] + size * weight > room:
+            while is_let_in and globals_[m.USED] + size * weight > room:
                 tries = min(n, U(draws))
                 k = U(0)
                 while k < tries:
@@ -441,14 +421,14 @@ def sample(
                 if is_let_in:
                     evictions += weight
                     evicted = with_one_more(evicted, victim)
-                    note_eviction(history, records[(victim << U(3)) | U(LAST_ACCESS)], r)
+                    note_eviction(history, records[(victim << U(3)) | U(m.LAST_ACCESS)], r)
                     if handles:
                         tell(on_evict, globals_, records, statistics, width, victim)
                     _left(leave, globals_, records, statistics, width, victim, evictions, now, least, weight)
                     n -= U(1)
                     moved = places[n]
                     places[chosen] = moved
-                    positions[(U(moved) << U(3)) | U(OWN)] = np.int64(chosen)
+                    positions[(U(moved) << U(3)) | U(m.OWN)] = np.int64(chosen)
             note_miss(history, r, is_let_in)
             if r >= U(measure_from):
                 misses += 1
@@ -459,7 +439,7 @@ def sample(
                 if handles:
                     tell(on_insert, globals_, records, statistics, width, key)
                 places[n] = key
-                positions[at | U(OWN)] = np.int64(n)
+                positions[at | U(m.OWN)] = np.int64(n)
                 n += U(1)
             elif fits:
                 evictions += weight

@@ -10,33 +10,7 @@ import math
 
 from vulcan.kernel_support import function
 from vulcan_link import flow_state
-from vulcan_link.flow_state import (
-    ACKED,
-    CWND,
-    DELIVERED,
-    IN_FLIGHT,
-    INITIAL_WINDOW,
-    LIMITED_UNTIL,
-    LOSS,
-    LOST,
-    NEXT_SEND,
-    NOW,
-    OWN,
-    PACING_RATE,
-    PACKET_BYTES,
-    PRIOR_IN_FLIGHT,
-    RANDOM,
-    RECOVERY,
-    RTT,
-    SAMPLE_DELAYED,
-    SAMPLE_DELIVERED,
-    SAMPLE_INTERVAL,
-    SAMPLE_LIMITED,
-    SAMPLE_PRIOR_DELIVERED,
-    SMOOTHED_RTT,
-    SSTHRESH,
-    STATE,
-)
+from vulcan_link import flow_state as s
 from vulcan_link.kernels.random_numbers import below
 
 STARTUP, DRAIN, PROBE_BANDWIDTH, PROBE_RTT = range(4)
@@ -56,32 +30,32 @@ EXTRA_MAX = 100_000_000.0  # ns of bandwidth that is the most of what aggregatio
 CYCLE = 8
 UNKNOWN = -1.0
 
-MODE = OWN
-BEST = OWN + 1  # windowed maximum of bandwidth, packets a ns: three samples and the rounds they are of
-BEST_ROUND = OWN + 4
-ROUND = OWN + 7
-NEXT_ROUND = OWN + 8  # DELIVERED that ends the round
-ROUND_STARTED = OWN + 9
-PACING_GAIN = OWN + 10
-WINDOW_GAIN = OWN + 11
-FULL_BANDWIDTH = OWN + 12
-FULL_COUNT = OWN + 13
-FULL = OWN + 14
-CYCLE_INDEX = OWN + 15
-CYCLE_TIME = OWN + 16
-MIN_RTT = OWN + 17
-MIN_RTT_TIME = OWN + 18
-PROBE_DONE = OWN + 19  # ns; 0 while it has not been set
-PROBE_ROUND_DONE = OWN + 20
-SAVED_CWND = OWN + 21
-CONSERVING = OWN + 22
-SEEN_RTT = OWN + 24
-EXTRA_EPOCH = OWN + 25
-EXTRA_DELIVERED = OWN + 26
-EXTRA = OWN + 27  # two maxima
-EXTRA_INDEX = OWN + 29
-EXTRA_ROUND = OWN + 30
-STATE_SEEN = OWN + 31
+MODE = s.OWN
+BEST = s.OWN + 1  # windowed maximum of bandwidth, packets a ns: three samples and the rounds they are of
+BEST_ROUND = s.OWN + 4
+ROUND = s.OWN + 7
+NEXT_ROUND = s.OWN + 8  # DELIVERED that ends the round
+ROUND_STARTED = s.OWN + 9
+PACING_GAIN = s.OWN + 10
+WINDOW_GAIN = s.OWN + 11
+FULL_BANDWIDTH = s.OWN + 12
+FULL_COUNT = s.OWN + 13
+FULL = s.OWN + 14
+CYCLE_INDEX = s.OWN + 15
+CYCLE_TIME = s.OWN + 16
+MIN_RTT = s.OWN + 17
+MIN_RTT_TIME = s.OWN + 18
+PROBE_DONE = s.OWN + 19  # ns; 0 while it has not been set
+PROBE_ROUND_DONE = s.OWN + 20
+SAVED_CWND = s.OWN + 21
+CONSERVING = s.OWN + 22
+SEEN_RTT = s.OWN + 24
+EXTRA_EPOCH = s.OWN + 25
+EXTRA_DELIVERED = s.OWN + 26
+EXTRA = s.OWN + 27  # two maxima
+EXTRA_INDEX = s.OWN + 29
+EXTRA_ROUND = s.OWN + 30
+STATE_SEEN = s.OWN + 31
 
 
 @function
@@ -126,33 +100,33 @@ def running_maximum(flow, value):
 @function
 def burst(flow):
     """Packets that leave at a time (Linux: bbr_tso_segs_goal): those of 1 ms, at least 2 above 1.2 Mbit/s."""
-    least = 2.0 if flow[PACING_RATE] >= 1_200_000.0 else 1.0
-    return min(max(math.floor(flow[PACING_RATE] / 8000.0 * 1000.0 / 1024.0 / flow[PACKET_BYTES]), least), 127.0)
+    least = 2.0 if flow[s.PACING_RATE] >= 1_200_000.0 else 1.0
+    return min(max(math.floor(flow[s.PACING_RATE] / 8000.0 * 1000.0 / 1024.0 / flow[s.PACKET_BYTES]), least), 127.0)
 
 
 @function
 def set_rate(flow, packets_per_ns, gain):
-    rate = packets_per_ns * flow[PACKET_BYTES] * 8e9 * gain * MARGIN
-    if flow[SEEN_RTT] == 0.0 and flow[SMOOTHED_RTT] > 0.0:
+    rate = packets_per_ns * flow[s.PACKET_BYTES] * 8e9 * gain * MARGIN
+    if flow[SEEN_RTT] == 0.0 and flow[s.SMOOTHED_RTT] > 0.0:
         initial_rate(flow)
-    if flow[FULL] == 1.0 or rate > flow[PACING_RATE]:
-        flow[PACING_RATE] = rate
+    if flow[FULL] == 1.0 or rate > flow[s.PACING_RATE]:
+        flow[s.PACING_RATE] = rate
 
 
 @function
 def initial_rate(flow):
     rtt = 1_000_000.0
-    if flow[SMOOTHED_RTT] > 0.0:
-        rtt = flow[SMOOTHED_RTT]
+    if flow[s.SMOOTHED_RTT] > 0.0:
+        rtt = flow[s.SMOOTHED_RTT]
         flow[SEEN_RTT] = 1.0
-    flow[PACING_RATE] = flow[CWND] / rtt * flow[PACKET_BYTES] * 8e9 * HIGH_GAIN * MARGIN
+    flow[s.PACING_RATE] = flow[s.CWND] / rtt * flow[s.PACKET_BYTES] * 8e9 * HIGH_GAIN * MARGIN
 
 
 @function
 def pipe(flow, gain):
     """Return the bandwidth-delay product times the gain, in packets."""
     if flow[MIN_RTT] == 0.0:
-        return flow[INITIAL_WINDOW]
+        return flow[s.INITIAL_WINDOW]
     return math.ceil(bandwidth(flow) * flow[MIN_RTT] * gain)
 
 
@@ -174,7 +148,7 @@ def in_flight_at(flow, gain):
 @function
 def in_network(flow, in_flight):
     """Return the packets still in flight when the next one can leave (Linux: bbr_packets_in_net_at_edt)."""
-    delivered = math.floor(bandwidth(flow) * max(flow[NEXT_SEND] - flow[NOW], 0.0))
+    delivered = math.floor(bandwidth(flow) * max(flow[s.NEXT_SEND] - flow[s.NOW], 0.0))
     if flow[PACING_GAIN] > 1.0:
         in_flight += burst(flow)
     return max(in_flight - delivered, 0.0)
@@ -183,14 +157,14 @@ def in_network(flow, in_flight):
 @function
 def begin_cycle(flow):
     flow[MODE] = PROBE_BANDWIDTH
-    flow[CYCLE_INDEX] = CYCLE - 1 - below(flow, RANDOM, 7)
+    flow[CYCLE_INDEX] = CYCLE - 1 - below(flow, s.RANDOM, 7)
     advance_cycle(flow)
 
 
 @function
 def advance_cycle(flow):
     flow[CYCLE_INDEX] = (flow[CYCLE_INDEX] + 1.0) % CYCLE
-    flow[CYCLE_TIME] = flow[NOW]
+    flow[CYCLE_TIME] = flow[s.NOW]
 
 
 @function
@@ -203,12 +177,12 @@ def leave_probe_rtt(flow):
 
 @function
 def begin(flow):
-    for slot in range(OWN, STATE_SEEN + 1):
+    for slot in range(s.OWN, STATE_SEEN + 1):
         flow[slot] = 0.0
     flow[MODE] = STARTUP
     flow[MIN_RTT] = flow[flow_state.MIN_RTT]  # the handshake's, where there is one
-    flow[MIN_RTT_TIME] = flow[NOW]
-    flow[EXTRA_EPOCH] = flow[NOW]
+    flow[MIN_RTT_TIME] = flow[s.NOW]
+    flow[EXTRA_EPOCH] = flow[s.NOW]
     flow[PACING_GAIN] = flow[WINDOW_GAIN] = HIGH_GAIN
     initial_rate(flow)
 
@@ -216,22 +190,22 @@ def begin(flow):
 @function
 def update_bandwidth(flow):
     flow[ROUND_STARTED] = 0.0
-    if flow[SAMPLE_DELIVERED] < 0.0 or flow[SAMPLE_INTERVAL] <= 0.0:
+    if flow[s.SAMPLE_DELIVERED] < 0.0 or flow[s.SAMPLE_INTERVAL] <= 0.0:
         return
-    if flow[SAMPLE_PRIOR_DELIVERED] >= flow[NEXT_ROUND]:
-        flow[NEXT_ROUND] = flow[DELIVERED]
+    if flow[s.SAMPLE_PRIOR_DELIVERED] >= flow[NEXT_ROUND]:
+        flow[NEXT_ROUND] = flow[s.DELIVERED]
         flow[ROUND] += 1.0
         flow[ROUND_STARTED] = 1.0
         flow[CONSERVING] = 0.0
-    sample = flow[SAMPLE_DELIVERED] / flow[SAMPLE_INTERVAL]
-    if flow[SAMPLE_LIMITED] == 0.0 or sample >= bandwidth(flow):
+    sample = flow[s.SAMPLE_DELIVERED] / flow[s.SAMPLE_INTERVAL]
+    if flow[s.SAMPLE_LIMITED] == 0.0 or sample >= bandwidth(flow):
         running_maximum(flow, sample)
 
 
 @function
 def update_aggregation(flow):
     """Return how much more than the bandwidth was acknowledged at once (Linux: bbr_update_ack_aggregation)."""
-    if flow[SAMPLE_DELIVERED] < 0.0 or flow[SAMPLE_INTERVAL] <= 0.0 or flow[ACKED] <= 0.0:
+    if flow[s.SAMPLE_DELIVERED] < 0.0 or flow[s.SAMPLE_INTERVAL] <= 0.0 or flow[s.ACKED] <= 0.0:
         return
     if flow[ROUND_STARTED] == 1.0:
         flow[EXTRA_ROUND] += 1.0
@@ -239,13 +213,13 @@ def update_aggregation(flow):
             flow[EXTRA_ROUND] = 0.0
             flow[EXTRA_INDEX] = 1.0 - flow[EXTRA_INDEX]
             flow[EXTRA + int(flow[EXTRA_INDEX])] = 0.0
-    expected = math.floor(bandwidth(flow) * (flow[NOW] - flow[EXTRA_EPOCH]))
-    if flow[EXTRA_DELIVERED] <= expected or flow[EXTRA_DELIVERED] + flow[ACKED] >= 1048575.0:
+    expected = math.floor(bandwidth(flow) * (flow[s.NOW] - flow[EXTRA_EPOCH]))
+    if flow[EXTRA_DELIVERED] <= expected or flow[EXTRA_DELIVERED] + flow[s.ACKED] >= 1048575.0:
         flow[EXTRA_DELIVERED] = 0.0
-        flow[EXTRA_EPOCH] = flow[NOW]
+        flow[EXTRA_EPOCH] = flow[s.NOW]
         expected = 0.0
-    flow[EXTRA_DELIVERED] += flow[ACKED]
-    extra = min(flow[EXTRA_DELIVERED] - expected, flow[CWND])
+    flow[EXTRA_DELIVERED] += flow[s.ACKED]
+    extra = min(flow[EXTRA_DELIVERED] - expected, flow[s.CWND])
     at = EXTRA + int(flow[EXTRA_INDEX])
     flow[at] = max(flow[at], extra)
 
@@ -261,12 +235,12 @@ def aggregation(flow):
 def update_cycle(flow):
     if flow[MODE] != PROBE_BANDWIDTH:
         return
-    in_flight = in_network(flow, flow[PRIOR_IN_FLIGHT])
-    full_length = flow[NOW] - flow[CYCLE_TIME] > flow[MIN_RTT]
+    in_flight = in_network(flow, flow[s.PRIOR_IN_FLIGHT])
+    full_length = flow[s.NOW] - flow[CYCLE_TIME] > flow[MIN_RTT]
     if flow[PACING_GAIN] == 1.0:
         over = full_length
     elif flow[PACING_GAIN] > 1.0:
-        over = full_length and (flow[LOST] > 0.0 or in_flight >= in_flight_at(flow, flow[PACING_GAIN]))
+        over = full_length and (flow[s.LOST] > 0.0 or in_flight >= in_flight_at(flow, flow[PACING_GAIN]))
     else:
         over = full_length or in_flight <= in_flight_at(flow, 1.0)
     if over:
@@ -275,7 +249,7 @@ def update_cycle(flow):
 
 @function
 def check_full(flow):
-    if flow[FULL] == 1.0 or flow[ROUND_STARTED] == 0.0 or flow[SAMPLE_LIMITED] == 1.0:
+    if flow[FULL] == 1.0 or flow[ROUND_STARTED] == 0.0 or flow[s.SAMPLE_LIMITED] == 1.0:
         return
     if bandwidth(flow) >= flow[FULL_BANDWIDTH] * FULL_THRESHOLD:
         flow[FULL_BANDWIDTH] = bandwidth(flow)
@@ -290,46 +264,46 @@ def check_full(flow):
 def check_drain(flow):
     if flow[MODE] == STARTUP and flow[FULL] == 1.0:
         flow[MODE] = DRAIN
-        flow[SSTHRESH] = in_flight_at(flow, 1.0)
-    if flow[MODE] == DRAIN and in_network(flow, flow[IN_FLIGHT]) <= in_flight_at(flow, 1.0):
+        flow[s.SSTHRESH] = in_flight_at(flow, 1.0)
+    if flow[MODE] == DRAIN and in_network(flow, flow[s.IN_FLIGHT]) <= in_flight_at(flow, 1.0):
         begin_cycle(flow)
 
 
 @function
 def check_probe_rtt_done(flow):
-    if flow[PROBE_DONE] == 0.0 or flow[NOW] <= flow[PROBE_DONE]:
+    if flow[PROBE_DONE] == 0.0 or flow[s.NOW] <= flow[PROBE_DONE]:
         return
-    flow[MIN_RTT_TIME] = flow[NOW]
-    flow[CWND] = max(flow[CWND], flow[SAVED_CWND])
+    flow[MIN_RTT_TIME] = flow[s.NOW]
+    flow[s.CWND] = max(flow[s.CWND], flow[SAVED_CWND])
     leave_probe_rtt(flow)
 
 
 @function
 def save_cwnd(flow):
-    if flow[STATE_SEEN] < RECOVERY and flow[MODE] != PROBE_RTT:
-        flow[SAVED_CWND] = flow[CWND]
+    if flow[STATE_SEEN] < s.RECOVERY and flow[MODE] != PROBE_RTT:
+        flow[SAVED_CWND] = flow[s.CWND]
     else:
-        flow[SAVED_CWND] = max(flow[SAVED_CWND], flow[CWND])
+        flow[SAVED_CWND] = max(flow[SAVED_CWND], flow[s.CWND])
 
 
 @function
 def update_min_rtt(flow):
-    expired = flow[NOW] > flow[MIN_RTT_TIME] + MIN_RTT_WINDOW
-    if flow[RTT] >= 0.0 and (
-        flow[MIN_RTT] == 0.0 or flow[RTT] < flow[MIN_RTT] or (expired and flow[SAMPLE_DELAYED] == 0.0)
+    expired = flow[s.NOW] > flow[MIN_RTT_TIME] + MIN_RTT_WINDOW
+    if flow[s.RTT] >= 0.0 and (
+        flow[MIN_RTT] == 0.0 or flow[s.RTT] < flow[MIN_RTT] or (expired and flow[s.SAMPLE_DELAYED] == 0.0)
     ):
-        flow[MIN_RTT] = flow[RTT]
-        flow[MIN_RTT_TIME] = flow[NOW]
+        flow[MIN_RTT] = flow[s.RTT]
+        flow[MIN_RTT_TIME] = flow[s.NOW]
     if expired and flow[MODE] != PROBE_RTT:
         flow[MODE] = PROBE_RTT
         save_cwnd(flow)
         flow[PROBE_DONE] = 0.0
     if flow[MODE] == PROBE_RTT:
-        flow[LIMITED_UNTIL] = max(flow[DELIVERED] + flow[IN_FLIGHT], 1.0)  # its low rates are not the path's
-        if flow[PROBE_DONE] == 0.0 and flow[IN_FLIGHT] <= MIN_CWND:
-            flow[PROBE_DONE] = flow[NOW] + PROBE_RTT_TIME
+        flow[s.LIMITED_UNTIL] = max(flow[s.DELIVERED] + flow[s.IN_FLIGHT], 1.0)  # its low rates are not the path's
+        if flow[PROBE_DONE] == 0.0 and flow[s.IN_FLIGHT] <= MIN_CWND:
+            flow[PROBE_DONE] = flow[s.NOW] + PROBE_RTT_TIME
             flow[PROBE_ROUND_DONE] = 0.0
-            flow[NEXT_ROUND] = flow[DELIVERED]
+            flow[NEXT_ROUND] = flow[s.DELIVERED]
         elif flow[PROBE_DONE] != 0.0:
             if flow[ROUND_STARTED] == 1.0:
                 flow[PROBE_ROUND_DONE] = 1.0
@@ -355,34 +329,34 @@ def update_gains(flow):
 
 @function
 def set_cwnd(flow):
-    acked = flow[ACKED]
+    acked = flow[s.ACKED]
     if acked > 0.0:
-        window = flow[CWND]
-        if flow[LOST] > 0.0:
-            window = max(window - flow[LOST], 1.0)
-        state, before = flow[STATE], flow[STATE_SEEN]
+        window = flow[s.CWND]
+        if flow[s.LOST] > 0.0:
+            window = max(window - flow[s.LOST], 1.0)
+        state, before = flow[s.STATE], flow[STATE_SEEN]
         conserving = False
-        if state == RECOVERY and before != RECOVERY:  # packet conservation for the first round of recovery
+        if state == s.RECOVERY and before != s.RECOVERY:  # packet conservation for the first round of recovery
             flow[CONSERVING] = 1.0
-            flow[NEXT_ROUND] = flow[DELIVERED]
-            window = flow[IN_FLIGHT] + acked
-        elif before >= RECOVERY and state < RECOVERY:
+            flow[NEXT_ROUND] = flow[s.DELIVERED]
+            window = flow[s.IN_FLIGHT] + acked
+        elif before >= s.RECOVERY and state < s.RECOVERY:
             window = max(window, flow[SAVED_CWND])
             flow[CONSERVING] = 0.0
         flow[STATE_SEEN] = state
         if flow[CONSERVING] == 1.0:
-            window = max(window, flow[IN_FLIGHT] + acked)
+            window = max(window, flow[s.IN_FLIGHT] + acked)
             conserving = True
         if not conserving:
             target = budget(flow, pipe(flow, flow[WINDOW_GAIN]) + aggregation(flow), flow[WINDOW_GAIN])
             if flow[FULL] == 1.0:
                 window = min(window + acked, target)
-            elif window < target or flow[DELIVERED] < flow[INITIAL_WINDOW]:
+            elif window < target or flow[s.DELIVERED] < flow[s.INITIAL_WINDOW]:
                 window += acked
             window = max(window, MIN_CWND)
-        flow[CWND] = window
+        flow[s.CWND] = window
     if flow[MODE] == PROBE_RTT:
-        flow[CWND] = min(flow[CWND], MIN_CWND)
+        flow[s.CWND] = min(flow[s.CWND], MIN_CWND)
 
 
 @function
@@ -401,13 +375,13 @@ def acknowledged(flow):
 @function
 def reduced(flow):
     save_cwnd(flow)
-    return flow[SSTHRESH]
+    return flow[s.SSTHRESH]
 
 
 @function
 def changed(flow):
-    if flow[STATE] == LOSS:
-        flow[STATE_SEEN] = LOSS
+    if flow[s.STATE] == s.LOSS:
+        flow[STATE_SEEN] = s.LOSS
         flow[FULL_BANDWIDTH] = 0.0
         flow[ROUND_STARTED] = 1.0
 
@@ -416,4 +390,4 @@ def changed(flow):
 def undone(flow):
     flow[FULL_BANDWIDTH] = 0.0
     flow[FULL_COUNT] = 0.0
-    return flow[CWND]
+    return flow[s.CWND]

@@ -21,25 +21,7 @@ from __future__ import annotations
 import math
 
 from vulcan.kernel_support import function
-from vulcan_link.flow_state import (
-    ACKED,
-    CAUSE,
-    CONGESTION,
-    CWND,
-    DELIVERED,
-    LOSS,
-    LOST_TOTAL,
-    NEXT,
-    NOW,
-    OWN,
-    PACING_RATE,
-    PACKET_BYTES,
-    RTT,
-    SAMPLE_RATE,
-    SMOOTHED_RTT,
-    STATE,
-    UNACKED,
-)
+from vulcan_link import flow_state as s
 
 DELTA = 0.5
 MIN_CWND = 2.0
@@ -54,21 +36,21 @@ HEAVY_LOSS_PACKETS = 20.0
 HEAVY_LOSS_CUT = 0.7
 ROUNDS_TO_DRAIN = 10.0  # before it is asked who fills the buffer: what slow start left there is its own
 
-STANDING = OWN  # the minimum over the standing window: of its older half, of its newer one, and when that began
-BASE = OWN + 3  # the same over 10 s
-MAX = OWN + 6  # the same, of maxima, over 4 round trips
-VELOCITY = OWN + 9
-DIRECTION = OWN + 10  # 1 up, -1 down, 0 not known
-SAME_ROUNDS = OWN + 11  # round trips that it has kept
-ROUND_END = OWN + 12  # sequence number that ends the round
-ROUND_CWND = OWN + 13  # the window as the round began
-SLOW_START = OWN + 14
-EMPTY_AT = OWN + 15  # ns, when the queue was last nearly empty
-FASTEST = OWN + 17  # bits/s, the highest rate of delivery seen
-COUNTED_AT = OWN + 18  # ns, since when losses are counted; what was lost and delivered by then
-COUNTED_LOST = OWN + 19
-COUNTED_DELIVERED = OWN + 20
-COMPETITIVE = OWN + 16  # 1 / delta where a buffer-filling flow competes; 0 where none does
+STANDING = s.OWN  # the minimum over the standing window: of its older half, of its newer one, and when that began
+BASE = s.OWN + 3  # the same over 10 s
+MAX = s.OWN + 6  # the same, of maxima, over 4 round trips
+VELOCITY = s.OWN + 9
+DIRECTION = s.OWN + 10  # 1 up, -1 down, 0 not known
+SAME_ROUNDS = s.OWN + 11  # round trips that it has kept
+ROUND_END = s.OWN + 12  # sequence number that ends the round
+ROUND_CWND = s.OWN + 13  # the window as the round began
+SLOW_START = s.OWN + 14
+EMPTY_AT = s.OWN + 15  # ns, when the queue was last nearly empty
+FASTEST = s.OWN + 17  # bits/s, the highest rate of delivery seen
+COUNTED_AT = s.OWN + 18  # ns, since when losses are counted; what was lost and delivered by then
+COUNTED_LOST = s.OWN + 19
+COUNTED_DELIVERED = s.OWN + 20
+COMPETITIVE = s.OWN + 16  # 1 / delta where a buffer-filling flow competes; 0 where none does
 
 
 @function
@@ -76,34 +58,34 @@ def begin(flow):
     for slot in (STANDING, STANDING + 1, BASE, BASE + 1):
         flow[slot] = math.inf
     for slot in (STANDING + 2, BASE + 2, MAX + 2, EMPTY_AT, COUNTED_AT):
-        flow[slot] = flow[NOW]
+        flow[slot] = flow[s.NOW]
     flow[MAX] = flow[MAX + 1] = 0.0
     flow[VELOCITY] = 1.0
     flow[DIRECTION] = flow[SAME_ROUNDS] = flow[ROUND_END] = flow[COMPETITIVE] = flow[FASTEST] = 0.0
     flow[COUNTED_LOST] = flow[COUNTED_DELIVERED] = 0.0
-    flow[ROUND_CWND] = flow[CWND]
+    flow[ROUND_CWND] = flow[s.CWND]
     flow[SLOW_START] = 1.0
 
 
 @function
 def turn(flow, slot, window, nothing):
     """Begin a new half where the newer one is as old as half of the window."""
-    age = flow[NOW] - flow[slot + 2]
+    age = flow[s.NOW] - flow[slot + 2]
     if age >= window / 2.0:
         flow[slot] = flow[slot + 1] if age < window else nothing
         flow[slot + 1] = nothing
-        flow[slot + 2] = flow[NOW]
+        flow[slot + 2] = flow[s.NOW]
 
 
 @function
 def sampled(flow):
-    rtt = flow[RTT]
-    flow[FASTEST] = max(flow[FASTEST], flow[SAMPLE_RATE])
+    rtt = flow[s.RTT]
+    flow[FASTEST] = max(flow[FASTEST], flow[s.SAMPLE_RATE])
     if rtt <= 0.0:
         return
-    turn(flow, STANDING, flow[SMOOTHED_RTT] / 2.0, math.inf)
+    turn(flow, STANDING, flow[s.SMOOTHED_RTT] / 2.0, math.inf)
     turn(flow, BASE, BASE_WINDOW, math.inf)
-    turn(flow, MAX, ROUNDS_OF_MAXIMUM * flow[SMOOTHED_RTT], 0.0)
+    turn(flow, MAX, ROUNDS_OF_MAXIMUM * flow[s.SMOOTHED_RTT], 0.0)
     flow[STANDING + 1] = min(flow[STANDING + 1], rtt)
     flow[BASE + 1] = min(flow[BASE + 1], rtt)
     flow[MAX + 1] = max(flow[MAX + 1], rtt)
@@ -118,10 +100,10 @@ def least(flow, slot):
 def steer(flow, waiting, base):
     """Check whether others fill the buffer: the queue has not been nearly empty for 5 round trips."""
     spread = max(flow[MAX], flow[MAX + 1]) - base
-    two_packets = 2.0 * flow[PACKET_BYTES] * 8e9 / max(flow[FASTEST], 1.0)
+    two_packets = 2.0 * flow[s.PACKET_BYTES] * 8e9 / max(flow[FASTEST], 1.0)
     if waiting <= NEARLY_EMPTY * spread + two_packets:
-        flow[EMPTY_AT] = max(flow[EMPTY_AT], flow[NOW])
-    if flow[NOW] - flow[EMPTY_AT] > ROUNDS_TO_EMPTY * flow[SMOOTHED_RTT]:
+        flow[EMPTY_AT] = max(flow[EMPTY_AT], flow[s.NOW])
+    if flow[s.NOW] - flow[EMPTY_AT] > ROUNDS_TO_EMPTY * flow[s.SMOOTHED_RTT]:
         flow[COMPETITIVE] = max(flow[COMPETITIVE], 1.0 / DELTA)
     else:
         flow[COMPETITIVE] = 0.0
@@ -130,7 +112,7 @@ def steer(flow, waiting, base):
 @function
 def end_round(flow):
     """Once a round trip: the velocity, and delta where others fill the buffer."""
-    direction = 1.0 if flow[CWND] > flow[ROUND_CWND] else -1.0
+    direction = 1.0 if flow[s.CWND] > flow[ROUND_CWND] else -1.0
     if direction == flow[DIRECTION]:
         flow[SAME_ROUNDS] += 1.0
         if flow[SAME_ROUNDS] >= ROUNDS_BEFORE_DOUBLING:
@@ -139,26 +121,26 @@ def end_round(flow):
         flow[VELOCITY] = 1.0
         flow[SAME_ROUNDS] = 0.0
     flow[DIRECTION] = direction
-    flow[ROUND_CWND] = flow[CWND]
-    flow[ROUND_END] = flow[NEXT]
+    flow[ROUND_CWND] = flow[s.CWND]
+    flow[ROUND_END] = flow[s.NEXT]
     if flow[COMPETITIVE] > 0.0:
         flow[COMPETITIVE] += 1.0
 
 
 @function
 def yield_to_loss(flow):
-    lost, delivered = flow[LOST_TOTAL] - flow[COUNTED_LOST], flow[DELIVERED] - flow[COUNTED_DELIVERED]
-    late = flow[NOW] > flow[COUNTED_AT] + HEAVY_LOSS_ROUNDS * flow[SMOOTHED_RTT]
+    lost, delivered = flow[s.LOST_TOTAL] - flow[COUNTED_LOST], flow[s.DELIVERED] - flow[COUNTED_DELIVERED]
+    late = flow[s.NOW] > flow[COUNTED_AT] + HEAVY_LOSS_ROUNDS * flow[s.SMOOTHED_RTT]
     if late and lost + delivered > HEAVY_LOSS_PACKETS:
         if lost > HEAVY_LOSS * (lost + delivered):
-            flow[CWND] = max(HEAVY_LOSS_CUT * flow[CWND], MIN_CWND)
-        flow[COUNTED_AT] = flow[NOW]
-        flow[COUNTED_LOST], flow[COUNTED_DELIVERED] = flow[LOST_TOTAL], flow[DELIVERED]
+            flow[s.CWND] = max(HEAVY_LOSS_CUT * flow[s.CWND], MIN_CWND)
+        flow[COUNTED_AT] = flow[s.NOW]
+        flow[COUNTED_LOST], flow[COUNTED_DELIVERED] = flow[s.LOST_TOTAL], flow[s.DELIVERED]
 
 
 @function
 def acknowledged(flow):
-    if flow[CAUSE] == CONGESTION and flow[COMPETITIVE] > 0.0:
+    if flow[s.CAUSE] == s.CONGESTION and flow[COMPETITIVE] > 0.0:
         flow[COMPETITIVE] = max(flow[COMPETITIVE] / 2.0, 1.0 / DELTA)
     base, standing = least(flow, BASE), least(flow, STANDING)
     if not base < math.inf or not standing < math.inf:
@@ -166,31 +148,31 @@ def acknowledged(flow):
     waiting = max(standing - base, 0.0)
     steer(flow, waiting, base)
     inverse = flow[COMPETITIVE] if flow[COMPETITIVE] > 0.0 else 1.0 / DELTA
-    window = flow[CWND]
+    window = flow[s.CWND]
     below = window * waiting <= inverse * standing  # window / standing <= inverse / waiting, with no division by 0
     if flow[SLOW_START] == 1.0:
         if below:
-            flow[CWND] = window + flow[ACKED]
-            flow[ROUND_CWND] = flow[CWND]
+            flow[s.CWND] = window + flow[s.ACKED]
+            flow[ROUND_CWND] = flow[s.CWND]
         else:
             flow[SLOW_START] = 0.0
-            flow[EMPTY_AT] = flow[NOW] + ROUNDS_TO_DRAIN * flow[SMOOTHED_RTT]
+            flow[EMPTY_AT] = flow[s.NOW] + ROUNDS_TO_DRAIN * flow[s.SMOOTHED_RTT]
     if flow[SLOW_START] == 0.0:
-        if flow[UNACKED] > flow[ROUND_END]:
+        if flow[s.UNACKED] > flow[ROUND_END]:
             end_round(flow)
         if (below and flow[DIRECTION] < 0.0) or (not below and flow[DIRECTION] > 0.0):
             flow[VELOCITY] = 1.0
             flow[SAME_ROUNDS] = 0.0
         if flow[VELOCITY] * inverse > window:
             flow[VELOCITY] = max(flow[VELOCITY] / 2.0, 1.0)
-        change = flow[VELOCITY] * inverse * flow[ACKED] / max(window, 1.0)
-        flow[CWND] = max(window + change if below else window - change, MIN_CWND)
+        change = flow[VELOCITY] * inverse * flow[s.ACKED] / max(window, 1.0)
+        flow[s.CWND] = max(window + change if below else window - change, MIN_CWND)
     yield_to_loss(flow)
-    flow[PACING_RATE] = 2.0 * flow[CWND] * flow[PACKET_BYTES] * 8e9 / standing
+    flow[s.PACING_RATE] = 2.0 * flow[s.CWND] * flow[s.PACKET_BYTES] * 8e9 / standing
 
 
 @function
 def changed(flow):
-    if flow[STATE] == LOSS:
+    if flow[s.STATE] == s.LOSS:
         flow[VELOCITY] = 1.0
         flow[DIRECTION] = flow[SAME_ROUNDS] = 0.0

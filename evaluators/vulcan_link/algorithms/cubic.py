@@ -10,23 +10,8 @@ from __future__ import annotations
 import math
 
 from vulcan.kernel_support import function
+from vulcan_link import flow_state as s
 from vulcan_link.algorithms.reno import increase, slow_start
-from vulcan_link.flow_state import (
-    ACKED,
-    CWND,
-    LOSS,
-    NEXT,
-    NOW,
-    OWN,
-    PACED,
-    PACKET_BYTES,
-    RTT,
-    SMOOTHED_RTT,
-    SSTHRESH,
-    STATE,
-    UNACKED,
-    WINDOW_LIMITED,
-)
 
 BETA = 717.0 / 1024.0
 C = 410.0 / 1024.0
@@ -39,23 +24,23 @@ MIN_SAMPLES = 8.0
 MIN_DELAY, MAX_DELAY = 4_000_000.0, 16_000_000.0
 GSO_BYTES = 65536.0 * 4.0  # of which HyStart takes the time to send, at most 1 ms, as what an acknowledgement waits
 
-COUNT = OWN  # shared with reno.increase
-PER_INCREASE = OWN + 1  # packets to be acknowledged for an increase by 1 (Linux: cnt)
-LAST_MAX = OWN + 2
-LAST_CWND = OWN + 3
-LAST_TIME = OWN + 4
-ORIGIN = OWN + 5
-K = OWN + 6  # seconds
-DELAY_MIN = OWN + 7
-EPOCH = OWN + 8  # ns; -1 where none has begun
-ACK_COUNT = OWN + 9
-RENO_CWND = OWN + 10
-FOUND = OWN + 11
-ROUND_START = OWN + 12
-LAST_ACK = OWN + 13
-END = OWN + 14  # sequence number that ends the round
-MIN_RTT = OWN + 15  # of the round
-SAMPLES = OWN + 16
+COUNT = s.OWN  # shared with reno.increase
+PER_INCREASE = s.OWN + 1  # packets to be acknowledged for an increase by 1 (Linux: cnt)
+LAST_MAX = s.OWN + 2
+LAST_CWND = s.OWN + 3
+LAST_TIME = s.OWN + 4
+ORIGIN = s.OWN + 5
+K = s.OWN + 6  # seconds
+DELAY_MIN = s.OWN + 7
+EPOCH = s.OWN + 8  # ns; -1 where none has begun
+ACK_COUNT = s.OWN + 9
+RENO_CWND = s.OWN + 10
+FOUND = s.OWN + 11
+ROUND_START = s.OWN + 12
+LAST_ACK = s.OWN + 13
+END = s.OWN + 14  # sequence number that ends the round
+MIN_RTT = s.OWN + 15  # of the round
+SAMPLES = s.OWN + 16
 
 
 @function
@@ -67,8 +52,8 @@ def reset(flow):
 
 @function
 def begin_round(flow):
-    flow[ROUND_START] = flow[LAST_ACK] = flow[NOW]
-    flow[END] = flow[NEXT]
+    flow[ROUND_START] = flow[LAST_ACK] = flow[s.NOW]
+    flow[END] = flow[s.NEXT]
     flow[MIN_RTT] = math.inf
     flow[SAMPLES] = 0.0
 
@@ -82,46 +67,46 @@ def begin(flow):
 @function
 def hystart(flow, delay):
     """Ends slow start, by setting SSTHRESH, where the pipe seems to be full."""
-    if flow[UNACKED] > flow[END]:
+    if flow[s.UNACKED] > flow[END]:
         begin_round(flow)
-    if flow[CWND] < LOW_WINDOW:
+    if flow[s.CWND] < LOW_WINDOW:
         return
-    now = flow[NOW]
+    now = flow[s.NOW]
     if now - flow[LAST_ACK] <= ACK_DELTA:
         flow[LAST_ACK] = now
-        pacing = 2.0 * flow[CWND] * flow[PACKET_BYTES] / max(flow[SMOOTHED_RTT], 1.0)  # bytes a ns
+        pacing = 2.0 * flow[s.CWND] * flow[s.PACKET_BYTES] / max(flow[s.SMOOTHED_RTT], 1.0)  # bytes a ns
         threshold = flow[DELAY_MIN] + min(1_000_000.0, GSO_BYTES / max(pacing, 1e-12))
-        if flow[PACED] == 0.0:
+        if flow[s.PACED] == 0.0:
             threshold /= 2.0
         if now - flow[ROUND_START] > threshold:
             flow[FOUND] = 1.0
-            flow[SSTHRESH] = flow[CWND]
+            flow[s.SSTHRESH] = flow[s.CWND]
     flow[MIN_RTT] = min(flow[MIN_RTT], delay)
     if flow[SAMPLES] < MIN_SAMPLES:
         flow[SAMPLES] += 1.0
     elif flow[MIN_RTT] > flow[DELAY_MIN] + min(max(flow[DELAY_MIN] / 8.0, MIN_DELAY), MAX_DELAY):
         flow[FOUND] = 1.0
-        flow[SSTHRESH] = flow[CWND]
+        flow[s.SSTHRESH] = flow[s.CWND]
 
 
 @function
 def sampled(flow):
-    delay = flow[RTT]
+    delay = flow[s.RTT]
     if delay < 0.0:
         return
-    if flow[EPOCH] >= 0.0 and flow[NOW] - flow[EPOCH] < AFTER_RECOVERY:
+    if flow[EPOCH] >= 0.0 and flow[s.NOW] - flow[EPOCH] < AFTER_RECOVERY:
         return
     if flow[DELAY_MIN] == 0.0 or delay < flow[DELAY_MIN]:
         flow[DELAY_MIN] = delay
-    if flow[FOUND] == 0.0 and flow[CWND] < flow[SSTHRESH]:
+    if flow[FOUND] == 0.0 and flow[s.CWND] < flow[s.SSTHRESH]:
         hystart(flow, delay)
 
 
 @function
 def update(flow, acked):
     """Sets PER_INCREASE so that the window follows the cubic, or Reno where that is ahead."""
-    window = flow[CWND]
-    now = flow[NOW]
+    window = flow[s.CWND]
+    now = flow[s.NOW]
     flow[ACK_COUNT] += acked
     if flow[LAST_CWND] == window and now - flow[LAST_TIME] <= 31_000_000.0:
         return
@@ -154,10 +139,10 @@ def update(flow, acked):
 
 @function
 def acknowledged(flow):
-    if flow[WINDOW_LIMITED] == 0.0:
+    if flow[s.WINDOW_LIMITED] == 0.0:
         return
-    acked = flow[ACKED]
-    if flow[CWND] < flow[SSTHRESH]:
+    acked = flow[s.ACKED]
+    if flow[s.CWND] < flow[s.SSTHRESH]:
         acked = slow_start(flow, acked)
         if acked <= 0.0:
             return
@@ -168,7 +153,7 @@ def acknowledged(flow):
 @function
 def reduced(flow):
     flow[EPOCH] = -1.0
-    window = flow[CWND]
+    window = flow[s.CWND]
     if window < flow[LAST_MAX]:  # fast convergence: leave room to a new flow
         flow[LAST_MAX] = math.floor(window * (1.0 + BETA) / 2.0)
     else:
@@ -178,6 +163,6 @@ def reduced(flow):
 
 @function
 def changed(flow):
-    if flow[STATE] == LOSS:
+    if flow[s.STATE] == s.LOSS:
         reset(flow)
         begin_round(flow)

@@ -16,35 +16,10 @@ import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import allocating_kernel, helper, types
+from vulcan_load import layout as m
 from vulcan_load.kernels import balancing, sharer
 from vulcan_load.kernels.latency import BY_QUEUE, PER_QUEUE, QUEUES, RECENT, latency_at, usual_latency
 from vulcan_load.kernels.sharer import done_at
-from vulcan_load.layout import (
-    AGE,
-    C3,
-    CHANCE,
-    ID,
-    IDLE_QUEUE,
-    IN_FLIGHT,
-    LATENCY,
-    LEAST_LOADED,
-    MIN_WORK,
-    MINE,
-    NOW,
-    PEAK_EWMA,
-    POLICY,
-    POWER_OF_TWO,
-    PREQUAL,
-    RANDOM,
-    RECORD,
-    REPORTED,
-    REQUEST_LATENCY,
-    ROUND_ROBIN,
-    SENT,
-    SERVERS,
-    SHORTEST_QUEUE,
-    TWO_BY_OWN,
-)
 
 RETRIED = np.uint64(1 << 62)
 """Number from which on what retries draw is counted: the servers drawn for a request are turned for another attempt."""
@@ -157,9 +132,9 @@ def least(values, start, servers):
 @helper
 def show_server(records, at, age, sent, mine):
     """Write what a balancer knows of a server without its report: `at` is the number of its record."""
-    records[at * RECORD + AGE] = age
-    records[at * RECORD + SENT] = sent
-    records[at * RECORD + MINE] = mine
+    records[at * m.RECORD + m.AGE] = age
+    records[at * m.RECORD + m.SENT] = sent
+    records[at * m.RECORD + m.MINE] = mine
 
 
 @allocating_kernel(_SIGNATURE)
@@ -187,8 +162,8 @@ def run(
         np.zeros((count, 3), np.int64),
         np.zeros((count, balancing.RECENT_REPORTS)),
         np.zeros(balancing.RECENT_REPORTS),
-        np.zeros((count, servers if who in (PEAK_EWMA, C3) else 1, 3)),
-        np.zeros((count, 4 * servers if who == IDLE_QUEUE else 1, 2)),
+        np.zeros((count, servers if who in (m.PEAK_EWMA, m.C3) else 1, 3)),
+        np.zeros((count, 4 * servers if who == m.IDLE_QUEUE else 1, 2)),
         np.zeros((count, 2), np.int64),
     )
     at_arrival, shift = np.zeros(attempts), np.zeros(attempts, np.int64)
@@ -209,12 +184,12 @@ def run(
     digest = types.uint64(0)
     horizon = arrivals[requests - 1]
     for b in range(count):
-        shown[b, SERVERS] = servers
+        shown[b, m.SERVERS] = servers
         for s in range(servers):
-            records[(b * servers + s) * RECORD + ID] = s
+            records[(b * servers + s) * m.RECORD + m.ID] = s
             if enter != 0:
                 at = b * servers + s
-                call_event(enter, shown[b], records, at * RECORD, statistics, at * slots, s)
+                call_event(enter, shown[b], records, at * m.RECORD, statistics, at * slots, s)
     i = -1  # the attempt at hand
     arrived = 0  # requests so far
     unchecked = 0  # the first attempt whose time is not up: all have the same, so that they come in order
@@ -241,7 +216,7 @@ def run(
             to = balancers[request[r]]
             in_flight[s] -= 1.0
             mine[to, s] -= 1.0
-            shown[to, IN_FLIGHT] -= 1.0
+            shown[to, m.IN_FLIGHT] -= 1.0
             recent[s, finished[s] % RECENT] = latencies[r]
             found[s, finished[s] % RECENT] = at_arrival[r]
             finished[s] += 1
@@ -249,7 +224,7 @@ def run(
                 level = min(int(at_arrival[r]), QUEUES - 1)
                 by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
                 kept[s, level] += 1
-            if who >= TWO_BY_OWN:
+            if who >= m.TWO_BY_OWN:
                 alone = done_at(changes, speeds, s, answered, work[request[r]]) - answered
                 balancing.answered(
                     who,
@@ -265,13 +240,13 @@ def run(
                 )
             if completes != 0:
                 at = to * servers + s
-                shown[to, NOW] = answered
-                shown[to, REQUEST_LATENCY] = latencies[r]
+                shown[to, m.NOW] = answered
+                shown[to, m.REQUEST_LATENCY] = latencies[r]
                 show_server(records, at, answered - taken[to, s], counted[to, s] - sent[to, s], mine[to, s])
                 if completion != 0:
-                    call_event(completion, shown[to], records, at * RECORD, statistics, at * slots, s)
+                    call_event(completion, shown[to], records, at * m.RECORD, statistics, at * slots, s)
                 if on_complete != 0:
-                    call_event(on_complete, shown[to], records, at * RECORD, statistics, at * slots, s)
+                    call_event(on_complete, shown[to], records, at * m.RECORD, statistics, at * slots, s)
         if again:
             unchecked += 1
             if is_answered[request[unchecked - 1]] or tries[request[unchecked - 1]] > retries:
@@ -300,52 +275,54 @@ def run(
             s = (probed[request[asked], first_said % probes] + shift[asked]) % servers
             first_said += 1
             at = to * servers + s
-            if who == PREQUAL:
+            if who == m.PREQUAL:
                 balancing.pool_report(known, to, s, now, row[1], row[2])
             taken[to, s] = row[0]
             sent[to, s] = int(row[3])
-            records[at * RECORD + REPORTED] = row[1]
-            records[at * RECORD + LATENCY] = row[2]
-            records[at * RECORD + SENT] = counted[to, s] - sent[to, s]
+            records[at * m.RECORD + m.REPORTED] = row[1]
+            records[at * m.RECORD + m.LATENCY] = row[2]
+            records[at * m.RECORD + m.SENT] = counted[to, s] - sent[to, s]
             if update != 0 or on_report != 0:
-                shown[to, NOW] = now
-                records[at * RECORD + AGE] = now - row[0]
-                records[at * RECORD + MINE] = mine[to, s]
+                shown[to, m.NOW] = now
+                records[at * m.RECORD + m.AGE] = now - row[0]
+                records[at * m.RECORD + m.MINE] = mine[to, s]
                 if update != 0:
-                    call_event(update, shown[to], records, at * RECORD, statistics, at * slots, s)
+                    call_event(update, shown[to], records, at * m.RECORD, statistics, at * slots, s)
                 if on_report != 0:
-                    call_event(on_report, shown[to], records, at * RECORD, statistics, at * slots, s)
-        base = b * servers * RECORD
+                    call_event(on_report, shown[to], records, at * m.RECORD, statistics, at * slots, s)
+        base = b * servers * m.RECORD
         start = (probed[asked_for, 0] + turned) % servers
-        if who == POLICY:
-            shown[b, NOW] = now
+        if who == m.POLICY:
+            shown[b, m.NOW] = now
             best_score = 0.0
             s = -1
             for j in range(servers):
                 one = start + j
                 if one >= servers:
                     one -= servers
-                at = base + one * RECORD
-                records[at + AGE] = now - taken[b, one]
-                records[at + SENT] = counted[b, one] - sent[b, one]
-                records[at + MINE] = mine[b, one]
+                at = base + one * m.RECORD
+                records[at + m.AGE] = now - taken[b, one]
+                records[at + m.SENT] = counted[b, one] - sent[b, one]
+                records[at + m.MINE] = mine[b, one]
                 drawn = mixed(seed, types.uint64(i * servers + one))
-                records[at + CHANCE] = (drawn >> types.uint64(11)) * (1.0 / 9007199254740992.0)
+                records[at + m.CHANCE] = (drawn >> types.uint64(11)) * (1.0 / 9007199254740992.0)
                 answer = call_score(score, shown[b], records, at, statistics, (b * servers + one) * slots, one)
                 if s < 0 or answer > best_score:
                     s, best_score = one, answer
             if on_dispatch != 0:
-                call_event(on_dispatch, shown[b], records, base + s * RECORD, statistics, (b * servers + s) * slots, s)
-        elif who == RANDOM:
+                call_event(
+                    on_dispatch, shown[b], records, base + s * m.RECORD, statistics, (b * servers + s) * slots, s
+                )
+        elif who == m.RANDOM:
             s = start
-        elif who == ROUND_ROBIN:
+        elif who == m.ROUND_ROBIN:
             s = (b * servers // count + turn[b]) % servers
             turn[b] += 1
-        elif who == LEAST_LOADED:
+        elif who == m.LEAST_LOADED:
             s = least(mine[b], start, servers)
-        elif who == SHORTEST_QUEUE:
+        elif who == m.SHORTEST_QUEUE:
             s = least(in_flight, start, servers)
-        elif who == MIN_WORK:
+        elif who == m.MIN_WORK:
             for one in range(servers):
                 if sharing:  # were as many to stay as are there then
                     value[one] = done_at(
@@ -357,15 +334,18 @@ def run(
             s = least(value, start, servers)
         else:
             s, other = start, (probed[asked_for, 1] + turned) % servers
-            if who == POWER_OF_TWO:
+            if who == m.POWER_OF_TWO:
                 for one in (s, other):
-                    records[base + one * RECORD + SENT] = counted[b, one] - sent[b, one]
-                here, there = base + s * RECORD, base + other * RECORD
-                if records[there + REPORTED] + records[there + SENT] < records[here + REPORTED] + records[here + SENT]:
+                    records[base + one * m.RECORD + m.SENT] = counted[b, one] - sent[b, one]
+                here, there = base + s * m.RECORD, base + other * m.RECORD
+                if (
+                    records[there + m.REPORTED] + records[there + m.SENT]
+                    < records[here + m.REPORTED] + records[here + m.SENT]
+                ):
                     s = other
-            elif who == TWO_BY_OWN:
+            elif who == m.TWO_BY_OWN:
                 s = other if mine[b, other] < mine[b, s] else s
-            elif who == PREQUAL:
+            elif who == m.PREQUAL:
                 drawn = mixed(seed, types.uint64(i))
                 s = balancing.prequal(known, b, now, servers, probes, start, drawn)
             else:
@@ -385,7 +365,7 @@ def run(
             leaves += 1
         in_flight[s] += 1.0
         mine[b, s] += 1.0
-        shown[b, IN_FLIGHT] += 1.0
+        shown[b, m.IN_FLIGHT] += 1.0
         counted[b, s] += 1
         digest = digest * types.uint64(6364136223846793005) + types.uint64(s + 1)
     while sharing:  # those that are there at the end

@@ -28,6 +28,7 @@ import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import helper, kernel, types
+from vulcan_spot import layout as m
 from vulcan_spot.kernels.rules import (
     LOOK,
     LOOK_AT,
@@ -41,42 +42,6 @@ from vulcan_spot.kernels.rules import (
     guaranteed,
     must_hurry,
     with_decision,
-)
-from vulcan_spot.layout import (
-    AGE,
-    AVAILABLE,
-    COUNT,
-    DEADLINE,
-    DURATION,
-    ELAPSED,
-    GAP,
-    GREEDY,
-    HELD,
-    HERE,
-    LAST,
-    LOWEST_PRICE,
-    ON_DEMAND_ONLY,
-    OVERHEAD,
-    OVERHEAD_LEFT,
-    PLANNED,
-    POLICY,
-    PREEMPTIONS,
-    PRICE_RATIO,
-    PROGRESS,
-    RECORD,
-    REGION_PRICE,
-    RUNNING,
-    SEEN,
-    SEEN_AT,
-    SEEN_REGIONS,
-    SEEN_SPELL,
-    SLACK,
-    SPELL,
-    SPOT_ONLY,
-    TICKS_SEEN,
-    TIME_LEFT,
-    VISITS,
-    WORK_LEFT,
 )
 
 # Greedy: spot whenever it is available, and on-demand once the deadline demands it. This is the first program of the
@@ -184,9 +149,9 @@ def _preferred(prefer, globals_, records, statistics, width, region, regions, no
     best = region
     highest = -np.inf
     for other in range(regions):
-        at = other * RECORD
-        seen_at = records[at + SEEN_AT]
-        records[at + AGE] = now + gap if seen_at < 0 else now - seen_at
+        at = other * m.RECORD
+        seen_at = records[at + m.SEEN_AT]
+        records[at + m.AGE] = now + gap if seen_at < 0 else now - seen_at
         if other == region:
             continue
         score = call_score(prefer, globals_, records, U(at), statistics, U(other) * width, float(other))
@@ -212,21 +177,21 @@ def run(
         for i in range(fresh_statistics.shape[0]):
             statistics[i] = fresh_statistics[i]
         for other in range(regions):
-            for i in range(RECORD):
-                records[other * RECORD + i] = 0.0
-            records[other * RECORD + SEEN] = NEVER
-            records[other * RECORD + SEEN_AT] = NEVER
-            records[other * RECORD + REGION_PRICE] = price_ratio
-        globals_[DURATION] = duration
-        globals_[DEADLINE] = deadline
-        globals_[OVERHEAD] = overhead
-        globals_[GAP] = gap
-        globals_[PRICE_RATIO] = price_ratio
-        globals_[LOWEST_PRICE] = price_ratio
-        globals_[COUNT] = regions
+            for i in range(m.RECORD):
+                records[other * m.RECORD + i] = 0.0
+            records[other * m.RECORD + m.SEEN] = NEVER
+            records[other * m.RECORD + m.SEEN_AT] = NEVER
+            records[other * m.RECORD + m.REGION_PRICE] = price_ratio
+        globals_[m.DURATION] = duration
+        globals_[m.DEADLINE] = deadline
+        globals_[m.OVERHEAD] = overhead
+        globals_[m.GAP] = gap
+        globals_[m.PRICE_RATIO] = price_ratio
+        globals_[m.LOWEST_PRICE] = price_ratio
+        globals_[m.COUNT] = regions
         now = progress = overhead_left = spell = running = preemptions = 0
         region = seen_regions = came_at = moves = 0
-        records[VISITS] = 1.0
+        records[m.VISITS] = 1.0
         last = NONE
         before = -1
         counted_spot = counted_on_demand = starts = overruled = 0
@@ -258,37 +223,37 @@ def run(
             before = here
             work_left = duration - progress
             time_left = deadline - now
-            if who == POLICY:
+            if who == m.POLICY:
                 if priced and begins[window] < end:
                     known = min(tick, end - 1)
                     lowest = np.inf
                     for other in range(regions):
-                        records[other * RECORD + REGION_PRICE] = prices[other, known]
+                        records[other * m.RECORD + m.REGION_PRICE] = prices[other, known]
                         lowest = min(lowest, prices[other, known])
-                    globals_[LOWEST_PRICE] = lowest
-                    globals_[PRICE_RATIO] = prices[region, known]
-                at = region * RECORD
-                is_new = records[at + SEEN_AT] < 0
+                    globals_[m.LOWEST_PRICE] = lowest
+                    globals_[m.PRICE_RATIO] = prices[region, known]
+                at = region * m.RECORD
+                is_new = records[at + m.SEEN_AT] < 0
                 seen_regions += is_new
-                records[at + SEEN] = here
-                records[at + AGE] = 0.0
-                records[at + TICKS_SEEN] += 1.0
-                records[at + SEEN_SPELL] = spell
-                records[at + SEEN_AT] = now
-                globals_[ELAPSED] = now
-                globals_[PROGRESS] = progress
-                globals_[WORK_LEFT] = work_left
-                globals_[TIME_LEFT] = time_left
-                globals_[SLACK] = time_left - work_left - overhead
-                globals_[AVAILABLE] = here
-                globals_[SPELL] = spell
-                globals_[LAST] = last
-                globals_[HELD] = held
-                globals_[OVERHEAD_LEFT] = overhead_left
-                globals_[RUNNING] = running
-                globals_[PREEMPTIONS] = preemptions
-                globals_[SEEN_REGIONS] = seen_regions
-                globals_[HERE] = now - came_at
+                records[at + m.SEEN] = here
+                records[at + m.AGE] = 0.0
+                records[at + m.TICKS_SEEN] += 1.0
+                records[at + m.SEEN_SPELL] = spell
+                records[at + m.SEEN_AT] = now
+                globals_[m.ELAPSED] = now
+                globals_[m.PROGRESS] = progress
+                globals_[m.WORK_LEFT] = work_left
+                globals_[m.TIME_LEFT] = time_left
+                globals_[m.SLACK] = time_left - work_left - overhead
+                globals_[m.AVAILABLE] = here
+                globals_[m.SPELL] = spell
+                globals_[m.LAST] = last
+                globals_[m.HELD] = held
+                globals_[m.OVERHEAD_LEFT] = overhead_left
+                globals_[m.RUNNING] = running
+                globals_[m.PREEMPTIONS] = preemptions
+                globals_[m.SEEN_REGIONS] = seen_regions
+                globals_[m.HERE] = now - came_at
                 row = U(region) * width
                 event = enter if is_new else update
                 if event != 0:
@@ -298,15 +263,15 @@ def run(
                 asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
                 if asked == LOOK and regions == 1:  # there is nothing to look at
                     asked = ON_DEMAND
-            elif who == PLANNED:
+            elif who == m.PLANNED:
                 asked = np.int64(plan[window, tick - begins[window]])
                 if asked >= MOVE:
                     asked = LOOK if asked >= LOOK_AT else NONE
-            elif who == ON_DEMAND_ONLY:
+            elif who == m.ON_DEMAND_ONLY:
                 asked = ON_DEMAND
-            elif who == SPOT_ONLY:
+            elif who == m.SPOT_ONLY:
                 asked = SPOT
-            elif who == GREEDY:
+            elif who == m.GREEDY:
                 asked = greedy(work_left, time_left, overhead, gap, held, here)
             else:
                 asked = uniform_progress(
@@ -317,18 +282,18 @@ def run(
             looking = request == LOOK
             if looking:
                 request = ON_DEMAND
-            moving = request == NONE and (who == POLICY or moves_on) and regions > 1
-            if who == PLANNED:
+            moving = request == NONE and (who == m.POLICY or moves_on) and regions > 1
+            if who == m.PLANNED:
                 moving = MOVE <= plan[window, tick - begins[window]] < LOOK_AT
             zone = region
             if moving or looking:
                 to = (region + 1) % regions
-                if who == PLANNED:
+                if who == m.PLANNED:
                     to = np.int64(plan[window, tick - begins[window]]) - (LOOK_AT if looking else MOVE)
-                if who == POLICY:
+                if who == m.POLICY:
                     to = _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap)
                 region = to
-                records[region * RECORD + VISITS] += 1.0
+                records[region * m.RECORD + m.VISITS] += 1.0
                 moves += moving
                 came_at = now + gap
                 spell = 0
