@@ -101,11 +101,7 @@ class ProgramSimulator(CacheSimulator):
 
     @override
     def run(
-        self,
-        who: Policy | ProgramPolicy | str,
-        spec: CacheSpec,
-        workload: Requests,
-        record: NDArray[Any] | None = None,
+        self, who: Policy | ProgramPolicy | str, spec: CacheSpec, workload: Requests, record: NDArray[Any] | None = None
     ) -> CacheResult:
         """Run the program once, without a check that it knows no more than its hooks are given."""
         if isinstance(who, str):
@@ -236,18 +232,9 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
         answers = np.frombuffer(running.tell(rows.tobytes()), np.int64)
         state[replay.DUE] = replay.GO_ON
         replay.advance(
-            objects,
-            sizes,
-            stop,
-            cache.capacity,
-            cache.measure_from,
-            decides,
-            cache.resident_size,
-            state,
-            cache.rows,
-            answers,
-            cache.history,
-        )
+            objects, sizes, stop, cache.capacity, cache.measure_from, decides, cache.resident_size, state, cache.rows,
+            answers, cache.history,
+        )  # fmt: skip
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[state[replay.TAKEN]]))
         if state[replay.DUE] != replay.FINISHED:

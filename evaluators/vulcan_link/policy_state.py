@@ -36,10 +36,7 @@ SIGNALS = tuple(f"state.{feature.name}" for feature in interface.STATE.features 
 LAYOUT = Layout(
     features={name: Slot("globals", slot) for name, slot in SLOT.items()},
     global_slots=GLOBALS,
-    controls={
-        "flow.timer_after_us": Slot("globals", TIMER_AFTER),
-        "flow.pacing_bps": Slot("globals", PACING),
-    },
+    controls={"flow.timer_after_us": Slot("globals", TIMER_AFTER), "flow.pacing_bps": Slot("globals", PACING)},
 )
 
 EVENTS = ("on_timer", "on_window", "on_ack", "on_loss", "on_ecn", "on_timeout")

@@ -73,19 +73,9 @@ def account(workload: ServiceWorkload, result: LoadResult) -> Account:
     numbers = np.zeros((k.NUMBERS, cluster.requests))
     causes = np.zeros(cluster.requests, np.int64)
     k.attribute(
-        workload.arrivals,
-        workload.work,
-        workload.balancer,
-        workload.probed,
-        workload.changes,
-        workload.speeds,
-        cluster.cores,
-        cluster.balancers,
-        cluster.delay_ms,
-        result.chosen,
-        numbers,
-        causes,
-    )
+        workload.arrivals, workload.work, workload.balancer, workload.probed, workload.changes, workload.speeds,
+        cluster.cores, cluster.balancers, cluster.delay_ms, result.chosen, numbers, causes,
+    )  # fmt: skip
     measured = slice(round(WARM_UP * cluster.requests), None)
     numbers, latency = numbers[:, measured], result.latencies[measured]
     return Account(

@@ -181,10 +181,7 @@ def findings_of(own: Run, best: Run, oracle: Run) -> list[EvaluatorFinding]:
             f"{oracle.name} {_lost(oracle):.1%}.",
             10.0,
         ),
-        Statement(
-            f"{_times(own)}. {best.name}: {_times(best)}. {oracle.name}: {_times(oracle)}.",
-            8.0,
-        ),
+        Statement(f"{_times(own)}. {best.name}: {_times(best)}. {oracle.name}: {_times(oracle)}.", 8.0),
         _requests(own, best),
     ]
     for number in range(len(own.account.blocks.divisions)):

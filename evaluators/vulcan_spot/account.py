@@ -194,11 +194,7 @@ def _phase_table(own: Spending, references: References) -> SmallTable:
     runs, parts = len(own.runs.cost), len(own.phases)
     shown = [own, references.best] + ([references.plan] if references.plan else [])
     rows = [
-        row(
-            f"{n + 1}/{parts}",
-            *(one.phases[n] / runs for one in shown),
-            (own.phases[n] - shown[-1].phases[n]) / runs,
-        )
+        row(f"{n + 1}/{parts}", *(one.phases[n] / runs for one in shown), (own.phases[n] - shown[-1].phases[n]) / runs)
         for n in range(parts)
     ]
     columns = ("class", "policy", references.baseline, *(["least cost"] if references.plan else []), "regret")

@@ -68,12 +68,7 @@ def hot_pages(counts: PageCounts, capacity: int) -> NDArray[np.uint8]:
 
 
 def attribute(
-    inputs: Inputs,
-    machine: Machine,
-    history: NDArray[np.uint8],
-    hot: NDArray[np.uint8],
-    first: int,
-    last: int,
+    inputs: Inputs, machine: Machine, history: NDArray[np.uint8], hot: NDArray[np.uint8], first: int, last: int
 ) -> Spent:
     """Divide the time of a simulation that left this history; time for samples is 0."""
     from vulcan_tiering.kernels import attribution as k

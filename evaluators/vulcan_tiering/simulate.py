@@ -179,17 +179,9 @@ class Room:
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         return (
-            self.fast,
-            self.best,
-            self.others,
-            self.keys,
-            self.pages,
-            self.histogram,
-            self.rest,
-            self.carried,
-            self.totals,
-            self.history,
-        )
+            self.fast, self.best, self.others, self.keys, self.pages, self.histogram, self.rest, self.carried,
+            self.totals, self.history,
+        )  # fmt: skip
 
     def result(self, moves: int) -> TieringResult:
         from vulcan_tiering.kernels.state import MAPPED

@@ -35,11 +35,7 @@ OBJECT = Entity(
     population="cache",
 )
 
-CACHE = Global(
-    name="cache",
-    meaning="the whole cache",
-    features=(USED, CAPACITY, OBJECTS, EVICTED_PRIORITY),
-)
+CACHE = Global(name="cache", meaning="the whole cache", features=(USED, CAPACITY, OBJECTS, EVICTED_PRIORITY))
 
 VICTIM = Global(
     name="victim",

@@ -180,19 +180,9 @@ TASK = Task(
             when=IN_ORDER,
             required=True,
         ),
+        Property("more reads, no lower score", "nondecreasing", "all else equal", subject="page.reads", when=IN_ORDER),
         Property(
-            "more reads, no lower score",
-            "nondecreasing",
-            "all else equal",
-            subject="page.reads",
-            when=IN_ORDER,
-        ),
-        Property(
-            "more writes, no lower score",
-            "nondecreasing",
-            "all else equal",
-            subject="page.writes",
-            when=IN_ORDER,
+            "more writes, no lower score", "nondecreasing", "all else equal", subject="page.writes", when=IN_ORDER
         ),
         Property("blind to identity", "independent", "a page's number says nothing about it", subject="page.id"),
     ),

@@ -69,10 +69,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
     """Run the policy; an object larger than `largest` is never admitted."""
     stack = empty_lists(object_count, 1)
     queues = empty_lists(object_count, 2)
-    bottom, ghosts = (
-        object_count,
-        object_count + 1,
-    )  # the sentinels of S and of Q, and of the non-resident objects
+    bottom, ghosts = (object_count, object_count + 1)  # the sentinels of S and of Q, and of the non-resident objects
     state = np.zeros(object_count, np.int8)
     kept_size = np.zeros(object_count, np.int64)
     totals = np.zeros(3, np.int64)

@@ -19,9 +19,7 @@ def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
         i32 = ir.IntType(32)
         place = element_address(context, builder, signature.args[0], arguments[0], arguments[1])
         function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), i32, i32, i32]),
-            "llvm.prefetch.p0",
+            builder.module, ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), i32, i32, i32]), "llvm.prefetch.p0"
         )
         builder.call(function, [place, ir.Constant(i32, 1), ir.Constant(i32, 3), ir.Constant(i32, 1)])
         return context.get_dummy_value()

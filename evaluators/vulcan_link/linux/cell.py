@@ -153,11 +153,7 @@ class Measurement:
 
 
 def measure(
-    log: LinkLog,
-    cell: Cell,
-    sent: list[SentFlow],
-    received: dict[int, Received],
-    punctuality: WakeupLateness,
+    log: LinkLog, cell: Cell, sent: list[SentFlow], received: dict[int, Received], punctuality: WakeupLateness
 ) -> Measurement:
     """Return the figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
     if not log.departed:

@@ -223,11 +223,7 @@ def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
 
 
 def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:
-    figures = {
-        **asdict(measured),
-        "goodput_mbps": measured.goodput_mbps,
-        "retransmitted": measured.retransmitted,
-    }
+    figures = {**asdict(measured), "goodput_mbps": measured.goodput_mbps, "retransmitted": measured.retransmitted}
     return {
         "algorithm": label,
         "link": cell.link.name,

@@ -60,10 +60,7 @@ def compile_program(files: Mapping[str, str], name: str, directory: Path) -> Pat
     # Linux before 6.10 calls cong_control with two arguments
     flags = () if "cong_control)(struct sock *, u32" in header else ("-DCONG_CONTROL_OF_TWO",)
     compile_it = ("clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", *flags, "-I", str(directory))
-    _run(
-        *(*compile_it, "-c", str(program), "-o", str(target)),
-        failing="the exported policy does not compile",
-    )
+    _run(*(*compile_it, "-c", str(program), "-o", str(target)), failing="the exported policy does not compile")
     return target
 
 

@@ -227,16 +227,7 @@ def run(
             if who >= m.TWO_BY_OWN:
                 alone = done_at(changes, speeds, s, answered, work[request[r]]) - answered
                 balancing.answered(
-                    who,
-                    known,
-                    to,
-                    s,
-                    answered,
-                    latencies[r],
-                    alone,
-                    in_flight[s],
-                    cores,
-                    mixed(seed, types.uint64(r)),
+                    who, known, to, s, answered, latencies[r], alone, in_flight[s], cores, mixed(seed, types.uint64(r))
                 )
             if completes != 0:
                 at = to * servers + s

@@ -76,15 +76,7 @@ def key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers
     if who == at.POLICY:
         records[node, at.SIBLINGS] = tree[tree[node, PARENT], CHILDREN] - 1
         return _bounded(
-            call_score(
-                score,
-                globals_,
-                flat,
-                U(node * at.RECORD),
-                statistics,
-                U(node * slots),
-                records[node, at.ID],
-            )
+            call_score(score, globals_, flat, U(node * at.RECORD), statistics, U(node * slots), records[node, at.ID])
         )
     if who == at.LFU:
         return records[node, at.HITS]

@@ -25,14 +25,7 @@ import numpy as np
 from vulcan.kernel_support import function, helper
 from vulcan_tiering.kernels.cost import PAGE, SLOW_READ, SLOW_WRITE, STALL, WEIGHT
 from vulcan_tiering.kernels.selection import key_of, pop_first, push_down
-from vulcan_tiering.kernels.state import (
-    FAST_NS,
-    FAST_PAGES,
-    INTERVAL_NS,
-    SLOW_BYTES_PER_NS,
-    SLOW_NS,
-    mark_best,
-)
+from vulcan_tiering.kernels.state import FAST_NS, FAST_PAGES, INTERVAL_NS, SLOW_BYTES_PER_NS, SLOW_NS, mark_best
 
 FAST_ALPHA, SLOW_ALPHA = 0.6667, 0.0952
 USUAL_FAST_WEIGHT, CHANGING_FAST_WEIGHT = 0.4, 0.731
