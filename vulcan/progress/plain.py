@@ -54,6 +54,7 @@ class PlainDisplay:
 
     def waiting(self, what: str) -> None:
         """See `Display`."""
+        self._write_snapshot(at_once=True)
         self._write(what)
 
     def begin(self, study: Study) -> None:

@@ -23,6 +23,7 @@ from vulcan.searches.tuning import MAX_CONFIRMATIONS, tune
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, CandidateRefined, Event, FinalistScored, WinnerChosen
 from vulcan.task import Program, Task
+from vulcan.terminal_text import count
 
 TOLERANCE = 1e-4
 """Score that a simpler program may lose: policies on real traces differ by ten times as much."""
@@ -42,7 +43,17 @@ class Refiner:
     early, where the search can still build on them.
     """
 
-    def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
+    def __init__(
+        self,
+        task: Task,
+        config: SearchConfig,
+        record: RunRecord,
+        scorer: Scorer,
+        executor: Executor,
+        announce: Callable[[str], None],
+    ) -> None:
+        """Refine candidates of a record; `announce` is told in a line what begins, as it may take long."""
+        self._announce = announce
         self._task = task
         self._config = config
         self._record = record
@@ -69,6 +80,7 @@ class Refiner:
         best = self._best("tuned")
         if best is None or not evaluations:
             return []
+        self._announce(f"tuning the constants of candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         cheap = self._on(self._rung.instances) if self._rung else None
         found = tune(
@@ -86,13 +98,15 @@ class Refiner:
         best = self._best("simplified")
         if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
             return []  # free Python has no known safe cuts
+        evaluations = min(self._config.simplify, self._proposals)
+        self._announce(f"simplifying candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         found = simplify(
             best.source,
             self._task,
             best.score,
             full,
-            evaluations=min(self._config.simplify, self._proposals),
+            evaluations=evaluations,
             tolerance=TOLERANCE,
         )
         return self._events(best, "simplified", found.source if found else None, full)
@@ -208,7 +222,9 @@ class Finalizer:
         executor: Executor,
         refiner: Refiner,
         emit: Callable[..., None],
+        announce: Callable[[str], None],
     ) -> None:
+        self._announce = announce
         self._config = config
         self._record = record
         self._scorer = scorer
@@ -230,6 +246,7 @@ class Finalizer:
         split: SplitName = "train"
         if self._scorer.of("validation"):
             finalists = find_finalists(self._record, self._scorer, self._config.finalists)
+            self._announce(f"measuring {count(len(finalists), 'finalist')} on validation")
             confirmed = self._confirm([c.candidate for c in finalists], "validation")
             scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
             if scored:

@@ -108,7 +108,7 @@ class Study:
         self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
-        self._refiner = Refiner(task, config, self.record, scorer, executor)
+        self._refiner = Refiner(task, config, self.record, scorer, executor, waiting)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())
         self._missing = MissingReplies(any(c.by in config.model for c in calls))
@@ -352,11 +352,13 @@ class Study:
         if self._buffered:
             self.store.append(*self._buffered)
             self._buffered.clear()
-        Finalizer(self.config, self.record, self.scorer, self.executor, self._refiner, self._emit).run()
+        parts = self.config, self.record, self.scorer, self.executor
+        Finalizer(*parts, self._refiner, self._emit, self._waiting).run()
 
     def measure_held_out(self) -> None:
         """Measure what the verdict needs besides the finalists, once the winner is chosen."""
         if self.record.chosen is not None and self.record.held_out is None:
+            self._waiting("measuring known policies and blocks of time for the verdict")
             self._emit(*measure_held_out(self.task, self.record, self.scorer, self.executor, self.config.limit))
 
     def compare_with(self, control: ControlFinished) -> None:
@@ -433,8 +435,6 @@ class Study:
             self._history.add(event)
             for listener in self._listeners:
                 listener(event)
-
-    # Replies
 
     def _give_up_repairs(self) -> None:
         """Drop pending repairs once the budget is exhausted: rejected programs stay rejected."""
