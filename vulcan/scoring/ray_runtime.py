@@ -5,6 +5,7 @@ Ray is imported only when it is needed.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import logging
 import os
@@ -18,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from vulcan.closing import Closing
@@ -88,15 +89,16 @@ import os, select, shutil, signal, sys
 
 token, directory = sys.stdin.buffer.readline().decode().rstrip("\\n").split("\\t")
 started = sys.stdin.buffer.readline().decode()
-killed = False
+why = "" if started else "the search ended while Ray was starting"
 if started.endswith("\\n"):  # otherwise Vulcan is gone, or has closed this
     try:
         killed = 0 not in select.select([0, *(os.pidfd_open(int(pid)) for pid in started.split())], [], [])[0]
     except OSError:  # one has ended already
         killed = True
-if killed and not sys.stdin.buffer.read():
-    print("vulcan: Ray's processes were killed, and Ray ended the search with them: `vulcan resume` continues it",
-          file=sys.stderr, flush=True)
+    if killed and not sys.stdin.buffer.read():
+        why = "Ray's processes were killed, and Ray ended the search with them"
+if why:
+    print(f"vulcan: {why}: `vulcan resume` continues it", file=sys.stderr, flush=True)
 mark = token.encode()
 for _ in range(50):
     living = []
@@ -120,8 +122,8 @@ class ProcessGuard:
     """A process that ends a private Ray when this process ends, however that comes about; on Linux only.
 
     It kills every process with the Ray's token in its environment, as Ray's own notice only after some seconds that
-    they are alone, and some not at all; then it removes the directory that was made for the Ray. If one of the
-    processes that it watches was killed, and Ray's library then ended this process, it says how to go on.
+    they are alone, and some not at all; then it removes the directory that was made for the Ray. It says how to go on
+    where Ray's library ended this process: while it started, or because one of the processes to `watch` was killed.
     """
 
     def __init__(self, token: str, directory: str) -> None:
@@ -133,16 +135,23 @@ class ProcessGuard:
             assert self._process.stdin is not None
             self._process.stdin.write(f"{token}\t{directory}\n".encode())
             self._process.stdin.flush()
+            atexit.register(self._tell, b"closed", os.getpid())  # Ray's library ends a process without this
+
+    def _tell(self, line: bytes, owner: int) -> None:
+        if self._process is None or self._process.stdin is None or os.getpid() != owner:
+            return
+        with suppress(OSError, ValueError):  # it has ended
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
 
     def watch(self, processes: Iterable[int]) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.write(" ".join(map(str, processes)).encode() + b"\n")
-            self._process.stdin.flush()
+        self._tell(" ".join(map(str, processes)).encode() + b"\n", os.getpid())
 
     def close(self) -> None:
         """Kill what is left of the Ray, remove its directory, and end."""
         if self._process is not None:
             self._process.communicate(b"closed")
+            atexit.unregister(self._tell)
         else:
             shutil.rmtree(self._directory, ignore_errors=True)
 
