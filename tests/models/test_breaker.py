@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 from chat_server import ChatServer, answer, fail
+from test_budget import Clock
 
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
@@ -20,16 +21,6 @@ from vulcan.models.retry import RetryPolicy
 REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
 REPLY = Reply("hello", "toy", "stop", 1, 1, None, 0.1)
 POLICY = BreakerPolicy(failures=3, initial_open=30.0, max_open=100.0)
-
-
-class Clock:
-    """Stands in for the clock."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 class Scripted:

@@ -53,7 +53,7 @@ class CompileError(Exception):
     """A header that a compiler refuses; the message holds its first lines."""
 
 
-def provenance(task: str) -> Provenance:
+def provenance(task: str = "toy") -> Provenance:
     return Provenance(task=task, run="policy.py", candidate="", proposer="", date="")
 
 

@@ -10,15 +10,15 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from c_programs import names_of, provenance
+
 from vulcan.anvil import Policy
-from vulcan.export import Provenance
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed import RESULT_SCALE
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.c.fixed_point import NumberFormats
 from vulcan.export.c.naming import member_of
 from vulcan.export.c.statistic_groups import occasions
-from vulcan.task import History, Signature
 
 MAX_KEYS = 8
 _FLAGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-ffp-contract=off")
@@ -28,10 +28,6 @@ SANITISED = ("-std=gnu11", "-O1", "-w", "-shared", "-fPIC",
 _built = tempfile.TemporaryDirectory(prefix="exported-c-")
 
 Values = Mapping[str, float]
-
-
-def provenance(task: str = "toy") -> Provenance:
-    return Provenance(task=task, run="policy.py", candidate="", proposer="", date="")
 
 
 def library(files: dict[str, str], main: str, flags: tuple[str, ...] = _FLAGS) -> ctypes.CDLL:
@@ -47,14 +43,6 @@ def library(files: dict[str, str], main: str, flags: tuple[str, ...] = _FLAGS) -
         )
         assert done.returncode == 0, done.stderr[:3000]
     return ctypes.CDLL(str(made))
-
-
-def names_of(signature: Signature) -> list[str]:
-    """Everything that a policy of the signature may read, in the order of the struct."""
-    queries = [
-        f"{a.name}.{q}" for a in signature.arguments if isinstance(a, History) for q in ("contains", "count", "age")
-    ]
-    return [*(name for name, _ in signature.features()), *queries]
 
 
 class Doubles:
