@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,22 +68,9 @@ def generator_state(seed: int) -> int:
     return (z ^ (z >> 31)) or _GOLDEN
 
 
-def _heap() -> Kernel:
-    from vulcan_cache.kernels.ranking import heap
-
-    return heap  # type: ignore[no-any-return]
-
-
-def _sample() -> Kernel:
-    from vulcan_cache.kernels.ranking import sample
-
-    return sample  # type: ignore[no-any-return]
-
-
-def _queues() -> Kernel:
-    from vulcan_cache.kernels.queues import queues
-
-    return queues  # type: ignore[no-any-return]
+def _kernel(module: str, name: str) -> Kernel:
+    kernel: Kernel = getattr(importlib.import_module(f"vulcan_cache.kernels.{module}"), name)
+    return kernel
 
 
 def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
@@ -191,7 +180,7 @@ _NODE = 2 * _WORD  # of the heap; only objects in the cache have one
 _LINKS = 2 * _HALF_WORD
 
 MECHANISMS: Mapping[str, CacheMechanism] = {
-    "heap": CacheMechanism(_heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
-    "sample": CacheMechanism(_sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
-    "queues": CacheMechanism(_queues, _queued, queue_layout.RECORD * _WORD + _LINKS),
+    "heap": CacheMechanism(partial(_kernel, "ranking", "heap"), _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
+    "sample": CacheMechanism(partial(_kernel, "ranking", "sample"), _ranked, layout.RECORD * _WORD + _HALF_WORD),
+    "queues": CacheMechanism(partial(_kernel, "queues", "queues"), _queued, queue_layout.RECORD * _WORD + _LINKS),
 }

@@ -53,7 +53,7 @@ class Kernel(Protocol):
 class CacheBaseline:
     """A baseline policy.
 
-    `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel.
+    `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel, `function`.
     `unit_sizes_only` marks a bound that is one only where all objects have the same size. `version` grows
     when the policy's results change, so that results cached on disk can be told from new ones.
     """
@@ -62,6 +62,7 @@ class CacheBaseline:
     kind: BaselineKind
     source: str
     module: str
+    function: str = "simulate"
     version: int = 1
     unit_sizes_only: bool = False
 
@@ -69,7 +70,7 @@ class CacheBaseline:
         """Return the policy's native kernel; the first call in a process compiles it or loads it from disk."""
         import numpy as np
 
-        simulate = importlib.import_module(f"{__name__}.{self.module}").simulate
+        simulate = getattr(importlib.import_module(f"{__name__}.{self.module}"), self.function)
         unrecorded = np.empty(0, np.uint8)
 
         def run(
@@ -105,21 +106,12 @@ _ALL = (
     CacheBaseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
     CacheBaseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
     CacheBaseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
-    CacheBaseline(
-        "s3-fifo-refusing",
-        "baseline",
-        "S3-FIFO in libCacheSim: refuses more than its small queue holds",
-        "s3_fifo_refusing",
-    ),
-    CacheBaseline(
-        "lirs-refusing",
-        "baseline",
-        "LIRS in libCacheSim: refuses more than its share of HIR objects holds",
-        "lirs_refusing",
-    ),
-    CacheBaseline(
-        "w-tinylfu-refusing", "baseline", "W-TinyLFU that refuses more than its window holds", "w_tinylfu_refusing"
-    ),
+    CacheBaseline("s3-fifo-refusing", "baseline", "S3-FIFO in libCacheSim: refuses more than its small queue holds",
+                  "s3_fifo", "refusing"),
+    CacheBaseline("lirs-refusing", "baseline", "LIRS in libCacheSim: refuses more than its share of HIR objects holds",
+                  "lirs", "refusing"),
+    CacheBaseline("w-tinylfu-refusing", "baseline", "W-TinyLFU that refuses more than its window holds",
+                  "w_tinylfu", "refusing"),
     CacheBaseline("belady", "oracle", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
     CacheBaseline(
         "belady-size-sampled",
@@ -127,7 +119,7 @@ _ALL = (
         "of 64 sampled objects the one with the largest size x time to its next request (no proven bound)",
         "belady_size_sampled",
     ),
-)
+)  # fmt: skip
 
 REFUSING = tuple(baseline.name for baseline in _ALL if baseline.name.endswith("-refusing"))
 """Published variants that differ from the policy of the same name where sizes do, and are mostly stronger there."""

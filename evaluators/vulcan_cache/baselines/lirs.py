@@ -122,3 +122,10 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
     return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)
+
+
+@baseline_kernel
+def refusing(objects, sizes, next_access, object_count, capacity, measure_from, missed):
+    """See `vulcan_cache.baselines.Kernel`: as libCacheSim has it, refusing what is larger than `largest`."""
+    largest = max(np.int64(1), min(capacity, np.int64(max(1, capacity // 100))))
+    return replay(objects, sizes, object_count, capacity, measure_from, largest, missed)
