@@ -68,19 +68,6 @@ def test_bills_are_the_score_where_every_region_has_the_one_price(tmp_path: Path
     assert missed == late == 0
 
 
-@pytest.mark.skipif(
-    not (spot_windows.LEADERBOARD / spot_windows.PRICED).is_dir(), reason="no checkout of the leaderboard is here"
-)
-def test_bills_of_several_regions_are_those_of_the_page() -> None:
-    cases = spot_leaderboard.several_regions(spot_windows.LEADERBOARD)
-    other = spot_leaderboard.other_regions(spot_windows.LEADERBOARD)
-    for name, cells in (("spot_prices", "**{:.2f}** | **{:.2f}** | **{}**"), ("spot_looks", "{:.2f} | {:.2f} | {}")):
-        assert f"| {cells.format(*bills(policy(name, 'spot_multi'), cases))} |" in PAGE
-        _, unseen, late = bills(policy(name, "spot_multi"), other)
-        assert late == 0
-        assert f"`{name}` has {unseen:.2f}" in PAGE or f"`{name}` {unseen:.2f}" in PAGE
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not spot.ARCHIVE.is_file(), reason="the leaderboard's windows are not here")
 def test_scores_of_one_region_are_those_of_the_page() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browsing import SCREENSHOTS, Tab, tab
 from cable import Cable
-from live import Server, ended, kill_group, only_run, start_search, until
+from live import Server, kill_group, only_run, start_search, until
 from playwright.sync_api import Browser, expect
 
 from vulcan.dashboard.live_run import LiveRun
@@ -107,18 +107,3 @@ def test_a_search_is_seen_live(search: Path, browser: Browser, serve: Callable[.
         expect(page.locator("#state")).to_have_text("interrupted")
         expect(page.locator("#feed li").first).to_contain_text("stopped: interrupted")
         expect(page.locator("#command")).to_have_text(f"vulcan resume {search.name}")
-
-
-@pytest.mark.skipif(not SCREENSHOTS, reason="makes a picture for the docs")
-def test_findings_are_pictured(tmp_path: Path, browser: Browser, serve: Callable[..., Server]) -> None:
-    assert ended(start_search(tmp_path, *FOR_PICTURES[:4], "--budget-candidates", "30")) == 0
-    run = only_run(tmp_path)
-    watched = LiveRun(run)
-    watched.refresh()
-    best = watched.best()
-    assert best is not None
-    server = serve(tmp_path, run.name)
-    with tab(browser, server.home, server.address) as one:
-        one.page.set_default_timeout(300_000)  # findings take as long as some evaluations
-        one.open(f"/runs/{run.name}/candidates/{best.candidate}/why")
-        one.picture("live-why")

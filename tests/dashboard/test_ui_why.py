@@ -45,6 +45,7 @@ def test_a_candidate_s_page_leads_to_its_findings(opened: Tab, searched: Path) -
     page.wait_for_url("**/why")
     explained = explain_candidate(record, best.candidate, 60.0)
     expect(page.locator(".findings h2")).to_have_text(list(explained.instances))
+    opened.picture("live-why")
     for instance in explained.instances:
         for text in (one.text for one in explained.of(instance) if hasattr(one, "text")):
             expect(page.locator(".findings")).to_contain_text(text)

@@ -79,7 +79,7 @@ def warm_up(name: str) -> None:
 
 def bound_memory() -> None:
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def place_of(at: Path, target: str, number: int | str) -> Path:

@@ -86,13 +86,25 @@ def a_file(data: bytes, name: str) -> Iterator[Path]:
 
 def of_format(name: str) -> Callable[[bytes], object]:
     def read(data: bytes) -> object:
-        with a_file(data, "trace") as path:
-            source = Source(path, skip_bad_lines=len(data) % 2 == 1)
-            source.check()
-            raw = join(FORMATS[name].read(source, ColumnSpec()))
-            return build_trace("trace", "digest", raw) if len(raw.keys) else None
+        raw = read_as(name, data, skip_bad_lines=len(data) % 2 == 1)
+        return build_trace("trace", "digest", raw) if len(raw.keys) else None
 
     return read
+
+
+def read_as(name: str, data: bytes, *, skip_bad_lines: bool = False) -> RawRequests:
+    with a_file(data, "trace") as path:
+        source = Source(path, skip_bad_lines=skip_bad_lines)
+        source.check()
+        return join(FORMATS[name].read(source, ColumnSpec()))
+
+
+def requests_of(name: str, data: bytes) -> int | None:
+    """How many requests the bytes have in a format; None where they are refused."""
+    try:
+        return len(read_as(name, data).keys)
+    except UserError:
+        return None
 
 
 def detected(data: bytes) -> object:

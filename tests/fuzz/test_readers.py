@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
+import os
 import random
+import resource
+import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from effort import examples
-from fuzz import fuzzed, tried
-from fuzz_targets import TARGETS, TRACES
+from fuzz import bound_memory, fuzzed, tried
+from fuzz_targets import TARGETS, TRACES, requests_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutation import mutated
 
 from vulcan_traces.readers import FORMATS
 
-INPUTS, INPUTS_IF_COSTLY = 150, 12
+ALL = os.environ.get("VULCAN_FAULTS") == "all"
+INPUTS, INPUTS_IF_COSTLY = (5000, 200) if ALL else (150, 12)
 
 
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    bound_memory()
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.faults
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_reader_refuses_what_it_cannot_read(name: str) -> None:
+def test_a_reader_refuses_what_it_cannot_read(name: str, bounded: None) -> None:
     count, findings = fuzzed(name, 600.0, seed=3, most=INPUTS_IF_COSTLY if TARGETS[name].costly else INPUTS)
+    print(f"{count} inputs, and {len(findings)} findings")
     assert [(finding.what, finding.data) for finding in findings] == []
     assert count > 10
+
+
+COUNTS = {
+    "txt": lambda data: sum(bool(line.strip()) for line in data.splitlines()),
+    "oracleGeneral": lambda data: sum(next_access != -2 for *_, next_access in struct.iter_unpack("<IQIq", data)),
+    "be-u32": lambda data: len(data) // 4,
+    "be-i64": lambda data: len(data) // 8,
+}
+"""What a few lines of Python count in formats that need no more."""
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_is_read_has_as_many_requests_as_plain_python_counts(name: str) -> None:
+    rng, read = random.Random(17), 0
+    for _ in range(INPUTS):
+        data = mutated(TRACES[name], (b"0", b"-1", b"\n", b"gamma"), rng)
+        if (count := requests_of(name, data)) is not None:
+            assert count == COUNTS[name](data), data
+            read += 1
+    assert read > 10
 
 
 def test_every_format_of_traces_has_an_example() -> None:
