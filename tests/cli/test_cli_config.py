@@ -103,11 +103,15 @@ def test_a_run_is_printed_as_the_file_that_repeats_it(vulcan: Console) -> None:
 
 def test_options_given_win_over_the_file_and_the_file_over_the_defaults(vulcan: Console) -> None:
     (vulcan.directory / "search.toml").write_text(HEADER + FEW + "rounds = 2\nsamples = 2\nseed = 5\nweight = 3\n")
-    run = vulcan.document("search", "--config", "search.toml", "--seed", "6", "--samples", "1")["run"]
+    run = vulcan.document("search", "--config", "search.toml", "--executor", "local", "--seed", "6", "--samples", "1")[
+        "run"
+    ]
     config = started(vulcan, run)
     assert (config["rounds"], config["samples"], config["seed"], config["finalists"]) == (2, 1, 6, 64)
     assert config["settings"]["weight"] == 3.0
-    other = vulcan.document("search", "--config", "search.toml", "--weight", "4", "--samples", "1")["run"]
+    other = vulcan.document(
+        "search", "--config", "search.toml", "--executor", "local", "--weight", "4", "--samples", "1"
+    )["run"]
     assert started(vulcan, other)["settings"]["weight"] == 4.0
 
 
@@ -152,9 +156,11 @@ def test_a_mistake_in_a_file_is_told_in_one_line(
 
 
 def test_a_file_that_is_not_there_or_names_no_task(vulcan: Console) -> None:
-    assert "cannot read the configuration none.toml" in one_line(vulcan("search", "--config", "none.toml"))
+    assert "cannot read the configuration none.toml" in one_line(
+        vulcan("search", "--config", "none.toml", "--executor", "local")
+    )
     (vulcan.directory / "search.toml").write_text(FEW)
-    assert "name a task: --task NAME" in one_line(vulcan("search", "--config", "search.toml"))
+    assert "name a task: --task NAME" in one_line(vulcan("search", "--config", "search.toml", "--executor", "local"))
 
 
 def test_the_settings_of_the_built_in_task_come_back_too(vulcan: Console) -> None:
