@@ -93,10 +93,11 @@ class Shell:
 
 
 def quick(text: str) -> str:
-    """Searches for caches begin with few policies, unless all tests are run."""
+    """Searches for caches are short and begin with few policies, unless all tests are run."""
     if ALL or not re.search(r"vulcan(\.| )search\b", text):
         return text
     few = few_starts("cache_eviction", ("fifo", "lfu", "lru", "w_tinylfu"))  # what is best here can be exported
+    text = text.replace("budget_candidates=20", "budget_candidates=4, tune=0, simplify=0")
     return text.replace("--task cache_eviction", f"--task {few}").replace('"cache_eviction"', f'"{few}"')
 
 
