@@ -45,7 +45,7 @@ def simulate(
     result, bit for bit. Raises UserError for an algorithm that is not known, for a link that carries nothing, and where
     a flow asks for a policy and none is given.
     """
-    from vulcan_link.kernels.engine import run
+    from vulcan_link.kernels.engine import bin_of, run
 
     algorithms = [_algorithm(flow, policy) for flow in scenario.flows]
     duration, interval = round(scenario.duration_s * SECOND), round(series_interval_ms * MILLISECOND)
@@ -85,6 +85,7 @@ def simulate(
             log=True,
             log_rows=int(link[m.LOGGED]),
         )
+    bins = bins[:, : bin_of.py_func(int(own[:, m.DELAY_MAX].max())) + 1]
     made = _result(scenario, own, base, bins, flows, link, events, sampled if series else None, interval)
     made = replace(made, log=logged[: link[m.LOGGED]])
     return made if managing is None else replace(made, management=decisions_of_state(managing))

@@ -39,10 +39,11 @@ def bin_of(delay):
 @helper
 def begin_measuring(own, base, bins):
     for f in range(own.shape[0]):
+        highest = bin_of(own[f, m.DELAY_MAX])
         own[f, m.DELAY_MAX] = 0
         for slot in range(own.shape[1]):
             base[f, slot] = own[f, slot]
-        for k in range(bins.shape[1]):
+        for k in range(highest + 1):  # not all: most are never touched, and so take no memory
             bins[f, k] = 0
 
 
