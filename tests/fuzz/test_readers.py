@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import resource
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,7 +43,7 @@ def test_a_reader_refuses_what_it_cannot_read(name: str, bounded: None) -> None:
 
 COUNTS = {
     "txt": lambda data: sum(bool(line.strip()) for line in data.splitlines()),
-    "oracleGeneral": lambda data: sum(next_access != -2 for *_, next_access in struct.iter_unpack("<IQIq", data)),
+    "oracleGeneral": lambda data: len(data) // 24,
     "be-u32": lambda data: len(data) // 4,
     "be-i64": lambda data: len(data) // 8,
 }

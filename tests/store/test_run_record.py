@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from awkward_events import EVENTS, TEXT
 
+from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.store import RunRecord
 from vulcan.store.events import (
@@ -13,15 +15,19 @@ from vulcan.store.events import (
     CandidateJudged,
     CandidateProposed,
     ControlFinished,
+    Event,
     RunStopped,
+    WinnerChosen,
 )
+
+PROPOSED = CandidateProposed(1, 1, "initial", (), 0, "m")
 
 
 def judged(
     candidate: int, score: float | None, fingerprint: str | None = None, verdict: str = "scored"
 ) -> CandidateJudged:
     fingerprint = fingerprint or f"print of {candidate}"
-    return CandidateJudged(candidate, candidate, 0, "", fingerprint, verdict, "", (), 1, 1, None, score, ())  # type: ignore[arg-type]
+    return CandidateJudged(candidate, 1, 0, "", fingerprint, verdict, "", (), 1, 1, None, score, ())  # type: ignore[arg-type]
 
 
 def test_events_at_once_and_one_by_one_come_to_the_same() -> None:
@@ -41,7 +47,7 @@ def test_a_record_holds_what_the_events_said() -> None:
     assert set(record.proposals) == {1, 2, 3}
     assert record.advice == {3: TEXT}
     assert set(record.candidates) == {1, 2, 3, 4, 5, 6}
-    assert [record.parents_of(candidate) for candidate in (1, 2, 6)] == [(), (1, 3), (1,)]
+    assert [record.parents_of(candidate) for candidate in (1, 2, 6)] == [(), (1, 1), (1,)]
     assert [(r.candidate, r.by, r.result) for r in record.refined] == [(1, "tuned", 6), (6, "simplified", None)]
     assert record.control == ControlFinished("", 0, ())
     assert record.confirmed[1, "validation"].score is None
@@ -53,21 +59,30 @@ def test_a_record_holds_what_the_events_said() -> None:
 
 
 def test_a_run_that_goes_on_has_not_stopped() -> None:
-    assert RunRecord.of([RunStopped("interrupted"), CandidateProposed(1, 1, "initial", (), 0, "m")]).stopped is None
+    assert RunRecord.of([RunStopped("interrupted"), PROPOSED]).stopped is None
 
 
 def test_the_best_comes_first_and_of_equals_the_earlier() -> None:
     scores = [(1, 0.5), (2, 0.7), (3, None), (4, 0.7), (5, -1.0), (6, 0.0), (7, None)]
-    record = RunRecord.of(judged(n, s, verdict="scored" if s is not None else "stopped") for n, s in scores)
+    verdicts = [judged(n, s, verdict="scored" if s is not None else "stopped") for n, s in scores]
+    record = RunRecord.of([PROPOSED, *verdicts])
     assert [c.candidate for c in record.ranked()] == [2, 4, 1, 6, 5]
 
 
 def test_an_equal_program_is_found_by_its_fingerprint_unless_it_was_never_run() -> None:
     record = RunRecord.of(
-        [judged(1, 0.5, "a"), judged(2, None, "b", "timeout"), judged(3, None, "c", "rejected"),
+        [PROPOSED, judged(1, 0.5, "a"), judged(2, None, "b", "timeout"), judged(3, None, "c", "rejected"),
          judged(4, None, "a", "duplicate"), judged(5, None, "e", "stopped"), judged(6, None, "f", "same-decisions")]
     )  # fmt: skip
     assert [record.candidate_with(p) for p in "abcdef"] == [1, 2, None, None, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "event", [judged(2, None), CandidateProposed(2, 1, "mutate", (2,), 0, "m"), WinnerChosen(2, "train")]
+)
+def test_a_record_names_nothing_that_it_has_not(event: Event) -> None:
+    with pytest.raises(UserError, match=r"the run contradicts itself: it (judges|names) "):
+        RunRecord.of([replace(event, proposal=7) if isinstance(event, CandidateJudged) else event])
 
 
 def test_the_best_baseline_is_no_oracle() -> None:

@@ -34,7 +34,7 @@ def test_view_proposals(path: Path) -> None:
     columns = "id, round, operator, parents, seed, model, island, form"
     assert rows(path, f"SELECT {columns} FROM proposals ORDER BY id") == [
         (1, 0, "seed", "[]", 0, "", 0, "full"),
-        (2, 1, "mutate", "[1,3]", 2**63 - 1, "a model", 3, "diff"),
+        (2, 1, "mutate", "[1,1]", 2**63 - 1, "a model", 3, "diff"),
         (3, 1, "advice", "[]", 5, "a model", 0, "full"),
     ]
 

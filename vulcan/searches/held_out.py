@@ -8,10 +8,11 @@ from typing import Any
 
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
+from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
-from vulcan.searches.target import seeds_of
+from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord
 from vulcan.store.events import HeldOutMeasured, InstanceMetrics
 from vulcan.task import Task
@@ -49,8 +50,7 @@ class HeldOut:
 
 def start_names(task: Task, record: RunRecord) -> dict[int, str]:
     """Return the names of the policies that the search began with, by candidate, the best on train first."""
-    known = {**seeds_of(task, record.config.get("target")), **record.config.get("starts", {})}
-    names = {source: name for name, source in known.items()}
+    names = {source: name for name, source in starts_of(task, SearchConfig.from_json(record.config)).items()}
     return {c.candidate: names[c.source] for c in record.ranked() if c.origin == "seed" and c.source in names}
 
 

@@ -29,7 +29,7 @@ class MalformedRow(Exception):
 def parse_fields(text: str | bytes) -> dict[str, Any]:
     """Parse the JSON of an entry. Raises MalformedRow."""
     try:
-        fields = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        fields = json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
     except (TypeError, ValueError, RecursionError) as error:
         raise MalformedRow("an entry that is not JSON") from error
     if not isinstance(fields, dict):
@@ -43,6 +43,16 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{text[:20]} is no finite number")
     return number
+
+
+def _whole(text: str) -> int:
+    """Return an integer of JSON. Raises ValueError where no float holds it."""
+    if len(text) > _DIGITS:
+        raise ValueError(f"{text[:20]} is more than a float holds")
+    return int(text)
+
+
+_DIGITS = 300
 
 
 def decode_entry(kind: str, fields: Mapping[str, Any]) -> Entry:

@@ -301,6 +301,10 @@ EVENTS: Mapping[str, type[Event]] = {event.__name__: event for event in get_args
 """Event class of each `kind`, as stored and printed: its name."""
 
 
+_MOST = 2**60
+"""More tokens, and dollars, than a call has."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """One call of a model, stored as soon as it is answered, in any order, because it may have been billed.
@@ -319,6 +323,10 @@ class CallRecord:
     dollars: float | None
     seconds: float
     by: str = ""
+
+    def __post_init__(self) -> None:
+        if any(not 0 <= cost <= _MOST for cost in (self.tokens_in, self.tokens_out, self.dollars) if cost is not None):
+            raise ValueError("a cost that no call has")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.store.events import (
     AdviceReceived,
@@ -68,6 +69,8 @@ class RunRecord:
         return record
 
     def add(self, event: Event) -> None:
+        """Take one more event. Raises UserError where it names a proposal or a candidate that none before it made."""
+        self._check(event)
         self.stopped = None
         match event:
             case RunStarted():
@@ -109,6 +112,20 @@ class RunRecord:
                 self.chosen = event
             case RunStopped():
                 self.stopped = event
+
+    def _check(self, event: Event) -> None:
+        candidates: tuple[int, ...] = ()
+        match event:
+            case CandidateProposed(parents=parents):
+                candidates = parents
+            case CandidateJudged(proposal=proposal, derived_from=derived_from):
+                if proposal not in self.proposals:
+                    raise UserError(f"the run contradicts itself: it judges proposal {proposal}, and has none such")
+                candidates = () if derived_from is None else (derived_from,)
+            case CandidateRefined(candidate) | FinalistScored(candidate) | WinnerChosen(candidate):
+                candidates = (candidate,)
+        if missing := [number for number in candidates if number not in self.candidates]:
+            raise UserError(f"the run contradicts itself: it names candidate {missing[0]}, and has none such")
 
     def candidate_with(self, fingerprint: str) -> int | None:
         """Return the candidate of an equal program that was scored, or failed in scoring."""

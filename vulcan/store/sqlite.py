@@ -298,7 +298,8 @@ class SQLiteStore(Store):
     def _version(self) -> str | None:
         """Return the version that began the run, or continued it last."""
         found = self._rows("SELECT data FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", (RunStarted.__name__,))
-        version = parse_fields(found[0][0]).get("version") if found else None
+        with self._faults():
+            version = parse_fields(found[0][0]).get("version") if found else None
         return " ".join(version.split())[:40] if isinstance(version, str) else None
 
     def _text(self, key: str) -> str:
