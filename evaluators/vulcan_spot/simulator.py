@@ -143,8 +143,10 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
         jobs = jobs_of(s, self.usual_job, min(room(shortest[source], *share) for source, _, share in plan))
         longest = max(job.deadline for job in jobs)
         labels = {source: self.label(source, regions) for source, regions in environments.items()}
-        if given:  # embedded environments of several splits may share a name
+        if given:
             labels = distinct(labels, lambda source, count: self.label(source, environments[source], count))
+        elif split.by == "none":  # embedded environments of several splits, which are one set now, share names
+            labels = {source: f"{labels[source]}-{part}" for source, part, _ in plan}
         for source, part, share in plan:
             regions = environments[source]
             count = _runs_in(s["windows"], share)

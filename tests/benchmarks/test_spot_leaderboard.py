@@ -68,7 +68,6 @@ def test_bills_are_the_score_where_every_region_has_the_one_price(tmp_path: Path
     assert missed == late == 0
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not spot.ARCHIVE.is_file(), reason="the leaderboard's windows are not here")
 def test_scores_of_one_region_are_those_of_the_page() -> None:
     cases = spot_leaderboard.one_region(30)

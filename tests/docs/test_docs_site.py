@@ -127,7 +127,6 @@ def test_links_hold_in_the_repository_and_on_the_site() -> None:
     )
 
 
-@pytest.mark.slow
 def test_the_search_finds_in_pages_opened_as_files(site: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     browser_path = shutil.which("chromium") or shutil.which("chromium-browser")

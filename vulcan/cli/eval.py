@@ -12,13 +12,13 @@ from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
+from vulcan.searches.options import PARTS
 
 if TYPE_CHECKING:
     from vulcan.results.policy_evaluation import PolicyEvaluation
     from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
-_PARTS = ("whole", "train", "validation", "test")
 
 
 def evaluate(
@@ -35,9 +35,9 @@ def evaluate(
     part: Annotated[
         str,
         typer.Option(
-            metavar="|".join(_PARTS),
+            metavar="|".join(PARTS),
             help="Data to evaluate on: the `whole`, or one split: train, validation or test.",
-            autocompletion=completion.among(_PARTS),
+            autocompletion=completion.among(PARTS),
         ),
     ] = "whole",
     objective: Annotated[
@@ -94,7 +94,7 @@ def evaluate(
     if as_json:
         print_json(found.document())
         return
-    fitting = [each.metric for each in declared.objectives if each.unfit(settings) is None]
+    fitting = [each.metric for each in declared.objectives if each.unfit(found.settings) is None]
     pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
     columns = list(dict.fromkeys([*fitting, *pictured, *found.objective.beside]))
     rows = found.rows()

@@ -17,12 +17,11 @@ from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import baseline_events, find_instances, find_objective
-from vulcan.searches.options import check_choice
+from vulcan.searches.options import PARTS, check_choice
 from vulcan.searches.scorer import Scorer
 from vulcan.store.events import InstanceMetrics
 from vulcan.task import Objective, Task
 
-PARTS = ("whole", "train", "validation", "test")
 _WORDS = frozenset({"policy", "kind", "instance"})
 
 
@@ -34,11 +33,13 @@ class PolicyFailed(UserError):
 class PolicyEvaluation:
     """Policies and all baselines on the same instances, in the order in which they were measured.
 
-    `metrics` has for each its name, its kind (`candidate`, `baseline` or `oracle`) and what was measured. `notes` say
-    what to know of the instances, `indifferent` on which of them every policy measures the same, and why.
+    `settings` are the task's, defaults included. `metrics` has for each policy its name, its kind (`candidate`,
+    `baseline` or `oracle`) and what was measured. `notes` say what to know of the instances, `indifferent` on which of
+    them every policy measures the same, and why.
     """
 
     task: Task
+    settings: Mapping[str, Json]
     part: str
     objective: Objective
     scorer: Scorer
@@ -138,7 +139,7 @@ def evaluate_policies(
             metrics.append((label, "candidate", own))
     metrics += [(b.policy, b.kind, b.metrics) for b in baselines]
     notes, indifferent = tuple(notes_on(evaluator, instances)), tuple(_indifferent(evaluator, instances))
-    return PolicyEvaluation(declared, part, chosen, scorer, tuple(metrics), notes, indifferent)
+    return PolicyEvaluation(declared, config.settings, part, chosen, scorer, tuple(metrics), notes, indifferent)
 
 
 def _check(sources: Mapping[str, str], task: Task) -> None:

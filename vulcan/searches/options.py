@@ -25,6 +25,9 @@ SplitPolicy = Literal["task", "none"]
 FeedbackLevel = Literal["none", "scores", "full"]
 ExecutorName = Literal["auto", "ray", "local"]
 
+PARTS = ("whole", "train", "validation", "test")
+"""The data to measure on: all of it, or one split."""
+
 PROGRESS = ("auto", "rich", "plain", "json", "none")
 """Forms of progress output; see `vulcan.progress`."""
 
