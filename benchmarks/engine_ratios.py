@@ -2,8 +2,9 @@
 
 The kernel is a least-recently-used cache by a linked list, compiled here and never to be changed. All work on little
 enough to stay in the second-level cache, for a few milliseconds, and the least time of many turns counts: other work on
-the machine can only lengthen a run, and seldom lengthens all of them. `recorded_ratios.json` has the ratios of a known
-good state, by processor; `--record` writes those of this one.
+the machine can only lengthen a run, and seldom lengthens all of them. Where its arrays and code come to lie is a
+process's luck, so an engine is too slow only if it is in each of several new ones. `recorded_ratios.json` has the
+ratios of a known good state, by processor; `--record` writes those of this one.
 
     python -m benchmarks.engine_ratios [--record]
 """
@@ -15,7 +16,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.engine_workloads import BY_STATISTICS, Workload, first, under, workload, zipf
@@ -40,6 +43,9 @@ first cache: beside another busy process their ratios came out up to 16 % higher
 
 MAX_LOST_ELSEWHERE = 0.60
 """The same on a processor that nothing is recorded of: its ratios are others."""
+
+PROCESSES = 3
+"""An engine has lost if it has in so many processes: one came out 43 % longer in one, and level in the next."""
 
 ROUNDS, TURNS = 6, 30
 """A round is this many turns. A ratio that is too high gets another round, up to this many."""
@@ -193,21 +199,38 @@ def lost(watch: Watch, known: Mapping[str, Recorded], rounds: int = ROUNDS) -> l
     return found
 
 
+def lost_here() -> list[Lost]:
+    """Return the engines that take longer than they may in this process."""
+    on = on_what()
+    return lost(Watch(engines(on), reference(on)), recorded(machine()["cpu"]))
+
+
+def lost_everywhere(measure: Callable[[], list[Lost]] = lost_here, processes: int = PROCESSES) -> list[Lost]:
+    """Return the engines that take longer than they may in each of so many new processes; none as soon as none does."""
+    found: dict[str, Lost] = {}
+    for number in range(processes):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            slow = {one.engine: one for one in pool.submit(measure).result()}
+        found = {name: one for name, one in slow.items() if not number or name in found}
+        if not found:
+            break
+    return [*found.values()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", action="store_true", help=f"write {RECORDED.name} for this processor")
     options = parser.parse_args()
-    on = on_what()
-    watch = Watch(engines(on), reference(on))
-    host = machine()
     if options.record:
+        on, host = on_what(), machine()
+        watch = Watch(engines(on), reference(on))
         ratios = {name: round(ratio, 3) for name, ratio in watch.turn(ROUNDS * TURNS).items()}
         known = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}
         known[host["cpu"]] = {"machine": machine_line(host), "ratios": ratios}
         RECORDED.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
         print(json.dumps(ratios, indent=2))
         return 0
-    found = lost(watch, recorded(host["cpu"]))
+    found = lost_everywhere()
     print("\n".join(one.line() for one in found) or "no engine takes longer than it may")
     return 1 if found else 0
 

@@ -45,14 +45,15 @@ def _finite(text: str) -> float:
     return number
 
 
+_DIGITS = 300
+"""Of an integer that a float holds, with some room."""
+
+
 def _whole(text: str) -> int:
     """Return an integer of JSON. Raises ValueError where no float holds it."""
     if len(text) > _DIGITS:
         raise ValueError(f"{text[:20]} is more than a float holds")
     return int(text)
-
-
-_DIGITS = 300
 
 
 def decode_entry(kind: str, fields: Mapping[str, Any]) -> Entry:
