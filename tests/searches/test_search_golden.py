@@ -21,7 +21,7 @@ from vulcan.store.events import RunStarted
 
 DIGESTS = {
     "offline": "090fc276c0d65ed8557402539dac1de4f67141d17ab2cbbadd07a29dde932899",
-    "scripted": "e1b09995feca947e6a3dda5714c732be30ccb23e54ace16e62f12eea61e7c35b",
+    "scripted": "703abe265e3e947ea721a7de1f54110a6a723aec4021d736f8ad771d192b40bb",
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.dead_code import without_writes
@@ -192,10 +193,9 @@ class _Search:
 
     def step(self, policy: Policy) -> tuple[_Smaller, float] | None:
         """Return the smallest acceptable candidate of the first batch that has any, with its score."""
-        candidates = sorted(self.candidates(policy), key=self.order)
-        for start in range(0, len(candidates), _BATCH):
+        candidates = self.candidates(policy)
+        while batch := self.measured(list(islice(candidates, _BATCH))):
             found: list[tuple[_Smaller, float]] = []
-            batch = self.measured(candidates[start : start + _BATCH])
             for candidate in batch:
                 score = self.scores[candidate.policy.fingerprint]
                 is_kept = score is not None and score >= self.min_score
@@ -205,21 +205,19 @@ class _Search:
                     found.append((candidate, score))
             if found:
                 return min(found, key=lambda pair: (pair[0].size, -pair[1]))
-            if self.remaining <= 0:
-                break
         return None
 
-    def order(self, candidate: _Smaller) -> tuple[bool, int, str]:
-        untried = candidate.cut is not None and candidate.cut not in self.harmless
-        return untried, candidate.size, candidate.policy.source
-
     def candidates(self, policy: Policy) -> Iterator[_Smaller]:
-        """Generate every valid program made smaller by a cut not known to be harmful, without duplicates."""
+        """Generate the valid programs made smaller by a cut not known to be harmful, without duplicates.
+
+        They are in the order of their sizes before cleaning: to check and clean all that can be made of a large
+        program takes minutes, and few are ever measured.
+        """
         size = program_size(policy.program)
         seen: set[str] = set()
         made: list[tuple[Cut | None, ir.Module]] = [(None, policy.program)]
         made += [(cut, program) for cut, program in cuts(policy.program) if cut not in self.harmful]
-        for cut, program in made:
+        for cut, program in sorted(made, key=self.order):
             try:
                 valid = check(self.written(program), self.task)  # only a valid program can be cleaned
                 source = self.written(cleaned(valid.program))
@@ -230,6 +228,10 @@ class _Search:
             if own < size and smaller.fingerprint not in seen:
                 seen.add(smaller.fingerprint)
                 yield _Smaller(cut, smaller, own)
+
+    def order(self, made: tuple[Cut | None, ir.Module]) -> tuple[bool, int]:
+        cut, program = made
+        return cut is not None and cut not in self.harmless, program_size(program)
 
     def written(self, program: ir.Module) -> str:
         return emit_source(program, self.task.whole_interface)
