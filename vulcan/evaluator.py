@@ -63,11 +63,20 @@ BaselineKind = Literal["baseline", "oracle"]
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One workload and configuration to measure on. `parameters` is all that an evaluator needs."""
+    """One workload and configuration to measure on. `parameters` is all that an evaluator needs.
+
+    `variation_of` names the training instance that the user asked for, where this is one that a search trains on
+    beside it.
+    """
 
     name: str
     split: SplitName
     parameters: Mapping[str, Json]
+    variation_of: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        plain: dict[str, Json] = {"name": self.name, "split": self.split, "parameters": dict(self.parameters)}
+        return plain | ({"variation_of": self.variation_of} if self.variation_of else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +212,14 @@ class Evaluator(ABC):
         return None
 
     # Robustness
+
+    def nearby(self, instance: Instance) -> Sequence[Instance]:
+        """Return variations of a training instance, of the split `train`, on which what is good there is good too.
+
+        Such as its later part, or a cache of half the size: what holds on all of them holds sooner on data not seen.
+        They must contain nothing of what is held out.
+        """
+        return ()
 
     def shifted(self, instance: Instance) -> Sequence[Instance]:
         """Return perturbed copies of a training instance, of the split `train`, such as a workload may become.

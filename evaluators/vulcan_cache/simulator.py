@@ -243,6 +243,17 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         return self.windows_between(instance, count, spec.measure_from, spec.measure_to, MIN_WINDOW)
 
     @override
+    def nearby(self, instance: Instance) -> Sequence[Instance]:
+        """Return the later half of the requests, and caches of half and double the size."""
+        spec = self.spec_of(instance)
+        sizes = {"half the cache": max(1, spec.capacity // 2), "double the cache": 2 * spec.capacity}
+        found = [self.like(instance, f"{instance.name}, {what}", capacity=size) for what, size in sizes.items()]
+        middle = (spec.measure_from + spec.measure_to) // 2
+        if spec.measure_to - middle >= MIN_WINDOW:
+            found.insert(0, self.like(instance, f"{instance.name}, later half", measure_from=middle))
+        return [variation for variation in found if self.why_indifferent(variation) is None]
+
+    @override
     def shifted(self, instance: Instance) -> Sequence[Instance]:
         return shifts.shifted(instance)
 

@@ -1,4 +1,4 @@
-"""Searches on perturbed copies of the training instances too."""
+"""Searches on variations and perturbed copies of the training instances too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def config(**options: object) -> SearchConfig:
 
 def test_perturbed_copies_are_made_of_training_requests_alone() -> None:
     task, evaluator = find_task("cache_eviction"), CacheSimulator()
-    evidence = load_evaluation_set(task, config(against_shift=True), evaluator)
+    evidence = load_evaluation_set(task, config(train_on="shifted"), evaluator)
     first, *copies = [i for i in evidence.instances if i.split == "train"]
     stop = first.parameters["measure_to"]
     reversed_, moved, thinned, smaller = copies
@@ -50,17 +50,34 @@ def test_perturbed_copies_are_made_of_training_requests_alone() -> None:
     assert all(math.isfinite(r) and 0 < r < 1 for r in ratios)
 
 
+def test_a_search_trains_on_what_is_near_the_asked_instance() -> None:
+    task, evaluator = find_task("cache_eviction"), CacheSimulator()
+    evidence = load_evaluation_set(task, config(), evaluator)
+    asked, *near = [i for i in evidence.instances if i.split == "train"]
+    spec, specs = evaluator.spec_of(asked), [evaluator.spec_of(i) for i in near]
+    assert {i.variation_of for i in near} == {asked.name}
+    assert [s.measure_from for s in specs] == [spec.measure_to // 2, 0, 0]
+    assert [s.capacity for s in specs] == [spec.capacity, spec.capacity // 2, 2 * spec.capacity]
+    assert {s.measure_to for s in specs} == {spec.measure_to}
+    assert not any(i.variation_of for i in evidence.instances if i.split != "train")
+    alone = load_evaluation_set(task, config(train_on="asked"), evaluator)
+    assert [i for i in alone.instances if i.split == "train"] == [asked]
+    several = make_config("cache_eviction", {}, {"trace": [TRACE], "cache_size": ["5%", "10%", "20%", "30%"]})
+    found = load_evaluation_set(task, several, evaluator)
+    assert not any(i.variation_of for i in found.instances)
+
+
 def test_perturbed_copies_are_refused_where_there_are_none() -> None:
     task = find_task("load_balancing")
-    with pytest.raises(UserError, match="--against-shift: the evaluator of this task offers no perturbed instances"):
-        load_evaluation_set(task, make_config(task.name, {"against_shift": True}, {}), load_evaluator(task))
+    with pytest.raises(UserError, match="--train-on shifted: the evaluator of this task offers no perturbed instances"):
+        load_evaluation_set(task, make_config(task.name, {"train_on": "shifted"}, {}), load_evaluator(task))
 
 
 @pytest.mark.slow
 def test_a_search_against_shift_is_replayed(tmp_path: Path) -> None:
     run = vulcan.search(
         "cache_eviction", trace=TRACE, cache_size="10%", budget_candidates=6, tune=0, simplify=0, executor="local",
-        workers=1, progress="none", runs_dir=tmp_path, against_shift=True,
+        workers=1, progress="none", runs_dir=tmp_path, train_on="shifted",
     )  # fmt: skip
     train = run.scores[(run.scores.split == "train") & (run.scores.kind == "candidate")].score
     assert len(train) == 5

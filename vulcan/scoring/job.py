@@ -143,9 +143,7 @@ class Setup:
         return json.dumps(
             {
                 "task": self.task,
-                "instances": [
-                    {"name": i.name, "split": i.split, "parameters": dict(i.parameters)} for i in self.instances
-                ],
+                "instances": [instance.to_json() for instance in self.instances],
                 "limits": asdict(self.limits),
                 "directory": self.directory,
                 "allow_unsandboxed": self.allow_unsandboxed,

@@ -186,13 +186,16 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
 
 
 def _chosen_training(evaluator: Evaluator, training: Sequence[Instance], config: SearchConfig) -> Iterator[Instance]:
-    """Yield the training instances, and perturbed copies if configured. Raises UserError."""
+    """Yield the training instances, and what is configured to train on beside them. Raises UserError."""
     yield from training
-    if config.against_shift:
-        copies = [copy for instance in training for copy in evaluator.shifted(instance)]
-        if not copies:
-            raise UserError("--against-shift: the evaluator of this task offers no perturbed instances; leave it out")
-        yield from copies
+    if config.train_on == "asked" or (config.train_on == "nearby" and len(training) >= MIN_INSTANCES):
+        return
+    offered = evaluator.shifted if config.train_on == "shifted" else evaluator.nearby
+    copies = [replace(copy, variation_of=i.name) for i in training for copy in offered(i)]
+    if config.train_on == "shifted" and not copies:
+        raise UserError("--train-on shifted: the evaluator of this task offers no perturbed instances")
+    asked = {instance.name for instance in training}
+    yield from {copy.name: copy for copy in copies if copy.name not in asked}.values()
 
 
 def workload_of(instance: Instance) -> str:
@@ -241,11 +244,11 @@ def open_run(
         added.append(RunStarted(config.to_json(), __version__))
     if not record.instances:
         rungs: tuple[dict[str, Json], ...] = tuple(
-            {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
+            {"name": r.name, "instances": [i.to_json() for i in r.instances], "keep": r.keep, "cost": r.cost}
             for r in evidence.rungs
         )
         notes = notes_on(load_evaluator(task), evidence.instances)
-        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs, notes))
+        added.append(InstancesPrepared(tuple(i.to_json() for i in evidence.instances), rungs, notes))
     store.append(*added)
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
@@ -256,7 +259,7 @@ def open_run(
         store.append(*measured)
         added.extend(measured)
     if tells_findings(config) and record.workload is None:
-        training = [instance for instance in evidence.instances if instance.split == "train"]
+        training = [i for i in evidence.instances if i.split == "train" and not i.variation_of]
         described = describe_workload(load_evaluator(task), training, report)
         if described is not None:
             store.append(described)
@@ -284,10 +287,6 @@ def describe_workload(
     except ValueError as error:
         raise UserError(f"{type(evaluator).__name__}.workload: {error}") from error
     return WorkloadDescribed.of(findings)
-
-
-def _plain(instance: Instance) -> dict[str, Json]:
-    return {"name": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:

@@ -89,8 +89,13 @@ class Feedback:
         return load_evaluator(self._task).offers(Evaluator.findings)
 
     @property
+    def _asked(self) -> tuple[Instance, ...]:
+        """The training instances that the user asked for: findings about variations would say the same again."""
+        return tuple(instance for instance in self._scorer.of("train") if not instance.variation_of)
+
+    @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(instance.name for instance in self._scorer.of("train"))
+        return tuple(instance.name for instance in self._asked)
 
     def _explained(self, candidate: int) -> tuple[InstanceFinding, ...]:
         event = self._record.explained.get(candidate) or self._pending.get(candidate)
@@ -114,13 +119,11 @@ class Feedback:
     def _job(self, number: int) -> Job:
         source, parent = self._record.candidates[number].source, self._record.best_parent_of(number)
         limit = min(_LONGER * self._config.limit, float(MAX_SECONDS))
-        return Job(
-            number, source, self._scorer.of("train"), limit, explain=True, parent=parent.source if parent else None
-        )
+        return Job(number, source, self._asked, limit, explain=True, parent=parent.source if parent else None)
 
     @cached_property
     def _workload(self) -> str:
-        return workload_text(self._record.workload, self._scorer.of("train"))
+        return workload_text(self._record.workload, self._asked)
 
     def _known_policies(self, shown: Iterable[str]) -> str:
         """Return the scores of baselines and oracles, and the programs of the best that have one and are not shown."""
@@ -130,7 +133,7 @@ class Feedback:
             return ""
         scores = {event.policy: self._scorer.on_each(training, event.metrics) for event in known}
         ranked = sorted(known, key=lambda event: -fmean(scores[event.policy]))
-        columns = self._names if 1 < len(training) <= MAX_COLUMNS else ()
+        columns = [instance.name for instance in training] if 1 < len(training) <= MAX_COLUMNS else []
         rows = [
             (
                 event.policy if event.kind == "baseline" else f"{event.policy} ({event.kind})",

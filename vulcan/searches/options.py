@@ -22,6 +22,7 @@ ASK = "ask"
 StrategyName = Literal["evolve", "policysmith", "best-of-n"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]
+TrainOn = Literal["nearby", "asked", "shifted"]
 FeedbackLevel = Literal["none", "scores", "full"]
 ExecutorName = Literal["auto", "ray", "local"]
 
@@ -187,12 +188,13 @@ class SearchOptions:
             "they are scored, and the model is given the reason."
         ),
     ] = None
-    against_shift: Annotated[
-        bool,
+    train_on: Annotated[
+        TrainOn,
         Option(
-            "Train on perturbed copies of the training instances too, such as the task's evaluator makes.", flag=True
+            "What a search trains on: the training instances as asked for alone, those nearby too (such as caches of "
+            "half and double the size), or perturbed copies."
         ),
-    ] = False
+    ] = "nearby"
     model_timeout: Annotated[
         float | None,
         Option(

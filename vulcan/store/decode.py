@@ -81,12 +81,13 @@ def decode_entry(kind: str, fields: Mapping[str, Any]) -> Entry:
     return entry
 
 
-_INSTANCE = {"name": str, "split": SplitName, "parameters": dict[str, Json]}
+_INSTANCE = {"name": str, "split": SplitName, "parameters": dict[str, Json], "variation_of": str}
 
 
 def _check_instances(instances: Sequence[Any]) -> None:
     for instance in instances:
-        _require(instance, isinstance(instance, dict) and set(instance) == set(_INSTANCE), "an instance")
+        _require(instance, isinstance(instance, dict), "an instance")
+        _require(instance, set(instance) | {"variation_of"} == set(_INSTANCE), "an instance")
         for name, value in instance.items():
             as_declared(value, _INSTANCE[name], f"an instance's {name}")
 
