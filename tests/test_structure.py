@@ -36,7 +36,7 @@ LAYERS = (
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
     {"vulcan.baseline_cache", "vulcan.registry"},
-    {"vulcan.findings", "vulcan.robustness"},
+    {"vulcan.findings", "vulcan.lessons", "vulcan.robustness"},
     {"vulcan.evaluator"},
     {"vulcan.simulator"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
@@ -60,8 +60,8 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
-    "vulcan.baseline_cache", "vulcan.errors", "vulcan.robustness", "vulcan.simulator", "vulcan.kernel_support",
-    "vulcan.files", "vulcan.paths",
+    "vulcan.baseline_cache", "vulcan.errors", "vulcan.lessons", "vulcan.robustness", "vulcan.simulator",
+    "vulcan.kernel_support", "vulcan.files", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}

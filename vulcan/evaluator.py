@@ -39,6 +39,7 @@ from vulcan.task import Json, Metrics, Split, SplitName, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
+    from vulcan.lessons import Lesson
     from vulcan.robustness import GuardSource, SafePolicy
 
 __all__ = [
@@ -187,6 +188,13 @@ class Evaluator(ABC):
 
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
         """Return the properties of the instance that matter to whoever designs a policy for it."""
+        return ()
+
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        """Return situations of a training instance with what came of each, to which the generator fits programs.
+
+        The gains are what a policy should seek that is judged by this metric. Called before `prepare`.
+        """
         return ()
 
     def prepare_findings(self, instances: Sequence[Instance]) -> None:  # noqa: B027 - optional

@@ -14,6 +14,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, Sweep
 from vulcan.findings import EvaluatorFinding
+from vulcan.lessons import Lesson
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.simulator import Case, Simulator, label_of, measured_range, override, sources
 from vulcan.task import Json, Metrics, Split
@@ -21,6 +22,7 @@ from vulcan_cache import following, guard, shifts
 from vulcan_cache.account import Attribution, References, attribute, cached_misses, new_history, oracle_for
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings import Setting, differences, findings_of
+from vulcan_cache.lessons import lessons_of
 from vulcan_cache.openings import fingerprint_of, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.remembered_run import OUTCOME, LastRun
@@ -326,6 +328,12 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         spec = self.spec_of(instance)
         found = fingerprint(self.trace_of(replace(spec, one_in=1)), first=spec.measure_to)
         return describe(found, spec.capacity, is_unit=spec.unit_sizes)
+
+    @override
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        """Return how soon objects come back, by what a policy knows of them."""
+        spec, requests = self.at(instance)
+        return list(lessons_of(requests, spec.capacity, by_bytes=metric == following.BYTES))
 
     @override
     def prepare_findings(self, instances: Sequence[Instance]) -> None:

@@ -19,6 +19,7 @@ from vulcan.store.events import (
     HeldOutMeasured,
     InstanceMetrics,
     InstancesPrepared,
+    LessonsLearnt,
     PolicyExplained,
     ReferenceMeasured,
     RunStarted,
@@ -98,6 +99,7 @@ EVENTS: tuple[Event, ...] = (
     WorkloadDescribed.of(
         [InstanceFinding("ünï", "train", SmallTable("a\u2028b", ("x", "y"), ((-0.0, "\0"), (1, ""))))]
     ),
+    LessonsLearnt((TEXT, "")),
     PolicyExplained.of(1, [InstanceFinding("a", "train", Series("s", "x", "y", ((0.0, 1e300), (1.5, -2.0)), 0.0))]),
     PolicyExplained(2, (), "timeout: took more than 3 s"),
     ControlFinished(TEXT, 300, (("train", 0.1), ("test", None))),

@@ -294,8 +294,9 @@ class OfflineEvolve:
     the `seed`, `proposal`, `turn`, `parents` and `operator` of its request. Safe to call from many threads.
     """
 
-    def __init__(self, task: Task) -> None:
-        """Prepare to write policies of the task."""
+    def __init__(self, task: Task, fitted: Sequence[str] = (), first: int = 1) -> None:
+        """Prepare to write policies of the task, every second one of the `first` proposals one of the `fitted`."""
+        self._fitted, self._first = tuple(fitted), first
         is_one = not task.others and len(task.mechanisms) < 2
         self._breeder: _Breeder = Breeder(vocabulary(task)) if is_one else SeveralBreeder(task)
         self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # proposals of a round share parents
@@ -307,6 +308,11 @@ class OfflineEvolve:
 
     def propose(self, request: Request) -> Reply:
         started = time.perf_counter()
+        index, odd = divmod(request.proposal - self._first, 2)
+        if not odd and not request.turn and 0 <= index < len(self._fitted):
+            said = "The offline generator (offline/evolve, not a language model) fitted a program to training data."
+            text = f"{said}\n\n```python\n{self._fitted[index]}```\n"
+            return Reply(text, NAME, "stop", None, None, 0.0, time.perf_counter() - started)
         rng = random.Random(f"{request.seed}:{request.proposal}:{request.turn}")
         written = self._breeder.write(rng, self._genomes(request), request.proposal, request.operator)
         text = f"{written.description}\n\n```python\n{written.policy.source}```\n"

@@ -36,6 +36,11 @@ class SearchConfig(SearchOptions):
         """True if no language model takes part."""
         return all(name.startswith("offline/") for name in self.model)
 
+    @property
+    def generates(self) -> bool:
+        """True if the offline generator takes part."""
+        return any(name.startswith("offline/") for name in self.model)
+
     def offered(self, task: Task) -> Task:
         """Return the task as this search shows it to who writes policies."""
         return task.offered(self.settings)

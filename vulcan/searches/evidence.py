@@ -31,6 +31,7 @@ from vulcan.store.events import (
     Event,
     InstanceMetrics,
     InstancesPrepared,
+    LessonsLearnt,
     ReferenceMeasured,
     RunStarted,
     WorkloadDescribed,
@@ -258,8 +259,13 @@ def open_run(
         )
         store.append(*measured)
         added.extend(measured)
+    training = [i for i in evidence.instances if i.split == "train" and not i.variation_of]
+    if config.generates and record.lessons is None:
+        learnt = learn_lessons(config.offered(task), load_evaluator(task), training, config.objective, report)
+        if learnt is not None:
+            store.append(learnt)
+            added.append(learnt)
     if tells_findings(config) and record.workload is None:
-        training = [i for i in evidence.instances if i.split == "train" and not i.variation_of]
         described = describe_workload(load_evaluator(task), training, report)
         if described is not None:
             store.append(described)
@@ -287,6 +293,32 @@ def describe_workload(
     except ValueError as error:
         raise UserError(f"{type(evaluator).__name__}.workload: {error}") from error
     return WorkloadDescribed.of(findings)
+
+
+def learn_lessons(
+    task: Task,
+    evaluator: Evaluator,
+    training: Sequence[Instance],
+    objective: str,
+    report: Callable[[str], None] = lambda _: None,
+) -> LessonsLearnt | None:
+    """Return the programs fitted to training instances; None from an evaluator that offers no lessons.
+
+    Raises UserError for lessons that break the contract, ValueError for an instance of another split.
+    """
+    if not evaluator.offers(Evaluator.lessons):
+        return None
+    from vulcan.generator.fits import fitted_programs
+
+    report("fitting programs to the training instances")
+    if held_out := [instance.name for instance in training if instance.split != "train"]:
+        raise ValueError(f"lessons of {held_out[0]}, which no search may see")
+    try:
+        metric = find_objective(task, objective).metric
+        found = [lesson for instance in training for lesson in evaluator.lessons(instance, metric)]
+        return LessonsLearnt(fitted_programs(task, found))
+    except ValueError as error:
+        raise UserError(f"{type(evaluator).__name__}.lessons: {error}") from error
 
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:

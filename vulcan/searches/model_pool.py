@@ -32,6 +32,7 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import Proposal
+from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CallsChanged, CandidateJudged, Event
 from vulcan.task import Program, Task
@@ -102,11 +103,15 @@ def choose(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Ran
 
 
 def open_model_pool(
-    task: Task, config: SearchConfig, calls: Iterable[CallRecord] = (), changed: Iterable[CallsChanged] = ()
+    task: Task,
+    config: SearchConfig,
+    calls: Iterable[CallRecord] = (),
+    changed: Iterable[CallsChanged] = (),
+    fitted: Sequence[str] = (),
 ) -> ModelPool:
     """Open the models of the configuration, with the cost of `calls` already spent. Makes no call.
 
-    `changed` is what the models are known to refuse.
+    `changed` is what the models are known to refuse, `fitted` the programs that the offline generator proposes first.
 
     Raises UserError for an invalid model or budget.
     """
@@ -123,7 +128,7 @@ def open_model_pool(
     changes = Changes(known)
     try:
         for name in config.model:
-            opened.append(_open(name, task, config, settings, budget, changes))
+            opened.append(_open(name, task, config, settings, budget, changes, fitted))
         return ModelPool(Ensemble(opened), budget, changes)
     except UserError:
         for model in opened:
@@ -132,7 +137,13 @@ def open_model_pool(
 
 
 def _open(
-    name: str, task: Task, config: SearchConfig, settings: CallSettings, budget: Budget, changes: Changes
+    name: str,
+    task: Task,
+    config: SearchConfig,
+    settings: CallSettings,
+    budget: Budget,
+    changes: Changes,
+    fitted: Sequence[str],
 ) -> Proposer:
     if name == OFFLINE and isinstance(task.signature, Program):
         raise UserError(
@@ -142,7 +153,7 @@ def _open(
     if name == OFFLINE:
         from vulcan.generator import OfflineEvolve
 
-        return OfflineEvolve(config.offered(task))
+        return OfflineEvolve(config.offered(task), fitted, 1 + len(starts_of(task, config)) if fitted else 1)
     if name.startswith("offline/"):
         raise UserError(f"no offline generator {name!r}: there is {OFFLINE}")
     if name == ASK:

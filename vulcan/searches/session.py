@@ -42,6 +42,7 @@ from vulcan.store.events import (
     ControlFinished,
     Event,
     InstancesPrepared,
+    LessonsLearnt,
     ReferenceMeasured,
     RunStarted,
     RunStopped,
@@ -57,7 +58,7 @@ MIN_ADDRESS_SPACE = 1_200_000 << 10
 """Bytes of address space that a search needs (`ulimit -v`): with less, threads and numerical libraries do not start."""
 
 CONTROL: StrategyName = "best-of-n"
-_MEASURED = (BaselineMeasured, ReferenceMeasured, WorkloadDescribed)
+_MEASURED = (BaselineMeasured, ReferenceMeasured, WorkloadDescribed, LessonsLearnt)
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,9 @@ def run_search(
 
 def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
     if recording is None:
-        return open_model_pool(task, config, store.calls(), RunRecord.of(store.events()).calls_changed)
+        record = RunRecord.of(store.events())
+        fitted = record.lessons.programs if record.lessons is not None else ()
+        return open_model_pool(task, config, store.calls(), record.calls_changed, fitted)
     return replay_model_pool(recording.calls, recording.unanswered)
 
 

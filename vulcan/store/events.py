@@ -111,6 +111,13 @@ class WorkloadDescribed:
 
 
 @dataclass(frozen=True, slots=True)
+class LessonsLearnt:
+    """Programs that the offline generator fitted to the evaluator's lessons on the training instances, best first."""
+
+    programs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyExplained:
     """The evaluator's findings about a candidate on the training instances, for the prompts that show it.
 
@@ -283,6 +290,7 @@ Event = (
     | BaselineMeasured
     | ReferenceMeasured
     | WorkloadDescribed
+    | LessonsLearnt
     | PolicyExplained
     | CandidateProposed
     | SearchSteered

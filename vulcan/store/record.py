@@ -21,6 +21,7 @@ from vulcan.store.events import (
     FinalistScored,
     HeldOutMeasured,
     InstancesPrepared,
+    LessonsLearnt,
     PolicyExplained,
     ReferenceMeasured,
     RunStarted,
@@ -47,6 +48,7 @@ class RunRecord:
     references: dict[tuple[str, str], ReferenceMeasured] = field(default_factory=dict)
     baselines: dict[tuple[str, SplitName], BaselineMeasured] = field(default_factory=dict)
     workload: WorkloadDescribed | None = None
+    lessons: LessonsLearnt | None = None
     explained: dict[int, PolicyExplained] = field(default_factory=dict)
     proposals: dict[int, CandidateProposed] = field(default_factory=dict)
     candidates: dict[int, CandidateJudged] = field(default_factory=dict)
@@ -86,6 +88,8 @@ class RunRecord:
                 self.baselines[policy, split] = event
             case WorkloadDescribed():
                 self.workload = event
+            case LessonsLearnt():
+                self.lessons = event
             case PolicyExplained(candidate):
                 self.explained[candidate] = event
             case CandidateProposed(proposal):

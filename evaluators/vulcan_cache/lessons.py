@@ -1,0 +1,171 @@
+"""What the future of training data teaches: how soon an object returns, by what a policy knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.lessons import Lesson
+from vulcan_cache.spec import Requests
+
+MAX_REQUESTS = 400_000
+"""Most requests, the latest, whose future is looked at."""
+
+MAX_SITUATIONS = 50_000
+MEMORIES = (2.0, 8.0)
+"""Turnovers of the cache after which an object is forgotten: as the ghost list does, and later."""
+
+REACHES = (3.0, 30.0)
+"""Turnovers of the cache within which a return counts, for priorities that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """Requests with their futures: `forward` and `left` are requests until the object's next one, and until the end.
+
+    `turnover` is how many requests an object would stay if the cache held each for the same time.
+    """
+
+    sizes: NDArray[np.float64]
+    before: NDArray[np.int64]
+    forward: NDArray[np.float64]
+    left: NDArray[np.float64]
+    turnover: float
+
+    @classmethod
+    def of(cls, requests: Requests, capacity: int) -> Returns:
+        """Return the last requests of those before the measured range ends; what follows it is not looked at."""
+        first = max(0, len(requests.objects) - MAX_REQUESTS)
+        following = requests.following[first:] - first
+        at = np.arange(len(following))
+        returns = (following >= 0) & (following < len(following))
+        before = np.full(len(following), -1)
+        before[following[returns]] = at[returns]
+        left = (len(following) - at).astype(float)
+        forward = np.where(returns, following - at, np.inf)
+        sizes = requests.sizes[first:].astype(float)
+        return cls(sizes, before, forward, left, _turnover(sizes, np.minimum(forward, left), capacity))
+
+    def remembered(self, span: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return for each request the gap to the one before, 0 where that is forgotten, and the requests so far."""
+        gaps = np.where(self.before >= 0, np.arange(len(self.before)) - self.before, 0.0)
+        gaps[gaps > span] = 0.0
+        counts = np.ones(len(gaps))
+        for at in np.flatnonzero(gaps):
+            counts[at] = counts[self.before[at]] + 1
+        return gaps, counts
+
+
+def _turnover(sizes: NDArray[np.float64], stays: NDArray[np.float64], capacity: int) -> float:
+    """Return after how many requests without one an object leaves, where the cache is full (Che's approximation)."""
+    low, high = 1.0, float(max(2, len(sizes)))
+    for _ in range(40):
+        middle = (low * high) ** 0.5
+        if (sizes * np.minimum(stays, middle)).mean() > capacity:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+_STATE = """
+class obj:
+    requested = 0
+    gap = 0  # between its last two requests, 0 where there was one
+    seen = 1  # requests, while it is remembered
+
+
+def on_hit(now, obj, cache, ghost):
+    obj.gap = now - obj.requested
+    obj.requested = now
+    obj.seen += 1
+
+
+def on_ghost_hit(now, obj, cache, ghost):
+    obj.gap = now - obj.requested
+    obj.seen += 1
+
+
+def on_miss(now, obj, cache, ghost):
+    obj.requested = now
+
+"""
+_KEPT = f"""\
+MECHANISM = "heap"
+{_STATE}
+def worth(gap, seen, size):
+    return 1
+
+
+def priority(now, obj, cache, ghost):
+    return cache.evicted_priority + worth(obj.gap, obj.seen, obj.size) / obj.size
+"""
+_ADMITTED = f"""{_KEPT}
+
+def admit(now, obj, cache, victim, ghost):
+    return victim.size == 0 or cache.evicted_priority + worth(obj.gap, obj.seen, obj.size) / obj.size >= victim.priority
+"""
+_SAMPLED = f"""\
+MECHANISM = "sample"
+{_STATE}
+def worth(idle, gap, phase, seen, size):
+    return 1
+
+
+def ratio(a, b):
+    return max(a, b) / min(a, b) if b > 1 else 1
+
+
+def priority(now, obj, cache, ghost):
+    idle = now - obj.last_access
+    return worth(idle, obj.gap, ratio(1 + idle, 1 + obj.gap), obj.seen, obj.size) / obj.size
+"""
+
+
+def lessons_of(requests: Requests, capacity: int, *, by_bytes: bool) -> Iterator[Lesson]:
+    """Yield lessons for priorities that are kept, and for those that see how long an object has been idle.
+
+    The gain is a hit, or with `by_bytes` its bytes; the cost is how long a byte is held for it.
+    """
+    found = Returns.of(requests, capacity)
+    program = _KEPT if np.ptp(found.sizes) == 0 else _ADMITTED
+    rng = np.random.default_rng(1)
+    chosen = np.arange(len(found.sizes))
+    if len(chosen) > MAX_SITUATIONS:
+        chosen = np.sort(rng.choice(chosen, MAX_SITUATIONS, replace=False))
+    idle = np.floor(np.exp(rng.uniform(0.0, np.log1p(2 * found.turnover), len(chosen)))) - 1
+    for memory in MEMORIES:
+        gaps, counts = found.remembered(memory * found.turnover)
+        known = [column[chosen] for column in (gaps, counts, found.sizes)]
+        for reach in REACHES:
+            name = f"returns within {reach:g} turnovers of the cache, remembered for {memory:g}"
+            horizon = reach * found.turnover
+            yield _lesson(name, program, found, chosen, np.zeros(len(chosen)), known, horizon, by_bytes=by_bytes)
+    phase = np.where(known[0] > 0, np.exp(np.abs(np.log1p(idle) - np.log1p(known[0]))), 1.0)
+    columns = [idle, known[0], phase, *known[1:]]
+    name = "returns of idle objects"
+    yield _lesson(name, _SAMPLED, found, chosen, idle, columns, found.turnover, by_bytes=by_bytes)
+
+
+def _lesson(
+    name: str,
+    program: str,
+    found: Returns,
+    chosen: NDArray[np.int64],
+    idle: NDArray[np.float64],
+    columns: list[NDArray[np.float64]],
+    horizon: float,
+    *,
+    by_bytes: bool,
+) -> Lesson:
+    """Return the lesson of those situations in which the object has not returned yet."""
+    forward, left = found.forward[chosen] - idle, found.left[chosen] - idle
+    span = np.minimum(np.minimum(forward, horizon), left)
+    waits = span > 0
+    worth = found.sizes[chosen] if by_bytes else np.ones(len(chosen))
+    gains: NDArray[np.float64] = np.where(forward <= np.minimum(horizon, left), worth, 0.0)
+    situations: NDArray[np.float64] = np.column_stack(columns)[waits]
+    return Lesson(name, program, situations, gains[waits], span[waits])

@@ -1,0 +1,75 @@
+"""What lessons say of the future is what a look at each request says, and never reaches beyond the training data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from search_parts import of_kind
+
+from vulcan.evaluator import load_evaluator
+from vulcan.generator.fits import fitted_programs
+from vulcan.registry import find_task
+from vulcan.searches.config import make_config
+from vulcan.searches.evidence import learn_lessons, load_evaluation_set, open_run
+from vulcan.store import MemoryStore
+from vulcan.store.events import LessonsLearnt
+from vulcan_cache.lessons import Returns, lessons_of
+from vulcan_cache.spec import Requests
+
+TASK = find_task("cache_eviction")
+GIVEN = {"trace": ["zipf:objects=400,requests=6000,alpha=0.9,seed=3"], "cache_size": ["10%"]}
+
+
+def requests_of(ids: list[int], until: int) -> Requests:
+    """Requests of a longer trace, of which `until` were measured."""
+    objects = np.array(ids, np.uint32)
+    following = np.array([next((m for m in range(n + 1, len(ids)) if ids[m] == ids[n]), -1) for n in range(len(ids))])
+    return Requests(objects[:until], objects[:until].astype(np.int64) + 1, following[:until], None, 0, 8)
+
+
+@given(st.lists(st.integers(0, 7), min_size=6, max_size=60), st.integers(3, 6), st.integers(1, 20))
+def test_a_return_counts_where_it_comes_in_time_and_within_the_training_data(
+    ids: list[int], until: int, capacity: int
+) -> None:
+    requests = requests_of(ids, until)
+    found = Returns.of(requests, capacity)
+    for lesson in list(lessons_of(requests, capacity, by_bytes=False))[:4]:
+        reach = float(lesson.name.split()[2]) * found.turnover
+        for n, (gain, cost) in enumerate(zip(lesson.gains, lesson.costs, strict=True)):
+            wait = next((m - n for m in range(n + 1, until) if ids[m] == ids[n]), None)
+            assert gain == (wait is not None and wait <= reach)
+            assert cost == pytest.approx(min(reach, until - n, wait or until - n))
+    for one, other in zip(
+        lessons_of(requests, capacity, by_bytes=False),
+        lessons_of(requests_of(ids[:until], until), capacity, by_bytes=False),
+        strict=True,
+    ):
+        assert np.array_equal(one.situations, other.situations)
+        assert np.array_equal(one.gains, other.gains)
+
+
+def test_a_search_learns_from_training_data_alone_and_records_what_it_has_fitted() -> None:
+    config = make_config(TASK.name, {"budget_candidates": 2, "tune": 0}, GIVEN)
+    evaluator = load_evaluator(TASK)
+    evidence = load_evaluation_set(TASK, config, evaluator)
+    store: Any = MemoryStore()
+    open_run(TASK, config, store, evidence, lambda _: None)
+    open_run(TASK, config, store, evidence, lambda _: None)
+    [learnt] = of_kind(store, LessonsLearnt)
+    training = [i for i in evidence.instances if i.split == "train"]
+    assert learnt.programs == fitted_programs(TASK, evaluator.lessons(training[0], "miss_ratio"))
+    assert learnt == learn_lessons(TASK, evaluator, training, "object")
+    with pytest.raises(ValueError, match="no search may see"):
+        learn_lessons(TASK, evaluator, evidence.instances, "object")
+
+
+def test_no_lessons_are_learnt_for_language_models() -> None:
+    config = replace(make_config(TASK.name, {"tune": 0, "feedback": "none"}, GIVEN), model=("ask",))
+    store: Any = MemoryStore()
+    open_run(TASK, config, store, load_evaluation_set(TASK, config, load_evaluator(TASK)), lambda _: None)
+    assert not of_kind(store, LessonsLearnt)
