@@ -285,6 +285,7 @@ def differences(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
     made: list[EvaluatorFinding] = [
         Statement(
             f"The first misses {found.misses:,} of {setting.requests:,} requests and the second {theirs:,}. "
+            f"The cache is of {setting.capacity:,} bytes. "
             f"{won:,} are hits of the first alone and {lost:,} of the second alone; on the other "
             f"{setting.requests - won - lost:,} they agree.",
             10.0,

@@ -7,13 +7,14 @@ from typing import Any
 
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable
+from vulcan.findings import SmallTable, Statement
 from vulcan.registry import find_task
 from vulcan.results.explanation import explain
 from vulcan.searches.config import complete_settings
 
 TASK = find_task("cache_eviction")
 RECENCY = "def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
+FREQUENCY = RECENCY.replace("last_access", "count")
 GIVEN: dict[str, Any] = {"trace": ["zipf:objects=400,requests=6000,alpha=0.9,seed=3"], "cache_size": ["10%"]}
 
 
@@ -42,3 +43,20 @@ def test_a_cache_that_holds_everything_is_not_swept() -> None:
     evaluator: Any = load_evaluator(TASK)
     steps = evaluator.sweep(whole(evaluator, {**GIVEN, "cache_size": ["60%"]})).steps
     assert [label.split("(")[1] for label, _ in steps] == ["0.125 x)", "0.25 x)", "0.5 x)", "1 x)"]
+
+
+def test_a_part_of_the_data_is_explained_with_the_cache_of_the_whole_and_block_by_block() -> None:
+    found = explain(RECENCY, TASK.name, GIVEN, against=FREQUENCY, part="train", by_part=True)
+    evaluator: Any = load_evaluator(TASK)
+    instance = evaluator.instances(complete_settings(TASK, GIVEN), TASK.split)[0]
+    capacity = evaluator.spec_of(instance).capacity
+    assert capacity == evaluator.spec_of(whole(evaluator, GIVEN)).capacity
+    shown = found.of(instance.name)
+    assert isinstance(shown[0], Statement)
+    assert f"{capacity:,} bytes" in shown[0].text
+    [table] = [one for one in shown if isinstance(one, SmallTable) and one.columns[0] == "part of the time"]
+    windows = evaluator.windows(instance, len(table.rows))
+    evaluator.prepare(windows)
+    policies = [check(source, TASK) for source in (RECENCY, FREQUENCY)]
+    for row, window in zip(table.rows, windows, strict=True):
+        assert row[1:3] == tuple(evaluator.evaluate(policy, window)["miss_ratio"] for policy in policies)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vulcan.cli import completion
-from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
+from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
-from vulcan.searches.options import PARTS
 
 if TYPE_CHECKING:
     from vulcan.results.policy_evaluation import PolicyEvaluation
@@ -32,14 +31,7 @@ def evaluate(
         ),
     ],
     task: TaskName,
-    part: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(PARTS),
-            help="Data to evaluate on: the `whole`, or one split: train, validation or test.",
-            autocompletion=completion.among(PARTS),
-        ),
-    ] = "whole",
+    part: Part = "whole",
     objective: Annotated[
         str | None,
         typer.Option(help="Objective. Default: the task's first.", autocompletion=completion.objectives),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vulcan.cli import completion
-from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
+from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, TaskName, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, say, tell
 from vulcan.files import write_output
 
@@ -30,6 +30,10 @@ PolicyFile = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a self-contained HTML page with pictures to this file.")
 ]
+ByPart = Annotated[
+    bool,
+    typer.Option("--by-part", help="Tabulate eight parts of the time: the policies, the best baselines, an oracle."),
+]
 Limit = Annotated[float, typer.Option(help="Timeout in seconds for all instances together.")]
 
 
@@ -37,6 +41,8 @@ def explain(
     context: typer.Context,
     policy: PolicyFile,
     task: TaskName,
+    part: Part = "whole",
+    by_part: ByPart = False,
     output: Output = None,
     limit: Limit = 600.0,
     allow_unsandboxed: AllowUnsandboxed = False,
@@ -44,13 +50,14 @@ def explain(
 ) -> None:
     """Explain where a policy does well or badly: what the workload is like, and where the policy loses.
 
-    The task's own options, such as --trace and --cache-size of cache_eviction, are given here too. Everything is
-    measured on all of the data.
+    The task's own options, such as --trace and --cache-size of cache_eviction, are given here too. A share of the
+    footprint is one of the whole data, whatever the part.
 
     \b
     Examples:
       vulcan explain best.py --task cache_eviction --trace my.csv --cache-size 10%
       vulcan explain best.py --task cache_eviction --trace my.csv -o why.html
+      vulcan explain best.py --task cache_eviction --trace my.csv --part train --by-part
       vulcan explain best.py --task cache_eviction --trace my.csv --json
     """
     from vulcan.registry import find_task
@@ -58,7 +65,15 @@ def explain(
 
     declared = find_task(task)
     settings = task_settings(declared, context)
-    found = explanation.explain(read_policy(policy), task, settings, limit=limit, allow_unsandboxed=allow_unsandboxed)
+    found = explanation.explain(
+        read_policy(policy),
+        task,
+        settings,
+        part=part,
+        by_part=by_part,
+        limit=limit,
+        allow_unsandboxed=allow_unsandboxed,
+    )
     _show(found, output, as_json=as_json)
 
 
@@ -72,6 +87,8 @@ def compare(
         ),
     ],
     task: TaskName,
+    part: Part = "whole",
+    by_part: ByPart = False,
     output: Output = None,
     limit: Limit = 600.0,
     allow_unsandboxed: AllowUnsandboxed = False,
@@ -93,6 +110,8 @@ def compare(
         task,
         settings,
         against=read_policy(other),
+        part=part,
+        by_part=by_part,
         limit=limit,
         allow_unsandboxed=allow_unsandboxed,
     )

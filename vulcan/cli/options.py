@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from vulcan.cli import completion
-from vulcan.searches.options import EXECUTION_OPTIONS, PROGRESS, Option, take_options
+from vulcan.searches.options import EXECUTION_OPTIONS, PARTS, PROGRESS, Option, take_options
 
 if TYPE_CHECKING:
     from vulcan.task import Json, Setting, Task
@@ -25,6 +25,14 @@ TaskName = Annotated[
 TaskArgument = Annotated[
     str,
     typer.Argument(help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
+]
+Part = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(PARTS),
+        help="Data to measure on: the `whole`, or one split: train, validation or test.",
+        autocompletion=completion.among(PARTS),
+    ),
 ]
 RunName = Annotated[
     str,

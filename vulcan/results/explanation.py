@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, Sweep, load_evaluator
 from vulcan.findings import EvaluatorFinding, InstanceFinding, SweptTable
 from vulcan.registry import recorded_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import describe_workload, find_instances
+from vulcan.searches.evidence import WINDOWS, describe_workload, find_instances
+from vulcan.searches.options import PARTS, check_choice
 from vulcan.store import RunRecord
-from vulcan.task import Json
+from vulcan.task import Json, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,14 @@ def explain(
     settings: Mapping[str, Json],
     *,
     against: str | None = None,
+    part: str = "whole",
+    by_part: bool = False,
     limit: float = 600.0,
     allow_unsandboxed: bool = False,
 ) -> Explanation:
     """Explain a policy on all instances of these settings, in the sandbox; with `against`, compare it with another.
 
+    `part` is `whole`, or the split whose instances are taken; `by_part` adds a table over parts of their time.
     Raises UserError where the evaluator offers that not, or the policy is rejected or fails.
     """
     task = recorded_task(task_name)
@@ -82,18 +86,27 @@ def explain(
         task=task_reference(task_name),
         settings=complete_settings(task, settings),
         objective=task.objectives[0].name,
-        split="none",
+        split="none" if part == "whole" else "task",
         limit=limit,
     )
-    instances = find_instances(task, config, evaluator)
+    check_choice("part", part, PARTS)
+    wanted = "train" if part == "whole" else part
+    # findings are of the split train: here it is what the user wants explained
+    instances = tuple(replace(i, split="train") for i in find_instances(task, config, evaluator) if i.split == wanted)
+    if not instances:
+        raise UserError(f"there is no instance in the part {part!r}")
     for instance in instances:
         if (reason := evaluator.why_indifferent(instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to explain: {reason}")
     setup = Setup(config.task, instances, allow_unsandboxed=allow_unsandboxed, explains=True)
     found = _found(setup, Job(1, source, instances, limit, explain=True, against=against)).findings
+    measured = replace(setup, explains=False)
+    if by_part:
+        sources = {"policy": source} if against is None else {"first": source, "second": against}
+        found += _over(evaluator, measured, _parts(task, evaluator, instances), sources, limit)
     if against is not None:
         return Explanation(task.name, (), found, is_comparison=True)
-    swept = _swept(evaluator, replace(setup, explains=False), source, limit)
+    swept = _swept(evaluator, measured, source, limit)
     described = describe_workload(evaluator, instances)
     return Explanation(task.name, described.located if described else (), (*found, *swept))
 
@@ -140,16 +153,38 @@ _SHOWN_BASELINES = 3
 
 
 def _swept(evaluator: Evaluator, setup: Setup, source: str, limit: float) -> tuple[InstanceFinding, ...]:
-    """Return a table of a metric over each instance's sweep: the policy's, that of the best baselines and of an oracle.
-
-    Empty from an evaluator that offers none.
-    """
+    """Return the tables over each instance's sweep; empty from an evaluator that offers none."""
     sweeps = [(one, sweep) for one in setup.instances if (sweep := evaluator.sweep(one)) and len(sweep.steps) > 1]
+    return _over(evaluator, setup, sweeps, {"policy": source}, limit)
+
+
+def _parts(task: Task, evaluator: Evaluator, instances: Sequence[Instance]) -> list[tuple[Instance, Sweep]]:
+    """Return the parts of each instance's time. Raises UserError where an instance has none."""
+    found = []
+    for instance in instances:
+        windows = evaluator.windows(instance, WINDOWS)
+        if not windows:
+            raise UserError(f"{instance.name}: --by-part: it is too short, or its evaluator cuts none into parts")
+        steps = tuple((f"{n}/{WINDOWS}", window) for n, window in enumerate(windows, 1))
+        found.append((instance, Sweep("part of the time", task.objectives[0].metric, steps)))
+    return found
+
+
+def _over(
+    evaluator: Evaluator,
+    setup: Setup,
+    sweeps: Sequence[tuple[Instance, Sweep]],
+    sources: Mapping[str, str],
+    limit: float,
+) -> tuple[InstanceFinding, ...]:
+    """Return a table of a metric over each sweep: that of the policies, of the best baselines and of an oracle."""
     steps = tuple(one for _, sweep in sweeps for _, one in sweep.steps)
     if not steps:
         return ()
-    outcome = _found(replace(setup, instances=steps), Job(1, source, steps, limit))
-    own = dict(outcome.metrics)
+    own = [
+        dict(_found(replace(setup, instances=steps), Job(1, source, steps, limit)).metrics)
+        for source in sources.values()
+    ]
     evaluator.prepare((*setup.instances, *steps))
     score, kinds = recorded_task(setup.task).objectives[0].score, evaluator.baselines()
     found = []
@@ -159,12 +194,16 @@ def _swept(evaluator: Evaluator, setup: Setup, source: str, limit: float) -> tup
         shown = [name for name in ranked if kinds[name] == "baseline"][:_SHOWN_BASELINES]
         shown += [name for name in ranked if kinds[name] != "baseline"][:1]
         rows: tuple[tuple[str | float, ...], ...] = tuple(
-            (label, own[one.name][sweep.metric], *(evaluator.evaluate_baseline(n, one)[sweep.metric] for n in shown))
+            (
+                label,
+                *(o[one.name][sweep.metric] for o in own),
+                *(evaluator.evaluate_baseline(n, one)[sweep.metric] for n in shown),
+            )
             for label, one in sweep.steps
         )
         names = (n if kinds[n] == "baseline" else f"{n} ({kinds[n]})" for n in shown)
         title = f"{sweep.metric.replace('_', ' ')} by {sweep.x.split(',')[0]}"
         found.append(
-            InstanceFinding(instance.name, instance.split, SweptTable(title, (sweep.x, "policy", *names), rows, 0.0))
+            InstanceFinding(instance.name, instance.split, SweptTable(title, (sweep.x, *sources, *names), rows, 0.0))
         )
     return tuple(found)
