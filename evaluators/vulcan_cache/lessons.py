@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.findings import EvaluatorFinding, SmallTable
 from vulcan.lessons import Lesson
 from vulcan_cache.spec import Requests
 
@@ -169,3 +170,32 @@ def _lesson(
     gains: NDArray[np.float64] = np.where(forward <= np.minimum(horizon, left), worth, 0.0)
     situations: NDArray[np.float64] = np.column_stack(columns)[waits]
     return Lesson(name, program, situations, gains[waits], span[waits])
+
+
+_CLASSES = 4
+_WEIGHT = 8.5
+
+
+def hazards(requests: Requests, capacity: int) -> list[EvaluatorFinding]:
+    """Return the chance that an object returns before the cache turns over, by what is known of it, in two phases."""
+    found = Returns.of(requests, capacity)
+    at = np.arange(len(found.sizes))
+    gaps, counts = found.remembered(MEMORIES[1] * found.turnover)
+    rng = np.random.default_rng(1)
+    idle = np.floor(np.exp(rng.uniform(0.0, np.log1p(2 * found.turnover), len(at)))) - 1
+    known = (("requests so far", counts, 0.0 * idle), ("gap", gaps, 0.0 * idle),
+             ("size", found.sizes, 0.0 * idle), ("idle", idle, idle))  # fmt: skip
+    rows: list[tuple[str | float, ...]] = []
+    for name, values, since in known:
+        told = (found.left > since + found.turnover) & (found.forward > since)
+        returns = found.forward <= since + found.turnover
+        edges = np.unique(np.quantile(values[told], [0.25, 0.5, 0.75, 1.0])) if told.any() else np.empty(0)
+        classes = np.searchsorted(edges, values)
+        for n, edge in enumerate(edges if len(edges) > 1 else ()):
+            phases = [told & (classes == n) & (at * 2 // len(at) == half) for half in (0, 1)]
+            if all(phase.any() for phase in phases):
+                chances = (round(100 * float(returns[phase].mean()), 1) for phase in phases)
+                rows.append((name, f"up to {edge:,.0f}", *chances))
+    title = f"Chance of return within a turnover of the cache ({found.turnover:,.0f} requests)"
+    columns = ("known", "class", "first half %", "second half %")
+    return [SmallTable(title, columns, tuple(rows[: 4 * _CLASSES]), _WEIGHT)] if rows else []

@@ -22,7 +22,7 @@ from vulcan_cache import following, guard, shifts
 from vulcan_cache.account import Attribution, References, attribute, cached_misses, new_history, oracle_for
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings import Setting, differences, findings_of
-from vulcan_cache.lessons import lessons_of
+from vulcan_cache.lessons import hazards, lessons_of
 from vulcan_cache.openings import fingerprint_of, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.remembered_run import OUTCOME, LastRun
@@ -327,7 +327,8 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
 
         spec = self.spec_of(instance)
         found = fingerprint(self.trace_of(replace(spec, one_in=1)), first=spec.measure_to)
-        return describe(found, spec.capacity, is_unit=spec.unit_sizes)
+        described = describe(found, spec.capacity, is_unit=spec.unit_sizes)
+        return described + hazards(self.workload_of(spec), spec.capacity)
 
     @override
     def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from search_parts import of_kind
 
 from vulcan.evaluator import load_evaluator
+from vulcan.findings import SmallTable
 from vulcan.generator.fits import fitted_programs
 from vulcan.registry import find_task
 from vulcan.searches.config import make_config
 from vulcan.searches.evidence import learn_lessons, load_evaluation_set, open_run
 from vulcan.store import MemoryStore
 from vulcan.store.events import LessonsLearnt
-from vulcan_cache.lessons import Returns, lessons_of
+from vulcan_cache.lessons import Returns, hazards, lessons_of
 from vulcan_cache.spec import Requests
 
 TASK = find_task("cache_eviction")
@@ -73,3 +74,22 @@ def test_no_lessons_are_learnt_for_language_models() -> None:
     store: Any = MemoryStore()
     open_run(TASK, config, store, load_evaluation_set(TASK, config, load_evaluator(TASK)), lambda _: None)
     assert not of_kind(store, LessonsLearnt)
+
+
+def test_chances_of_return_are_those_of_training_data_in_each_half() -> None:
+    ids, until, capacity = np.random.default_rng(1).integers(0, 8, 500).tolist(), 400, 15
+    requests = requests_of(ids, until)
+    [table] = hazards(requests, capacity)
+    assert [table] == hazards(requests_of(ids[:until], until), capacity)
+    assert isinstance(table, SmallTable)
+    assert {row[0] for row in table.rows} == {"requests so far", "gap", "size", "idle"}
+    span, last = Returns.of(requests, capacity).turnover, 0.0
+    for _, label, *chances in (row for row in table.rows if row[0] == "size"):
+        edge = float(str(label).removeprefix("up to "))
+        for half, chance in enumerate(chances):
+            of_class = [
+                n for n in range(200 * half, 200 * half + 200) if last < ids[n] + 1 <= edge and until - n > span
+            ]
+            returns = [any(ids[m] == ids[n] for m in range(n + 1, int(n + span) + 1)) for n in of_class]
+            assert chance == pytest.approx(100 * np.mean(returns), abs=0.06)
+        last = edge
