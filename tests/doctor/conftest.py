@@ -6,7 +6,6 @@ import pytest
 
 from vulcan.doctor.attacks.attack import targets
 from vulcan.doctor.attacks.in_program import ForkedRange
-from vulcan.doctor.attacks.suite import key_in_environment
 from vulcan.scoring.sandbox.layers import ALL, Layers
 
 _KEPT = 8
@@ -14,7 +13,7 @@ _KEPT = 8
 
 @pytest.fixture(scope="session")
 def given() -> Iterator[Mapping[str, object]]:
-    with key_in_environment(), targets() as given:
+    with targets() as given:
         yield given
 
 

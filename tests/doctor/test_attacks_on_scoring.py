@@ -1,36 +1,19 @@
 """Attacks on the evaluator, the score, the checkers and the keeper: stopped, or not where nothing does."""
 
 import functools
-import json
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pytest
 import score_attacks
-from checker_attacks import anvil_task, source_results
+from checker_attacks import source_results
 
-from vulcan.anvil import check
 from vulcan.doctor.attacks.attack import Attack, AttackResult
-from vulcan.doctor.attacks.in_evaluator import (
-    FORGED_REPLY,
-    HONEST,
-    IMITATION,
-    MIN,
-    TASK,
-    EvaluatorRange,
-    evaluator_results,
-)
-from vulcan.doctor.attacks.memory import memory_results
-from vulcan.doctor.attacks.outliving import lifetime_results, outlives_parent
+from vulcan.doctor.attacks.in_evaluator import EvaluatorRange, evaluator_results, outlives_keeper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
-from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
-from vulcan.evaluator import Instance
-from vulcan.scoring.job import Job, Setup
 from vulcan.scoring.program_server_client import ForkServer, ServerLost
 from vulcan.scoring.sandbox.layers import Layer, Layers
-from vulcan.scoring.wire import MalformedMessage, outcome_of
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
@@ -93,44 +76,6 @@ def test_where_a_programs_word_is_taken_for_its_score_it_claims_the_highest() ->
     assert isinstance(garbage, list) and garbage[0] != garbage[0]
 
 
-@pytest.fixture(scope="module")
-def arena(given: Mapping[str, object]) -> Iterator[EvaluatorRange]:
-    arena = EvaluatorRange(given, ())
-    yield arena
-    arena.close()
-
-
-@on_linux
-def test_by_its_decisions_on_the_probe_alone_an_imitation_would_have_the_score_of_its_model(
-    arena: EvaluatorRange,
-) -> None:
-    model, imitation = arena.honest(probe=True), arena.honest(IMITATION, probe=True)
-    assert model.signature == imitation.signature is not None
-    assert model.metrics != imitation.metrics
-
-
-def test_without_the_ticket_a_forged_reply_would_be_taken() -> None:
-    """The reply that the attack sends is one that its keeper takes, but for the ticket, which no candidate is told."""
-    forged = json.loads(FORGED_REPLY.code.partition("b'")[2].partition("'\n")[0])
-    request = Setup(TASK, (HONEST,)).request(Job(1, MIN, (HONEST,), 10.0))
-    taken = outcome_of(forged, forged["ticket"], request, ("honest",), 0.0)
-    assert (taken.status, taken.metrics[0][1]["sum"]) == ("scored", 1e9)
-    with pytest.raises(MalformedMessage, match="not the reply to this job"):
-        outcome_of(forged, "fedcba9876543210", request, ("honest",), 0.0)
-
-
-def test_values_that_are_no_plain_numbers_would_win_every_comparison() -> None:
-    """What is turned into plain numbers: a value that is more than any other, and one that is so once it is asked."""
-    evaluator, policy = TargetEvaluator(), check(MIN, anvil_task())
-
-    def value(name: str) -> Any:
-        return evaluator.evaluate(policy, Instance(name, "train", {"value": name}))["sum"]
-
-    assert value("flattering") > 1e308 and value("flattering") < 1e308
-    assert float(value("lying")) == float("inf") and value("lying") < 2
-    assert value("huge") > 1e308
-
-
 def runs_forever(program: str) -> bool:
     """Whether nothing ends the program where there are neither a wall clock nor a limit of processor time."""
     server = score_attacks.new_server(Layers.without(Layer.WALL_CLOCK, Layer.PROCESSOR))
@@ -153,13 +98,8 @@ def test_without_a_clock_a_program_that_is_slow_later_goes_on_for_ever() -> None
 
 
 @on_linux
-def test_nothing_outlives_its_keeper() -> None:
-    assert through(lifetime_results()) == []
-
-
-@on_linux
 def test_without_a_parent_death_signal_a_candidate_outlives_its_keeper() -> None:
-    assert outlives_parent("evaluator", Layers.without(Layer.PARENT_DEATH))
+    assert outlives_keeper(Layers.without(Layer.PARENT_DEATH))
 
 
 def test_no_source_passes_the_checkers() -> None:
@@ -171,9 +111,3 @@ def test_no_source_passes_the_checkers() -> None:
 def test_a_result_without_a_stopper_counts_as_got_through() -> None:
     assert not AttackResult("x", "forked", None, "").stopped
     assert Attack("x", "", ()).given == {}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the search probes memory by a system call of Linux")
-def test_a_candidate_finds_nothing_in_its_memory_that_another_was_sent_or_has_sent() -> None:
-    (result,) = memory_results()
-    assert result.stopped, result

@@ -37,6 +37,8 @@ ENDS: dict[str, tuple[float, str, str]] = {
     "too_large_an_integer": (LIMIT, "failed", "too_large_an_integer: BadMetrics: sum is larger than a float can be"),
     "text": (LIMIT, "failed", "text: BadMetrics: sum is a str, not a number"),
     "truth": (LIMIT, "failed", "truth: BadMetrics: sum is a bool, not a number"),
+    "greater_than_all": (LIMIT, "failed", "greater_than_all: BadMetrics: sum is a GreaterThanAll, not a number"),
+    "infinite_once_asked": (LIMIT, "failed", "infinite_once_asked: BadMetrics: sum is inf"),
     "nothing": (LIMIT, "failed", "nothing: BadMetrics: a NoneType is not a mapping of metrics"),
     "numbered": (LIMIT, "failed", "numbered: BadMetrics: the name of a metric is a int, not a text"),
     "endless_metrics": (LIMIT, "failed", "its reply takes more than 1048576 bytes"),

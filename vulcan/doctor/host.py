@@ -18,10 +18,9 @@ from urllib.parse import urlsplit
 
 from vulcan import __version__
 from vulcan.doctor.attacks.attack import Attack, AttackResult, stopper, targets
+from vulcan.doctor.attacks.in_evaluator import outlives_keeper
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import Listener, listeners
-from vulcan.doctor.attacks.outliving import outlives_parent
-from vulcan.doctor.attacks.suite import key_in_environment
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import (
     AttacksDocument,
@@ -90,7 +89,7 @@ class DefenceCheck:
 def check_defences() -> Iterator[DefenceCheck]:
     """Test the layers one by one, each in a separate child."""
     attacks = {attack.name: attack for attack in SYSTEM_ATTACKS}
-    with key_in_environment(), targets() as given:
+    with targets() as given:
         with ForkedRange(given, weak_host=True) as arena:  # only to be asked what it has
             defences = arena.start()
         is_weak = bool(defences.missing_for_free_programs)
@@ -98,7 +97,7 @@ def check_defences() -> Iterator[DefenceCheck]:
             yield _trial(layer, attacks[name], given, is_weak)
     privileges = defences.no_new_privileges
     yield DefenceCheck(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
-    survived = outlives_parent("evaluator")
+    survived = outlives_keeper()
     seen = "it lives on" if survived else "it died with it"
     yield DefenceCheck(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
 

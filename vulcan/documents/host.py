@@ -79,7 +79,7 @@ class AttackDocument(TypedDict):
     """An attack, and what stopped it."""
 
     attack: Annotated[str, "its name"]
-    form: Annotated[str, "`forked` (a child for free Python), `evaluator`, `scoring`, `source` or `ray`"]
+    form: Annotated[str, "`forked` (a child for free Python), `evaluator` or `ray`"]
     stopped: Annotated[bool, "whether it was stopped"]
     stopped_by: Annotated[str | None, "the layer that stopped it"]
     observed: Annotated[str, "what happened"]

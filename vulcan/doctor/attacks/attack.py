@@ -20,17 +20,11 @@ from typing import Literal
 from vulcan.scoring.program_wire import HEADER, FrameKind
 from vulcan.scoring.sandbox.layers import Layer
 
-Form = Literal["forked", "evaluator", "source", "scoring", "ray"]
-"""The form of an attack: in a forked child, in the sandboxed evaluator, or on the local Ray of a search.
-
-In tests also on the checkers (`source`) and on the score (`scoring`).
-"""
+Form = Literal["forked", "evaluator", "ray"]
+"""The form of an attack: in a forked child, in the sandboxed evaluator, or on the local Ray of a search."""
 
 OWN_PROCESS = "a process of its own"
-PLAIN_VALUES = "plain numbers only"
-TICKET = "ticket of the job"
-INSTANCES = "scored on the instances alone"
-"""Layers that are due to Vulcan's design and not to the operating system."""
+"""A layer that is due to Vulcan's design and not to the operating system."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +113,10 @@ _CREATE, _REMOVE = 0o1000, 0
 
 @contextmanager
 def targets() -> Iterator[dict[str, object]]:
-    """Create the targets that attacks are `given`, and remove them at the end."""
+    """Create the targets that attacks are `given`, a key in the environment among them, and remove them at the end."""
     with ExitStack() as until_done:
+        os.environ[KEY_VARIABLE] = "sk-of-the-attack-suite"
+        until_done.callback(os.environ.pop, KEY_VARIABLE)
         public = Path(tempfile.mkdtemp(prefix="vulcan-attack-"))
         until_done.callback(shutil.rmtree, public, ignore_errors=True)
         public.chmod(0o755)

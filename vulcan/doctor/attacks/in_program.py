@@ -40,10 +40,8 @@ class ForkedRange(Closing):
 
     def carry_out(self, attack: Attack) -> AttackObservation:
         """Carry out the attack, in its harmless form if a layer is left out or the host may lack one."""
-        if self._harmless:
-            order = {"code": attack.code, "given": {**self._given, **attack.given, **attack.harmless}}
-        else:
-            order = {"code": attack.code, "given": {**self._given, **attack.given}}
+        given = {**self._given, **attack.given, **(attack.harmless if self._harmless else {})}
+        order = {"code": attack.code, "given": given}
         self.start()
         Path(str(self._given["doomed"])).write_text("a score of 0.5\n", encoding="utf-8")
         endless = Layer.WALL_CLOCK not in self.layers

@@ -3,6 +3,7 @@
 import collections
 import ctypes
 import errno
+import functools
 import itertools
 import os
 import resource
@@ -13,8 +14,9 @@ import sys
 import threading
 import time
 
+from memory_attacks import find_marks, leave_marks, mark_server
+
 from vulcan.anvil import Layout, Slot
-from vulcan.doctor.attacks.memory import find_marks, leave_marks, mark_server
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
 from vulcan.scoring.program_server_client import ForkServer
@@ -189,6 +191,22 @@ def _framed(body):
     return len(body).to_bytes(4, "big") + body
 
 
+@functools.total_ordering
+class GreaterThanAll:
+    def __lt__(self, other):
+        return False
+
+    def __eq__(self, other):
+        return False
+
+    __hash__ = None
+
+
+class InfiniteOnceAsked(float):
+    def __float__(self):
+        return float("inf")
+
+
 BEHAVIOURS = {
     behaviour.__name__: behaviour
     for behaviour in (
@@ -221,6 +239,8 @@ BEHAVIOURS = {
     "too_large_an_integer": lambda _: {"sum": 10**400},
     "text": lambda _: {"sum": "1.0"},
     "truth": lambda _: {"sum": True},
+    "greater_than_all": lambda _: {"sum": GreaterThanAll()},
+    "infinite_once_asked": lambda _: {"sum": InfiniteOnceAsked(1.0)},
     "nothing": lambda _: None,
     "numbered": lambda _: {1: 1.0},
     "endless_metrics": lambda _: {f"metric {n}": 1.0 for n in range(100_000)},

@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import platform
 import secrets
-from collections.abc import Iterator
 
-from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.doctor.attacks.in_program import RUNNER
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
-
-TEMPLATE = "a template that sees no message"
-"""The layer that stops it, which is due to Vulcan's design."""
 
 _LEAVE = "channel.send(given['mark'].encode())"
 _COPIES = (1, 100, 6000, 60_000)
@@ -47,17 +42,6 @@ for page in pages:
         at = data.find(first, at + 1)
 got(f'{found} {own} {len(pages) * PAGE}')
 """
-
-
-def memory_results() -> Iterator[AttackResult]:
-    """Let candidates leave marks, and another search all memory that it can reach for them, and for one of its own."""
-    halves = secrets.token_hex(4), secrets.token_hex(4)
-    with mark_server() as server:
-        leave_marks(server, halves)
-        found, own, size = find_marks(server, halves)
-    detail = f"{found} marks of others and {own} of its own in {size:,} bytes of memory"
-    stopped = found == 0 and own > 0
-    yield AttackResult("read what an earlier candidate was sent", "forked", TEMPLATE if stopped else None, detail)
 
 
 def mark_server() -> ForkServer:
