@@ -14,7 +14,7 @@ from email.parser import Parser
 from importlib.metadata import packages_distributions
 
 OPTIONAL = {"cachetools", "libcachesim", "lmcache", "lz4", "pyarrow", "sglang"}
-"""What exported modules are written for, what readers of packed files use if it is there, and extras of `--log`."""
+"""What exported modules are written for, and what readers of packed files use if it is there."""
 TYPES_ALONE = {"_typeshed"}
 """What only type checkers have."""
 

@@ -219,7 +219,7 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     assert ours - {"settings"} == theirs - only_there
     assert {*OPTIONS, *EXECUTION_OPTIONS} <= ours
     ours = set(inspect.signature(vulcan.Run.resume).parameters)
-    assert ours == {"self", *RESUME_OPTIONS, *EXECUTION_OPTIONS, "progress", "log"}
+    assert ours == {"self", *RESUME_OPTIONS, *EXECUTION_OPTIONS, "progress"}
 
 
 def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -90,3 +91,13 @@ def test_the_page_names_every_example() -> None:
     found = [path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".ipynb")]
     assert found
     assert all(f"`{name}`" in page for name in found)
+
+
+def test_figures_become_a_table(tmp_path: Path) -> None:
+    judged = {"kind": "CandidateJudged", "seconds": 1.5, "data": {"candidate": 7, "score": None}}
+    now = {"best": {"candidate": 3, "score": 0.25}, "gap": -0.5, "completed": 8, "dollars": 0.1, "tokens": 90}
+    lines = [{"kind": "Begun", "progress": None}, {**judged, "progress": now}]
+    table = tmp_path / "figures.csv"
+    command = [sys.executable, EXAMPLES / "csv_figures.py", table]
+    subprocess.run(command, input="".join(json.dumps(line) + "\n" for line in lines), text=True, check=True)
+    assert table.read_text().splitlines()[1:] == ["7,,0.25,-0.5,8,0.1,90,1.5"]

@@ -18,7 +18,6 @@ from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
 from vulcan.progress.display import Display, open_display
-from vulcan.progress.loggers import LoggedDisplay, Logger
 from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
@@ -220,10 +219,10 @@ class RunSession:
         return open_store(self.path, CONTROL) if there else create_store(self.path, CONTROL)
 
 
-def run_to_completion(session: RunSession, progress: str, loggers: Sequence[Logger] = ()) -> Path:
+def run_to_completion(session: RunSession, progress: str) -> Path:
     """Search to the end, and return the run's directory. Raises UserError or KeyboardInterrupt."""
     try:
-        session.search(LoggedDisplay(open_display(progress), loggers))
+        session.search(open_display(progress))
     except KeyboardInterrupt as interruption:
         interruption.add_note(f"nothing is lost: continue with vulcan.load({str(session.path)!r}).resume()")
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from vulcan.api.files import output_paths
 from vulcan.errors import UserError, did_you_mean
 from vulcan.files import write_output
-from vulcan.progress.loggers import Logger, make_loggers
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document
@@ -291,21 +290,19 @@ class Run:
             raise UserError(f"{self.name} has too few scored candidates to draw {figure!r}")
         return drawn
 
-    def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **options: Any) -> Run:
+    def resume(self, *, progress: str = "auto", **options: Any) -> Run:
         """Resume an interrupted search to its end; the result is the same as without the interruption.
 
         The options are those of `vulcan resume`: with one of the search, such as `model`, that applies to what was not
-        asked before. `log` is a list, as in `vulcan.search`. Returns the run in its new
-        state. Raises UserError.
+        asked before. Returns the run in its new state. Raises UserError.
         """
         from vulcan.api.launch import RunSession, run_to_completion
         from vulcan.searches.session import ExecutionConfig
 
-        loggers = make_loggers(log)
         given = {name: value for name, value in options.items() if value is not None}
         anew = {name: given.pop(name) for name in RESUME_OPTIONS if name in given}
         machines = ExecutionConfig(**parse_execution(given, "Run.resume"))
-        return Run.of(run_to_completion(RunSession.reopen(self.path, machines, anew), progress, loggers))
+        return Run.of(run_to_completion(RunSession.reopen(self.path, machines, anew), progress))
 
     # Display
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,14 @@ from vulcan.api.run import Run, SeedRuns
 from vulcan.api.seeds import search_seeds as run_seeds
 from vulcan.errors import UserError
 from vulcan.paths import is_table, table_file
-from vulcan.progress.display import check_form, open_display
-from vulcan.progress.loggers import LoggedDisplay, Logger, make_loggers
+from vulcan.progress.display import Display, check_form, open_display
 from vulcan.searches.config import sort_options
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, parse_execution, take_options
 from vulcan.store.runs import find_run
 from vulcan.task import Task
 
 _WHERE = "vulcan.search"
-_HERE = ("config", "replay", "progress", "log", "runs_dir", "task")
+_HERE = ("config", "replay", "progress", "runs_dir", "task")
 
 
 def search(
@@ -31,7 +30,6 @@ def search(
     replay: str | Path | None = None,
     runs_dir: str | Path | None = None,
     progress: str = "auto",
-    log: str | Logger | Sequence[str | Logger] = (),
     **options: Any,
 ) -> Run:
     """Search for a policy, as `vulcan search` does, and return the run.
@@ -50,8 +48,6 @@ def search(
         runs_dir: Where the run's directory is created; default: `./runs`.
         progress: `"auto"`, `"rich"`, `"plain"`, `"json"` or `"none"`: the form of progress output, on standard error
             (JSON lines: on standard output).
-        log: Where to log the figures of the search: a `vulcan.progress.loggers.Logger`, `"NAME:PLACE"` of one that
-            another package provides, or a list of them.
 
     Raises:
         UserError: for every error in the arguments, before anything is written; and where the search cannot continue,
@@ -63,7 +59,6 @@ def search(
         >>> run.best.export("best.py")
     """
     check_form(progress)
-    loggers = make_loggers(_listed(log))
     machines, given = _split(options)
     runs = runs_directory(runs_dir)
     if replay is not None:
@@ -73,7 +68,7 @@ def search(
         request = SearchRequest.of_replay(find_run(str(replay), runs), machines)
     else:
         request = _search_request(task, config, {**_from_environment(), **given}, machines)
-    return Run.of(run_to_completion(RunSession.start(request, runs), progress, loggers))
+    return Run.of(run_to_completion(RunSession.start(request, runs), progress))
 
 
 def search_seeds(
@@ -83,7 +78,6 @@ def search_seeds(
     config: str | Path | None = None,
     runs_dir: str | Path | None = None,
     progress: str = "auto",
-    log: str | Logger | Sequence[str | Logger] = (),
     **options: Any,
 ) -> SeedRuns:
     """Search several times, as `vulcan search --seeds` does, and return the runs and what they say together.
@@ -94,7 +88,6 @@ def search_seeds(
         config: As in `vulcan.search`, and so are all further options.
         runs_dir: Where the runs' directories are created; default: `./runs`.
         progress: As in `vulcan.search`.
-        log: As in `vulcan.search`.
 
     Raises:
         UserError: as in `vulcan.search`.
@@ -110,9 +103,9 @@ def search_seeds(
     request = _search_request(task, config, {**_from_environment(), **given}, machines)
     begun: list[Path] = []
 
-    def displays(run: Path, _title: str) -> LoggedDisplay:
+    def displays(run: Path, _title: str) -> Display:
         begun.append(run)
-        return LoggedDisplay(open_display(progress), make_loggers(_listed(log)))
+        return open_display(progress)
 
     try:
         return SeedRuns.of(run_seeds(request, seeds, runs_directory(runs_dir), displays))
@@ -120,10 +113,6 @@ def search_seeds(
         if begun:
             interruption.add_note(f"nothing is lost: continue with `vulcan resume {shlex.quote(str(begun[-1]))}`")
         raise
-
-
-def _listed(log: str | Logger | Sequence[str | Logger]) -> Sequence[str | Logger]:
-    return log if isinstance(log, Sequence) and not isinstance(log, str) else [log]
 
 
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -6,7 +6,7 @@ The dry run of a search: `vulcan search --dry-run`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from vulcan.evaluator import load_evaluator
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, check_form, open_display
-from vulcan.progress.loggers import LoggedDisplay, Logger, make_loggers
 from vulcan.results.recommended import how_to_take
 from vulcan.results.run import run_verdict
 from vulcan.results.seeds import SeedComparison
@@ -54,11 +53,11 @@ def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
     return progress
 
 
-def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_json: bool) -> None:
+def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     """Run a search to the end. Raises UserError; an interrupted run can be resumed."""
     named = shlex.quote(str(session.path))
     try:
-        record, costs = session.search(LoggedDisplay(open_display(form), loggers))
+        record, costs = session.search(open_display(form))
     except KeyboardInterrupt:
         tell(f"interrupted; nothing is lost: continue with `vulcan resume {named}`")
         raise
@@ -85,9 +84,7 @@ def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_j
         )
 
 
-def search_with_seeds(
-    compare: Callable[[Displays], SeedComparison], form: str, log: Sequence[str], *, as_json: bool
-) -> None:
+def search_with_seeds(compare: Callable[[Displays], SeedComparison], form: str, *, as_json: bool) -> None:
     """Search with several seeds, and print what the results say together. Raises UserError.
 
     `compare` searches with a factory of displays; an interrupted search can be resumed.
@@ -98,7 +95,7 @@ def search_with_seeds(
         begun.append(run)
         if form not in ("none", "json"):
             tell(title)
-        return LoggedDisplay(open_display(form), make_loggers(log))
+        return open_display(form)
 
     try:
         compared = compare(displays)
@@ -138,7 +135,7 @@ def _print_seeds(compared: SeedComparison) -> None:
         say(sentence)
 
 
-_ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "log", "as_json", *EXECUTION_OPTIONS}
+_ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}
 
 
 def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> SearchRequest:

@@ -60,15 +60,6 @@ ProgressForm = Annotated[
         autocompletion=completion.among(PROGRESS),
     ),
 ]
-LogTo = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--log",
-        metavar="NAME[:PLACE]",
-        help="Also log figures, such as the best score, with a logger that another package provides (see "
-        "docs/terminal.md); may be repeated.",
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document (see docs/json.md).")]
 RunsDirectory = Annotated[
     Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Directory for runs.", show_default=True)

@@ -12,7 +12,6 @@ from vulcan.cli.options import (
     RUNS,
     TASK_OPTIONS,
     AsJson,
-    LogTo,
     ProgressForm,
     Quiet,
     RunName,
@@ -56,7 +55,6 @@ def search(
     ] = False,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
-    log: LogTo = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
     **options: Any,
@@ -81,10 +79,9 @@ def search(
     """
     from vulcan.api.launch import RunSession
     from vulcan.cli.launch import configured, progress_form, search_in
-    from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import check_config
 
-    form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
+    form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = configured(context, config, replay, runs_dir)
     if seeds is not None:
         from vulcan.api.seeds import search_seeds
@@ -92,9 +89,7 @@ def search(
 
         if replay is not None or dry_run or wanted.search.model == (ASK,):
             raise UserError("--seeds goes with none of --replay, --dry-run and --model ask")
-        search_with_seeds(
-            lambda displays: search_seeds(wanted, seeds, runs_dir, displays), form, log or (), as_json=as_json
-        )
+        search_with_seeds(lambda displays: search_seeds(wanted, seeds, runs_dir, displays), form, as_json=as_json)
         return
     if dry_run:
         from vulcan.cli.launch import show_dry_run
@@ -103,7 +98,7 @@ def search(
         evidence = check_config(wanted.task, wanted.search, models=False)
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return
-    search_in(RunSession.start(wanted, runs_dir), form, loggers, as_json=as_json)
+    search_in(RunSession.start(wanted, runs_dir), form, as_json=as_json)
 
 
 @takes_options((*RESUME_OPTIONS.values(), *EXECUTION_OPTIONS.values()), after="run")
@@ -111,7 +106,6 @@ def resume(
     run: RunName,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
-    log: LogTo = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
     **options: Any,
@@ -132,11 +126,10 @@ def resume(
     from vulcan.api.launch import RunSession
     from vulcan.api.seeds import SeedSeries, resume_seeds
     from vulcan.cli.launch import progress_form, search_in, search_with_seeds
-    from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import ExecutionConfig
     from vulcan.store.runs import find_run
 
-    form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
+    form = progress_form(progress, quiet=quiet, as_json=as_json)
     anew = {
         name: list(value) if isinstance(value, tuple) else value
         for name in RESUME_OPTIONS
@@ -146,7 +139,7 @@ def resume(
     if SeedSeries.of(path) is not None:
         if anew:
             raise UserError("the searches of --seeds are alike: leave out options of the search")
-        search_with_seeds(lambda displays: resume_seeds(path, machines, displays), form, log or (), as_json=as_json)
+        search_with_seeds(lambda displays: resume_seeds(path, machines, displays), form, as_json=as_json)
         return
     session = RunSession.reopen(path, machines, anew)
-    search_in(session, form, loggers, as_json=as_json)
+    search_in(session, form, as_json=as_json)
