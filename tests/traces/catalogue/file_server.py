@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import socket
 import threading
@@ -15,20 +14,19 @@ CONTENT = bytes((i * i + i // 251) % 256 for i in range(300_000))
 
 @dataclass
 class Seen:
-    """A request that came: its target, and its Range and If-Range."""
+    """A request that came: its target, and its Range."""
 
     target: str
     range: str | None
-    if_range: str | None
 
 
 @dataclass
 class FileServer:
-    """Serves `content` at /file.bin with ranges and an ETag of it.
+    """Serves `content` at /file.bin with ranges.
 
     `cuts`: after how many bytes of the body to break the connection, one after another, then no more. `failures`:
-    statuses to answer with first. `redirects`: what other paths lead to. `no_ranges`: always the whole file. `etag`:
-    none if None, else that with the content's hash. `sends_length`: whether the answer says how long it is.
+    statuses to answer with first. `redirects`: what other paths lead to. `no_ranges`: always the whole file.
+    `sends_length`: whether the answer says how long it is.
     """
 
     content: bytes = CONTENT
@@ -36,8 +34,6 @@ class FileServer:
     failures: list[int] = field(default_factory=list)
     redirects: dict[str, str] = field(default_factory=dict)
     no_ranges: bool = False
-    etag: str | None = '"{}"'
-    last_modified: str | None = None
     wrong_start: bool = False
     encoding: str | None = None
     sends_length: bool = True
@@ -76,7 +72,7 @@ class FileServer:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         headers = handler.headers
-        self.seen.append(Seen(handler.path, headers.get("Range"), headers.get("If-Range")))
+        self.seen.append(Seen(handler.path, headers.get("Range")))
         path = re.sub(r"^http://[^/]*", "", handler.path)  # as a proxy is asked
         if path in self.redirects:
             handler.send_response(302)
@@ -92,11 +88,9 @@ class FileServer:
 
     def _send(self, handler: BaseHTTPRequestHandler) -> None:
         content, total = self.content, len(self.content)
-        tag = None if self.etag is None else self.etag.format(hashlib.sha256(content).hexdigest()[:16])
-        condition = handler.headers.get("If-Range")
         asked = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", ""))
         start = 0
-        if asked and not self.no_ranges and condition in (None, tag, self.last_modified):
+        if asked and not self.no_ranges:
             start = int(asked[1])
             if start >= total:
                 handler.send_response(416)
@@ -109,9 +103,8 @@ class FileServer:
             handler.send_header("Content-Range", f"bytes {shown}-{total - 1}/{total}")
         else:
             handler.send_response(200)
-        for name, value in (("ETag", tag), ("Last-Modified", self.last_modified), ("Content-Encoding", self.encoding)):
-            if value is not None:
-                handler.send_header(name, value)
+        if self.encoding is not None:
+            handler.send_header("Content-Encoding", self.encoding)
         if self.sends_length:
             handler.send_header("Content-Length", str(total - start))
         else:
