@@ -55,7 +55,6 @@ __all__ = [
     "Mechanism",
     "Metrics",
     "Objective",
-    "Picture",
     "Program",
     "Property",
     "Rank",
@@ -171,23 +170,6 @@ class Caution:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A scatter plot of two metrics, one point per policy (`vulcan eval --plot`).
-
-    `x` and `y` are names of metrics; the labels describe them, with the unit. `x_log` is for values that span orders of
-    magnitude, `x_reversed` for values where smaller is better, so that the best corner is at the upper right.
-    """
-
-    name: str
-    x: str
-    y: str
-    x_label: str
-    y_label: str
-    x_log: bool = False
-    x_reversed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Form:
     """The functions of the policies of further mechanisms, and what is said of them, as in `Task`."""
 
@@ -204,7 +186,8 @@ class Task:
     """A complete task declaration. `evaluator` is an import path, `package.module:Class`.
 
     `directory` is that of the task pack, with `prompt.md.j2` and `policies/*.py`. `operations` bounds the operations of
-    one call of each of the policy's functions.
+    one call of each of the policy's functions. `axes` are the metrics that a map of behaviour shows at first, across
+    and up.
 
     `signature` is the main function. `others` are further functions that every policy defines in the same module: they
     share its parameters and helpers, none calls another, and each sees only its own arguments. Arguments of one name
@@ -238,7 +221,7 @@ class Task:
     split: Split = field(default_factory=Split)
     operations: int = 10_000
     advice: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    axes: tuple[str, str] | None = None
     cautions: tuple[Caution, ...] = ()
     others: tuple[Rank | Value, ...] = ()
     events: tuple[Event, ...] = ()

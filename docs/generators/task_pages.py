@@ -147,9 +147,8 @@ def _objectives(task: Task) -> str:
     rows = [(code(o.name), code(o.metric), o.meaning, ", ".join(map(code, o.references))) for o in task.objectives]
     text = "The first is the default; higher is better.\n\n"
     text += table(("objective", "of the metric", "meaning", "relative to"), rows)
-    if task.pictures:
-        shown = [(code(p.name), f"{code(p.x)}: {p.x_label}", f"{code(p.y)}: {p.y_label}") for p in task.pictures]
-        text += "\n\n`vulcan eval --plot` draws:\n\n" + table(("picture", "across", "up"), shown)
+    if task.axes:
+        text += f"\n\nThe map of behaviour shows {code(task.axes[0])} across and {code(task.axes[1])} up at first."
     return text
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vulcan.task import Feature, Global, Mechanism, Metrics, Objective, Picture, Property, Setting, Task, Value, event
+from vulcan.task import Feature, Global, Mechanism, Metrics, Objective, Property, Setting, Task, Value, event
 
 MAX_MS = 1e9
 MAX_PACKETS = float(2**31)
@@ -151,9 +151,7 @@ TASK = Task(
         Property("longer wait, no lower probability", "nondecreasing", "all else equal", subject="queue.delay_ms"),
     ),
     events=EVENTS,
-    pictures=(
-        Picture("balance", "delay_mean_ms", "utilisation", "mean queueing delay, ms", "utilisation", True, True),
-    ),
+    axes=("delay_mean_ms", "utilisation"),
     advice=(
         "Flows that lose a packet send less a round trip later: little dropping, early, keeps the queue short.",
         "Many flows need a higher probability than few; an average over time tells a standing queue from a burst.",

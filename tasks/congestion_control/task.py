@@ -10,7 +10,6 @@ from vulcan.task import (
     Mechanism,
     Metrics,
     Objective,
-    Picture,
     Property,
     Setting,
     StateLimits,
@@ -319,15 +318,5 @@ TASK = Task(
         "The link's rate may change at any time: what was measured seconds ago may be wrong.",
     ),
     cautions=(Caution("loss", 0.05, "loses over 5 % of its packets"),),
-    pictures=(
-        Picture(
-            name="throughput and delay",
-            x="queueing_delay_p95_ms",
-            y="throughput_mbps",
-            x_label="95th percentile of the queueing delay (ms)",
-            y_label="throughput (Mbit/s)",
-            x_log=True,
-            x_reversed=True,
-        ),
-    ),
+    axes=("queueing_delay_p95_ms", "throughput_mbps"),
 )  # fmt: skip

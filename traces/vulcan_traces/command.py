@@ -90,34 +90,6 @@ def stats(
             say(line)
 
 
-@app.command("plot")
-def plot(
-    trace: Trace,
-    output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write (self-contained).")],
-    first: First = None,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    page_size: PageSize = None,
-) -> None:
-    """Plot a trace's statistics as one HTML page: miss-ratio curves, reuse distances, sizes and the working set.
-
-    \b
-    Examples:
-      vulcan traces plot my.csv -o my.html
-    """
-    from vulcan_traces.fingerprint import fingerprint
-    from vulcan_traces.fingerprint.plot import page
-    from vulcan_traces.load import load_trace
-    from vulcan_traces.storage.export import new_file
-
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
-    html = page(loaded.name, fingerprint(loaded, first=first))
-    with new_file(output, replace=True) as temporary:
-        temporary.write_text(html, encoding="utf-8")
-    tell(f"wrote {output}")
-
-
 @app.command("list")
 def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
     """List public traces with their origin and licence.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,10 +12,6 @@ from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
-
-if TYPE_CHECKING:
-    from vulcan.results.policy_evaluation import PolicyEvaluation
-    from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
 
@@ -46,9 +42,6 @@ def evaluate(
     limit: Annotated[
         float, typer.Option(help="Timeout in seconds of each policy, for all instances together.")
     ] = 600.0,
-    plot: Annotated[
-        Path | None, typer.Option(help="Write the task's scatter plots, one point per policy, to this HTML file.")
-    ] = None,
     allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
 ) -> None:
@@ -59,7 +52,6 @@ def evaluate(
       vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
       vulcan eval mine.py other.py --task cache_eviction --trace my.csv
       vulcan eval best.py --task cache_eviction --trace my.csv --guard lru
-      vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.registry import find_task
     from vulcan.results.policy_evaluation import PolicyFailed, evaluate_policies
@@ -68,8 +60,6 @@ def evaluate(
         raise UserError("name the policies before the task's options: vulcan eval mine.py --task NAME ...")
     sources = {name: read_policy(path) for name, path in _named([Path(path) for path in policy]).items()}
     declared = find_task(task)
-    if plot is not None:
-        _check_plot(plot, declared)
     settings = task_settings(declared, context)
     try:
         found = evaluate_policies(
@@ -81,14 +71,11 @@ def evaluate(
         raise typer.Exit(1) from None
     for line in found.indifferent:
         tell(line)
-    if plot is not None:
-        _plot(plot, found, f"{declared.name}: {', '.join(sources)} and the known policies")
     if as_json:
         print_json(found.document())
         return
     fitting = [each.metric for each in declared.objectives if each.unfit(found.settings) is None]
-    pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
-    columns = list(dict.fromkeys([*fitting, *pictured, *found.objective.beside]))
+    columns = list(dict.fromkeys([*fitting, *reversed(declared.axes or ()), *found.objective.beside]))
     rows = found.rows()
     for instance in found.instances:
         say(f"\n{instance.name}, {'all of it' if part == 'whole' else f'the part {part!r}'}")
@@ -96,8 +83,6 @@ def evaluate(
     if len(found.instances) > 1:
         say(f"\nmean of {len(found.instances)} instances")
         _print(found.means(), columns, found.objective.name)
-    if plot is not None:
-        tell(f"{plot} written")
 
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:
@@ -117,19 +102,3 @@ def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str
         [r["kind"] == "candidate" for r in ordered],
         optional=["kind", *columns],
     )
-
-
-def _check_plot(plot: Path, task: Task) -> None:
-    """Check the arguments of the plot before anything is measured."""
-    if not task.pictures:
-        raise UserError(f"task {task.name!r} declares no picture to plot")
-    if not plot.parent.is_dir():
-        raise UserError(f"--plot {plot}: there is no directory {plot.parent}")
-
-
-def _plot(plot: Path, found: PolicyEvaluation, title: str) -> None:
-    from vulcan.results.scatter_plot import PolicyMetrics, write_pictures
-
-    names = [instance.name for instance in found.instances]
-    policies = [PolicyMetrics(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in found.metrics]
-    write_pictures(plot, found.task.pictures, names, policies, title)

@@ -76,14 +76,13 @@ def _of_program(candidate: CandidateJudged) -> dict[str, float]:
 
 
 def first_axes(record: RunRecord, axes: Sequence[str], places: Sequence[Place]) -> tuple[str, str]:
-    """Return the axes of the map at first: those of the task's picture, or else two measures that are not alike."""
+    """Return the axes of the map at first: those that the task declares, or else two measures that are not alike."""
     try:
-        pictures = recorded_task(record.config["task"]).pictures
+        declared = recorded_task(record.config["task"]).axes
     except UserError:  # it is gone
-        pictures = ()
-    for picture in pictures:
-        if picture.x in axes and picture.y in axes:
-            return picture.x, picture.y
+        declared = None
+    if declared and set(declared) <= set(axes):
+        return declared
     own = [place.measures for place in places if place.candidate is not None]
     for one, other in combinations(axes, 2):
         pairs = [(values[one], values[other]) for values in own if one in values and other in values]

@@ -122,11 +122,11 @@ def baselines(subject: Subject) -> str:
 
 
 def metrics(subject: Subject) -> str:
-    """Check that policies and baselines measure the metrics of the objectives and pictures."""
+    """Check that policies and baselines measure the metrics of the objectives and axes."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     task = subject.task
-    needed = _metrics_of_objectives(subject) | {axis for picture in task.pictures for axis in (picture.x, picture.y)}
+    needed = _metrics_of_objectives(subject) | set(task.axes or ())
     for name, measured in subject.of_seeds.items():
         for (_, instance), found in measured.items():
             _check_metrics(f"policies/{name}.py on {instance}", needed, found)
@@ -147,7 +147,7 @@ def _metrics_of_objectives(subject: Subject) -> set[str]:
 def _check_metrics(who: str, needed: set[str], measured: Measured) -> None:
     if missing := sorted(needed - set(measured)):
         raise CheckFailed(
-            f"{who} measures no {missing[0]!r}, which an objective or a picture is about "
+            f"{who} measures no {missing[0]!r}, which an objective or an axis is about "
             f"(there is {', '.join(measured)})",
             "measure it, or name another metric in task.py",
         )

@@ -47,17 +47,6 @@ def test_stats_of_a_prefix() -> None:
     assert document["statistics"]["requests"]["value"] == 500
 
 
-def test_the_plot_needs_no_network(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    run("plot", SPEC, "-o", str(page))
-    html = page.read_text(encoding="utf-8")
-    assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=", html)
-    assert html.count("<svg") == 8
-    assert "Byte miss ratio by bytes" in html
-    assert f"{load_trace(SPEC).object_count:,}" in html
-    assert list(tmp_path.iterdir()) == [page]
-
-
 def test_head_shows_requests_as_they_are_read() -> None:
     document = json.loads(run("head", SPEC, "-n", "7", "--json"))
     trace = load_trace(SPEC)
@@ -142,7 +131,6 @@ def test_a_sample_of_all_is_the_trace(tmp_path: Path) -> None:
 MISTAKES = [
     (["stats", "absent.csv"], "no trace at absent.csv"),
     (["stats", SPEC, "--first", "0"], "at least 1"),
-    (["plot", SPEC, "-o", "no/such/place.html"], "cannot be written"),
     (["convert", SPEC, "out.parquet"], "does not say its format"),
     (["convert", SPEC, "out", "--to", "cvs"], "did you mean 'csv'"),
     (["sample", SPEC, "out.csv", "--rate", "1.5"], "at most 1"),
@@ -191,7 +179,7 @@ def test_help_imports_nothing_heavy() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines()[-1] == "[]"
-    for command in ("stats", "plot", "list", "fetch", "convert", "head", "sample"):
+    for command in ("stats", "list", "fetch", "convert", "head", "sample"):
         assert command in told.stdout
 
 
