@@ -6,17 +6,17 @@ import inspect
 import marshal
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
+from itertools import repeat
 from random import Random
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.evaluator import Instance, Rung
-from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningProgram
+from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.robustness import SafePolicy
 from vulcan.simulator import override
 from vulcan.task import Metrics
@@ -29,16 +29,12 @@ from vulcan_traces import EMBEDDED
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
 
-HOOKS = ("on_hit", "on_miss", "evict", "admit")
-"""By the kinds of rows of `vulcan_cache.kernels.replay`."""
-
 SHORTER = 40_000
 """Requests of each of the generated workloads that are the default: a program is a hundred times slower than Anvil."""
 
 BLOCK = (128, 384)
-"""Minimum and maximum block length, in requests, if a program receives requests in blocks."""
+"""Minimum and maximum block length, in requests, unless a program is told of one request at a time."""
 
-_MAX_ROWS = 1024
 _PROBE_REQUESTS = 2000
 _PROBE_RESIDENTS = 40
 
@@ -61,8 +57,8 @@ class ProgramSimulator(CacheSimulator):
 
         for instance in instances:
             self.at(instance)
-        none = np.empty(0, np.int64), np.empty(0, np.uint32)
-        replay.advance(*_nothing(), 0, 0, 0, 0, np.zeros(1, np.int64), *_fresh(replay), *none)
+        numbers, words = np.zeros(replay.STATE, np.int64), np.empty(0, np.uint32)
+        replay.replay(words, numbers, 0, 0, 0, 0, numbers, numbers, numbers, words)
 
     @override
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
@@ -107,8 +103,8 @@ class ProgramSimulator(CacheSimulator):
         if isinstance(who, str):
             return super().run(who, spec, workload, record)
         given = (workload.objects, workload.sizes, max(1, spec.capacity // spec.one_in), workload.measure_from)
-        in_blocks = None if spec.told == "one by one" else blocks()
-        return replay_program(cast(ProgramPolicy, who), *given, workload.object_count, in_blocks, history=record)
+        lengths = repeat(1) if spec.told == "one by one" else blocks()
+        return replay_program(cast(ProgramPolicy, who), *given, workload.object_count, blocks=lengths, history=record)
 
     @override
     def decisions(self, policy: Policy | ProgramPolicy) -> str:
@@ -133,132 +129,53 @@ def replay_program(
     capacity: int,
     measure_from: int = 0,
     object_count: int | None = None,
-    blocks: Iterator[int] | None = None,
+    *,
+    blocks: Iterator[int],
     history: NDArray[np.uint32] | None = None,
 ) -> CacheResult:
     """Run a program over a trace, starting with an empty cache of `capacity` bytes; requests from `measure_from` count.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. The program runs in
-    a process of its own (`ProgramPolicy.hosted_by`). With `blocks`, endless lengths, it is told this many requests at a
-    time, which takes far fewer messages; else of no request before it has made every decision on those before. The
-    result is the same for every program that sees only what its hooks are given. `history`, zeros of shape (requests,),
-    is filled in as by `simulate`. Raises ProgramFailed where it decides what cannot be.
+    a process of its own (`ProgramPolicy.hosted_by`), and is told as many requests at a time as `blocks` gives, endless
+    lengths. The result is the same for every program that sees only what its hooks are given. `history`, zeros of shape
+    (requests,), is filled in as by `simulate`. Raises ProgramFailed where it decides what cannot be.
     """
-    from vulcan_cache.kernels import replay  # compiles the kernel, or loads it
+    from vulcan_cache.kernels import replay as kernel  # compiles the kernel, or loads it
 
     count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
-    resident_size = np.full(count, replay.ABSENT, np.int64)
-    state, rows = _fresh(replay)
-    told = sum(1 << kind for kind, hook in enumerate(HOOKS) if hook in policy.hooks)
+    resident_size = np.full(count, kernel.ABSENT, np.int64)
+    state = np.zeros(kernel.STATE, np.int64)
     recorded = np.zeros(len(objects) + count if history is not None else 0, np.uint32)
-    kept = _Cache(objects, sizes, capacity, measure_from, told, resident_size, state, rows, recorded)
-    if blocks is not None:
-        with policy.start(capacity, loop=_loop()) as running:
-            _follow_in_blocks(running, kept, blocks)
-    else:
-        with policy.start(capacity) as running:
-            _follow(running, kept)
+    stop = 0
+    with policy.start(_loop(), capacity) as running:
+        while stop < len(objects):
+            start, stop = stop, min(stop + next(blocks), len(objects))
+            rows = np.stack([objects[start:stop].astype(np.int64), sizes[start:stop], np.arange(start, stop)], axis=1)
+            answers = np.frombuffer(running.tell(rows.tobytes()), np.int64)
+            kernel.replay(
+                objects, sizes, stop, capacity, measure_from, "admit" in policy.hooks, resident_size, state, answers,
+                recorded,
+            )  # fmt: skip
+            position, taken = int(state[kernel.POSITION]), int(state[kernel.TAKEN])
+            if state[kernel.END] == kernel.NOT_THERE:
+                what = "which is not in the cache" if 0 <= answers[taken] < count else "and there is no such object"
+                raise ProgramFailed("failed", f"at request {position} its evict returned {answers[taken]}, {what}")
+            if state[kernel.END] == kernel.DUE:
+                raise ProgramFailed("failed", f"at request {position} it made no decision that was due")
+            if taken != len(answers):
+                more = len(answers) - taken
+                raise ProgramFailed("failed", f"at request {stop - 1} it had made {more} decisions that were not due")
     if history is not None:
         history[:] = recorded[: len(objects)]
     measured = sizes[measure_from:]
     return CacheResult(
         len(measured),
         int(measured.sum(dtype=np.int64)),
-        int(state[replay.MISSES]),
-        int(state[replay.MISSED_BYTES]),
-        int(state[replay.BYPASSED]),
-        int(state[replay.DIGEST]),
+        int(state[kernel.MISSES]),
+        int(state[kernel.MISSED_BYTES]),
+        int(state[kernel.BYPASSED]),
+        int(state[kernel.DIGEST]),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Cache:
-    """State of a replay that the kernel advances."""
-
-    objects: NDArray[np.uint32]
-    sizes: NDArray[np.int64]
-    capacity: int
-    measure_from: int
-    hooks: int
-    resident_size: NDArray[np.int64]
-    state: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    history: NDArray[np.uint32]
-
-
-def _follow(running: RunningProgram, cache: _Cache) -> None:
-    """Ask for one decision after the other."""
-    from vulcan_cache.kernels import replay
-
-    objects, sizes, capacity, state, rows = cache.objects, cache.sizes, cache.capacity, cache.state, cache.rows
-    answers = np.empty(0, np.int64)
-    while True:
-        filled = replay.advance(
-            objects,
-            sizes,
-            len(objects),
-            capacity,
-            cache.measure_from,
-            cache.hooks,
-            cache.resident_size,
-            state,
-            rows,
-            answers,
-            cache.history,
-        )
-        if state[replay.DUE] == replay.NOT_THERE:
-            raise _not_there(cache, int(answers[0]))
-        reply = running.tell(rows[:filled].tobytes()) if filled else b""
-        if state[replay.DUE] == replay.FINISHED:
-            return
-        answers = np.frombuffer(reply, np.int64)
-        if len(answers) != 1:
-            raise ProgramFailed("crashed", f"its process sent {len(answers)} decisions for one")
-        if state[replay.DUE] == replay.GO_ON:
-            answers = answers[:0]  # of a hook that decides nothing
-
-
-def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[int]) -> None:
-    """Have requests decided block by block, and carry the decisions out."""
-    from vulcan_cache.kernels import replay
-
-    objects, sizes, state = cache.objects, cache.sizes, cache.state
-    decides = cache.hooks & 1 << replay.ADMIT
-    stop = 0
-    while stop < len(objects):
-        start, stop = stop, min(stop + next(blocks), len(objects))
-        rows = np.zeros((stop - start, replay.ROW), np.int64)
-        rows[:, 1], rows[:, 2], rows[:, 3] = objects[start:stop], sizes[start:stop], np.arange(start, stop)
-        answers = np.frombuffer(running.tell(rows.tobytes()), np.int64)
-        state[replay.DUE] = replay.GO_ON
-        replay.advance(
-            objects, sizes, stop, cache.capacity, cache.measure_from, decides, cache.resident_size, state, cache.rows,
-            answers, cache.history,
-        )  # fmt: skip
-        if state[replay.DUE] == replay.NOT_THERE:
-            raise _not_there(cache, int(answers[state[replay.TAKEN]]))
-        if state[replay.DUE] != replay.FINISHED:
-            raise ProgramFailed("failed", f"at request {state[replay.POSITION]} it made no decision that was due")
-        if state[replay.TAKEN] != len(answers):
-            made = len(answers) - int(state[replay.TAKEN])
-            raise ProgramFailed("failed", f"at request {stop - 1} it had made {made} decisions that were not due")
-
-
-def _not_there(cache: _Cache, answer: int) -> ProgramFailed:
-    from vulcan_cache.kernels import replay
-
-    known = 0 <= answer < len(cache.resident_size)
-    what = "which is not in the cache" if known else "and there is no such object"
-    return ProgramFailed("failed", f"at request {cache.state[replay.POSITION]} its evict returned {answer}, {what}")
-
-
-def _fresh(replay: ModuleType) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """State and rows."""
-    return np.zeros(replay.STATE, np.int64), np.empty((_MAX_ROWS, replay.ROW), np.int64)
-
-
-def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    return np.empty(0, np.uint32), np.empty(0, np.int64)
 
 
 @cache

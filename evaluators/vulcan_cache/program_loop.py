@@ -4,10 +4,12 @@ This module's text is sent to that process and runs there, so it imports only wh
 says is believed: its decisions are replayed by `vulcan_cache.kernels.replay`, which counts.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-Row = tuple[int, ...]
+ROW = struct.Struct("<3q")
+"""A request in a message: the object, its size, and the number of the request."""
 
 
 class Loop:
@@ -16,10 +18,10 @@ class Loop:
     def __init__(
         self,
         hooks: Mapping[str, Callable[[Any], Any]],
-        records: Mapping[str, Callable[[Row], Any]],
+        records: Mapping[str, Callable[[tuple[int, ...]], Any]],
         given: Sequence[int],
     ) -> None:
-        """`hooks` are methods by name, `records` makes of a row what they are called with, `given` is the capacity."""
+        """`hooks` are methods by name, `records` makes of a row what each is called with, `given` is the capacity."""
         self.on_hit = hooks.get("on_hit")
         self.on_miss = hooks.get("on_miss")
         self.evict = hooks["evict"]
@@ -29,7 +31,7 @@ class Loop:
         self.resident: dict[int, int] = {}
         self.used = 0
 
-    def decisions(self, rows: Iterable[Row], whole: Callable[[object], int]) -> list[int]:
+    def decisions(self, block: bytes, whole: Callable[[object], int]) -> list[int]:
         """Return the decisions on a block of requests, in order: whether to admit (0 or 1), and the objects evicted.
 
         After one that cannot be carried out none follows. `whole` raises for what is no whole number.
@@ -37,8 +39,8 @@ class Loop:
         made: list[int] = []
         resident, capacity, used = self.resident, self.capacity, self.used
         on_hit, on_miss, evict, admit, request_of = self.on_hit, self.on_miss, self.evict, self.admit, self.request
-        for row in rows:
-            obj, size = row[1], row[2]
+        for row in ROW.iter_unpack(block):
+            obj, size, _ = row
             if obj in resident:
                 if on_hit is not None:
                     on_hit(request_of(row))

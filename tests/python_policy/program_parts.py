@@ -2,7 +2,7 @@
 
 import marshal
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from vulcan.python_policy.check import check_program
 from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.python_policy.runner import OK, Loaded
+from vulcan.python_policy.runner import OK, load
 from vulcan.registry import find_task
 from vulcan.task import Feature, Hook, Objective, Program, Record, Scalar, Task
 
@@ -41,6 +41,23 @@ TOY = Task(
 )
 
 
+LOOP = marshal.dumps(
+    compile(
+        """
+class Loop:
+    def __init__(self, hooks, records, given):
+        self.choose, self.ask = hooks["choose"], records["choose"]
+
+    def decisions(self, message, whole):
+        return [whole(self.choose(self.ask((number,)))) for number in message]
+""",
+        "<loop>",
+        "exec",
+    )
+)
+"""A loop of the toy task, which asks once for each byte of a message."""
+
+
 def program(body: str = "return ask.id", top: str = "", more: str = "") -> str:
     """A program of the toy task whose `choose` has this body, with more at the top and in the class."""
     indented = "\n".join("        " + line for line in body.splitlines())
@@ -55,17 +72,17 @@ class Here:
     """A place in this process: for programs that are known to be harmless."""
 
     def __init__(self) -> None:
-        self.loaded: Loaded | None = None
+        self.decisions: Callable[[bytes], Sequence[int]] | None = None
 
     def ask(self, message: bytes) -> bytes:
-        if self.loaded is None:
-            self.loaded = Loaded(message)
+        if self.decisions is None:
+            self.decisions = load(message)
             return bytes([OK])
-        made = self.loaded.decisions(message)
+        made = self.decisions(message)
         return bytes([OK]) + struct.pack(f"<{len(made)}q", *made)
 
     def end(self) -> None:
-        self.loaded = None
+        self.decisions = None
 
 
 class Says:

@@ -3,14 +3,13 @@
 import struct
 
 import pytest
-from program_parts import CACHE, SEEDS, TOY, Here, program
+from program_parts import CACHE, LOOP, SEEDS, TOY, Here, program
 
 from vulcan.anvil import Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.python_policy.allowed import NAMES, namespace
 from vulcan.python_policy.check import check_policy, check_program, describe_policy
 from vulcan.python_policy.rules import RULES
-from vulcan.python_policy.runner import ROW
 from vulcan.registry import find_task
 from vulcan.searches.reply import parse_source
 from vulcan.task import Task
@@ -176,15 +175,15 @@ def test_hooks_may_come_from_a_class_that_is_extended_and_have_defaults() -> Non
 @pytest.mark.parametrize("value", ["map", "(map,)", "[]", "{}", "'x'"])
 def test_a_text_that_the_checker_does_not_see_is_not_formatted(value: str) -> None:
     for body in (f"text = '%r'\nreturn len(text % {value})", f"text = b'%r'\ntext %= {value}\nreturn len(text)"):
-        running = check_program(program(body), TOY).hosted_by(Here).start(1)
+        running = check_program(program(body), TOY).hosted_by(Here).start(LOOP, 1)
         with pytest.raises(TypeError, match="% takes numbers"):
-            running.tell(ROW.pack(0, 1, 0, 0))
+            running.tell(bytes([1]))
 
 
 @pytest.mark.parametrize("body", ["return 17 % ask.id", "n = 17\nn %= ask.id\nreturn n", "return ask.id % True + 3"])
 def test_remainders_of_numbers_are_what_they_are(body: str) -> None:
-    running = check_program(program(body), TOY).hosted_by(Here).start(1)
-    assert struct.unpack("<q", running.tell(ROW.pack(0, 7, 0, 0))) == (3,)
+    running = check_program(program(body), TOY).hosted_by(Here).start(LOOP, 1)
+    assert struct.unpack("<q", running.tell(bytes([7]))) == (3,)
 
 
 @pytest.mark.parametrize("task", [CACHE, find_task("cache_eviction")], ids=["program", "anvil"])

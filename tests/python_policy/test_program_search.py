@@ -2,6 +2,7 @@
 
 import importlib.util
 from contextlib import closing
+from itertools import repeat
 from pathlib import Path
 from types import ModuleType
 
@@ -201,7 +202,7 @@ def test_an_export_misses_as_the_search_says_and_can_be_read_back(source: str, t
     objects, sizes = trace(4000, 900, largest=9)
     cache = exported(source, tmp_path).Cache(500)
     misses = sum(not cache.request(int(obj), int(size)) for obj, size in zip(objects, sizes, strict=True))
-    result = replay_program(check_program(source, CACHE).hosted_by(Here), objects, sizes, 500)
+    result = replay_program(check_program(source, CACHE).hosted_by(Here), objects, sizes, 500, blocks=repeat(1))
     assert misses == result.misses
     assert cache.used == sum(cache.sizes.values()) <= 500
 

@@ -1,16 +1,10 @@
-"""Checked programs, and the parent's side of running one: batches of calls out, decisions back.
+"""Checked programs, and the parent's side of running one: messages out, decisions back.
 
-A batch has a row of numbers per call: the hook and its arguments. Only the last call of a batch may ask for a decision,
-so that a program knows nothing of what comes after the decision it makes. Messages to the child:
+The first message is marshalled: (code, class, record fields by hook, numbers to create the instance with, loop). The
+`loop` is code of the evaluator, which calls the hooks: it defines the meaning of the messages after. The replies to all
+of them are a byte OK and decisions as little-endian int64; or another byte and an error message.
 
-* first: marshalled (code, class, [(hook, groups, returns)...], numbers to create the instance with, loop)
-* then batches of calls, each a row of `WIDTH` little-endian int64, the hook's number first
-
-Replies: a byte OK and decisions as int64; or another byte and an error message.
-
-With a `loop`, which is code of the evaluator, the loop defines the meaning of a batch, which may have any number of
-decisions. The process is asked far less often, but a program that breaks out of its language could look ahead to the
-end of the batch.
+A program that breaks out of its language can look ahead to the end of the message that is being served.
 """
 
 from __future__ import annotations
@@ -18,14 +12,14 @@ from __future__ import annotations
 import marshal
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from vulcan.closing import Closing
 from vulcan.python_policy.parameters import ProgramParameter, with_values
 from vulcan.python_policy.runner import ERROR, MAX_TEXT, MEMORY, OK
-from vulcan.task import Program, Record, Task
+from vulcan.task import Hook, Program, Record, Task
 
 _MAX_SHOWN = 300
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
@@ -54,49 +48,15 @@ class ProgramFailed(Exception):
         return (ProgramFailed, (self.status, self.message))
 
 
-def groups_of(interface: Program, hook: str) -> list[tuple[str, ...] | None]:
-    """Return the field names of each argument of the hook; None for a plain number."""
-    return [
-        tuple(feature.name for feature in argument.features) if isinstance(argument, Record) else None
-        for argument in interface.hook(hook).arguments
-    ]
-
-
 @dataclass(slots=True)
 class RunningProgram(Closing):
     """A program running in its process: a context manager that ends it on exit."""
 
     host: ProgramHost
-    hooks: Collection[str]
-    interface: Program
 
-    @classmethod
-    def begin(
-        cls,
-        host: ProgramHost,
-        code: bytes,
-        interface: Program,
-        hooks: Collection[str],
-        given: Sequence[int],
-        loop: bytes | None = None,
-    ) -> RunningProgram:
-        """Start the program. Raises ProgramFailed if the module does not run or its class cannot be instantiated."""
-        declared = [(hook.name, groups_of(interface, hook.name), hook.returns) for hook in interface.hooks]
-        running = cls(host, hooks, interface)
-        first = marshal.dumps((code, interface.function, declared, [int(number) for number in given], loop))
-        try:
-            running.tell(first)
-        except BaseException:
-            running.close()
-            raise
-        return running
-
-    def tell(self, batch: bytes) -> bytes:
-        """Make the calls of a batch. Return decisions as int64: that of the last call, or with a loop any number.
-
-        Raises ProgramFailed, or what `ProgramHost.ask` raises.
-        """
-        reply = self.host.ask(batch)
+    def tell(self, message: bytes) -> bytes:
+        """Return the decisions on a message, as int64. Raises ProgramFailed, or what `ProgramHost.ask` raises."""
+        reply = self.host.ask(message)
         if not reply.startswith(_ALL_IS_WELL) or len(reply) % 8 != 1:
             raise _failure(reply)
         return reply[1:]
@@ -166,14 +126,30 @@ class ProgramPolicy:
         """Return the policy, to be run in the sandboxed processes that `host` opens."""
         return replace(self, host=open_host)
 
-    def start(self, *given: int, loop: bytes | None = None) -> RunningProgram:
+    def start(self, loop: bytes, *given: int) -> RunningProgram:
         """Start an instance of the class, created with these numbers, in a new process. Close it after use.
 
-        A `loop` serves the batches: marshalled code of a module with a class `Loop`, which is created with the hooks by
-        name, the functions that make records of rows by hook, and the numbers.
+        The `loop` is marshalled code of a module with a class `Loop`, which is created with the hooks by name, the
+        functions that make records of rows by hook, and the numbers. Its method `decisions` takes a message, and a
+        function that raises for what is no whole number of 64 bits.
 
         Raises ProgramFailed if the instance cannot be created, and ValueError if the policy has no process to run in.
         """
         if self.host is None:
             raise ValueError("a program runs in the sandbox only, and this one was given no place there")
-        return RunningProgram.begin(self.host(), self.code, self.interface, self.hooks, given, loop)
+        declared = {hook.name: _fields(hook) for hook in self.interface.hooks}
+        running = RunningProgram(self.host())
+        try:
+            running.tell(marshal.dumps((self.code, self.interface.function, declared, list(map(int, given)), loop)))
+        except BaseException:
+            running.close()
+            raise
+        return running
+
+
+def _fields(hook: Hook) -> tuple[str, ...] | None:
+    """Return the fields of the record that a hook takes; None if it takes anything else."""
+    match hook.arguments:
+        case (Record(features=features),):
+            return tuple(feature.name for feature in features)
+    return None

@@ -13,14 +13,12 @@ import struct
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CodeType, TracebackType
 from typing import Any, Protocol, Self
 
 from vulcan.python_policy.allowed import namespace
 
-WIDTH = 4
-"""Numbers in a row: the hook's number, and at most three arguments."""
-ROW = struct.Struct(f"<{WIDTH}q")
 OK, ERROR, MEMORY = range(3)
 MAX_TEXT = 1000
 FILE = "<policy>"
@@ -71,106 +69,32 @@ def divisor(value: Any) -> Any:
     raise TypeError(f"% takes numbers, not a {type(value).__name__}")
 
 
-class Loaded:
-    """A program's instance, and the function that serves batches with its hooks."""
+def load(message: bytes) -> Callable[[bytes], Sequence[int]]:
+    """Run the program and create its instance; return the function that serves messages with its decisions.
 
-    def __init__(self, message: bytes) -> None:
-        """Run the module and create the instance. Raises whatever the program raises."""
-        code, class_name, declared, given, loop = marshal.loads(message)
-        program: CodeType = marshal.loads(code)
-        scope: dict[str, Any] = {
-            "__builtins__": {**namespace(), "__build_class__": __build_class__},
-            "__metaclass__": make_class,
-            "__name__": "policy",
-            "_write_": write_guard,
-            "_divisor_": divisor,
-        }
-        exec(program, scope)
-        instance = scope[class_name](*given)
-        hooks = {name: getattr(instance, name) for name, _, _ in declared if hasattr(instance, name)}
-        self.decisions: Callable[[bytes], Sequence[int]]
-        if loop is None:
-            self.decisions = _one_at_a_time(
-                [_call(hooks.get(name), groups, returns) for name, groups, returns in declared]
-            )
-        else:
-            self.decisions = _in_blocks(loop, hooks, declared, given)
-
-
-def _one_at_a_time(calls: Sequence[Callable[[tuple[int, ...]], int]]) -> Callable[[bytes], Sequence[int]]:
-    """Return a function that makes the calls of a batch, and returns the result of the last one."""
-
-    def decisions(batch: bytes) -> Sequence[int]:
-        result = 0
-        for row in ROW.iter_unpack(batch):
-            result = calls[row[0]](row)
-        return (result,)
-
-    return decisions
-
-
-def _in_blocks(
-    loop: bytes, hooks: dict[str, Callable[..., Any]], declared: Sequence[Any], given: Sequence[int]
-) -> Callable[[bytes], Sequence[int]]:
-    """Return a function that serves a batch by the evaluator's own loop, and returns all its decisions."""
-    scope: dict[str, Any] = {"__name__": "loop"}
-    exec(marshal.loads(loop), scope)
-    records = {name: _maker(groups[0]) for name, groups, _ in declared if len(groups) == 1 and groups[0]}
-    served = scope["Loop"](hooks, records, given)
-    return lambda batch: served.decisions(ROW.iter_unpack(batch), _whole)
-
-
-def _call(
-    method: Callable[..., Any] | None, groups: Sequence[tuple[str, ...] | None], returns: str
-) -> Callable[[tuple[int, ...]], int]:
-    """Return a function that calls a hook with a row, and returns a number that fits an int64."""
-    if method is None:
-        return lambda row: 0
-    called = _of_one_record(method, groups[0]) if len(groups) == 1 and groups[0] else _general(method, groups)
-    if returns == "nothing":
-
-        def told(row: tuple[int, ...]) -> int:
-            called(row)
-            return 0
-
-        return told
-    if returns == "bool":
-        return lambda row: 1 if called(row) else 0
-    return lambda row: _whole(called(row))
-
-
-def _of_one_record(method: Callable[..., Any], fields: Sequence[str]) -> Callable[[tuple[int, ...]], Any]:
-    make = _maker(fields)
-    return lambda row: method(make(row))
-
-
-def _maker(fields: Sequence[str]) -> Callable[[tuple[int, ...]], Any]:
-    """Return a function that makes a record of a row, without the hook's number."""
-    record, end, new = _record(fields), 1 + len(fields), tuple.__new__
-    return lambda row: new(record, row[1:end])
-
-
-def _general(method: Callable[..., Any], groups: Sequence[tuple[str, ...] | None]) -> Callable[[tuple[int, ...]], Any]:
-    records = [None if fields is None else _record(fields) for fields in groups]
-
-    def called(row: tuple[int, ...]) -> Any:
-        arguments: list[Any] = []
-        index = 1
-        for record, fields in zip(records, groups, strict=True):
-            if record is None or fields is None:
-                arguments.append(row[index])
-                index += 1
-            else:
-                arguments.append(tuple.__new__(record, row[index : index + len(fields)]))
-                index += len(fields)
-        return method(*arguments)
-
-    return called
-
-
-def _record(fields: Sequence[str]) -> type[tuple[int, ...]]:
-    made: type[tuple[int, ...]] = namedtuple("Record", fields)  # type: ignore[misc]
-    return made
+    Raises whatever the program raises.
+    """
+    code, class_name, declared, given, loop = marshal.loads(message)
+    program: CodeType = marshal.loads(code)
+    scope: dict[str, Any] = {
+        "__builtins__": {**namespace(), "__build_class__": __build_class__},
+        "__metaclass__": make_class,
+        "__name__": "policy",
+        "_write_": write_guard,
+        "_divisor_": divisor,
+    }
+    exec(program, scope)
+    instance = scope[class_name](*given)
+    hooks = {name: getattr(instance, name) for name in declared if hasattr(instance, name)}
+    records = {
+        name: partial(tuple.__new__, namedtuple("Record", fields))
+        for name, fields in declared.items()
+        if fields is not None
+    }
+    served: dict[str, Any] = {"__name__": "loop"}
+    exec(marshal.loads(loop), served)
+    decisions = served["Loop"](hooks, records, given).decisions
+    return lambda batch: decisions(batch, _whole)
 
 
 def _whole(answer: object) -> int:
@@ -201,14 +125,14 @@ def run(channel: ProgramChannel) -> None:
     """Serve one program until the parent hangs up."""
     sys.setrecursionlimit(_MAX)
     gc.freeze()  # existing objects are exempt from garbage collection
-    loaded: Loaded | None = None
+    decisions: Callable[[bytes], Sequence[int]] | None = None
     while (message := channel.receive()) is not None:
         reply = bytes([OK])
         with (caught := _Caught()):
-            if loaded is None:
-                loaded = Loaded(message)
+            if decisions is None:
+                decisions = load(message)
             else:
-                made = loaded.decisions(message)
+                made = decisions(message)
                 reply += struct.pack(f"<{len(made)}q", *made)
         channel.send(reply if caught.error is None else _failure(caught.error))
 
