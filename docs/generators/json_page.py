@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_typeddict
 
-from json_schema import keys_of, meaning_of, models_of, type_of
+from json_schema import is_model, keys_of, meaning_of, models_of, type_of
 from markdown_parts import paragraphs, written_by
 
 from vulcan.documents import card, conversation, host, library, policy, report, run
@@ -196,7 +196,7 @@ _NAMES: dict[Any, str] = {
 
 
 def _spelled(hint: Any) -> str:
-    if is_typeddict(hint):
+    if is_model(hint):
         return _link(hint)
     if hint in _NAMES:
         return _NAMES[hint]
@@ -205,7 +205,7 @@ def _spelled(hint: Any) -> str:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in (Union, types.UnionType):
         return " or ".join(map(_spelled, arguments))
-    if origin is list:
+    if origin in (list, tuple):
         return f"list of {_spelled(arguments[0])}"
     return f"object of {_spelled(arguments[1])}"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -128,6 +129,11 @@ def schema_text() -> str:
     return json.dumps(make_schema(), indent=1) + "\n"
 
 
+def is_model(hint: Any) -> bool:
+    """Check whether a type hint is an object of JSON with known keys: a TypedDict, or a dataclass that becomes one."""
+    return is_typeddict(hint) or is_dataclass(hint)
+
+
 @cache
 def keys_of(model: type) -> dict[str, Any]:
     """Return the type hints of a model's keys, which hold type, meaning and optionality."""
@@ -153,7 +159,7 @@ def models_of(model: type) -> Iterator[type]:
     found: dict[type, None] = {}
 
     def visit(hint: Any) -> None:
-        if is_typeddict(hint):
+        if is_model(hint):
             if hint not in found:
                 found[hint] = None
                 for inner in keys_of(hint).values():
@@ -183,7 +189,7 @@ def _object(model: type, closed: bool) -> Schema:
 
 
 def _schema_of(hint: Any) -> Schema:
-    if is_typeddict(hint):
+    if is_model(hint):
         return {"$ref": f"#/$defs/{hint.__name__}"}
     if hint in _SIMPLE:
         return dict(_SIMPLE[hint])
@@ -192,8 +198,8 @@ def _schema_of(hint: Any) -> Schema:
         return {"enum": list(arguments)}
     if origin in (Union, types.UnionType):
         return {"anyOf": [_schema_of(each) for each in arguments]}
-    if origin is list:
+    if origin in (list, tuple):
         return {"type": "array", "items": _schema_of(arguments[0])}
-    if origin is dict:
+    if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": _schema_of(arguments[1])}
     raise TypeError(f"no JSON Schema of {hint}")

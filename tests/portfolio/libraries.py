@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from vulcan.evaluator import Instance
-from vulcan.portfolio.export import following_module
-from vulcan.portfolio.model import (
+from vulcan.documents.library import (
     Clustering,
+    ClusteringTrial,
     Contribution,
     Fallback,
     FingerprintedInstance,
-    Library,
-    LibraryMember,
     Matrix,
     Origin,
-    SelectionRule,
     Workload,
 )
+from vulcan.evaluator import Instance
+from vulcan.portfolio.export import following_module
+from vulcan.portfolio.model import Library, LibraryMember, SelectionRule
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -80,7 +79,7 @@ def handmade(
         names=names,
         centre=centre,
         scale=scale,
-        clustering=Clustering(2, ((2, 0.9), (3, 0.2))),
+        clustering=Clustering("silhouette", 2, (ClusteringTrial(2, 0.9), ClusteringTrial(3, 0.2))),
         workloads=tuple(Workload(spec, None) for spec in specs),
         instances=tuple(
             FingerprintedInstance(f"{spec}@10%", spec, int(spec.startswith("loop")), tuple(f.values()))

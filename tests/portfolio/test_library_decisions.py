@@ -132,7 +132,7 @@ def test_the_number_of_clusters_is_that_of_the_highest_silhouette() -> None:
     labels, clustering = clusters_of(blobs, None, 1)
     assert clustering.clusters == 3
     assert labels == (0,) * 6 + (1,) * 6 + (2,) * 6
-    assert max(clustering.tried, key=lambda each: each[1])[0] == 3
+    assert max(clustering.tried, key=lambda each: each.silhouette).clusters == 3
     assert clusters_of(blobs, 2, 1)[1].clusters == 2
     assert clusters_of(np.zeros((4, 2)), None, 1) == ((0, 0, 0, 0), clusters_of(np.zeros((1, 2)), None, 1)[1])
     with pytest.raises(UserError, match="5 clusters of 2 different"):

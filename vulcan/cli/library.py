@@ -376,7 +376,7 @@ def _print_document(library: Library) -> None:
 def _show(library: Library, objective: str) -> None:
     """Print a library in readable form."""
     matrix, fallback = library.matrix[objective], library.fallbacks[objective]
-    tried = ", ".join(f"{n}: {s:.3f}" for n, s in library.clustering.tried)
+    tried = ", ".join(f"{each.clusters}: {each.silhouette:.3f}" for each in library.clustering.tried)
     say(f"task {library.task}, objective {objective}, fingerprints of the first {library.first:,} events")
     say(
         f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "

@@ -1,67 +1,77 @@
-"""The document of a library of policies, `library.json`."""
+"""The document of a library of policies, `library.json`, and the values that it is made of."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict
+
+Method = Literal["trials", "neighbours"]
 
 
 class FingerprintScale(TypedDict):
     """The features that describe an instance, and how they are scaled."""
 
-    names: Annotated[list[str], "the features"]
-    centre: Annotated[list[float], "what is subtracted from each"]
-    scale: Annotated[list[float], "what each is divided by"]
+    names: Annotated[tuple[str, ...], "the features"]
+    centre: Annotated[tuple[float, ...], "what is subtracted from each"]
+    scale: Annotated[tuple[float, ...], "what each is divided by"]
 
 
-class ClusteringTrial(TypedDict):
+@dataclass(frozen=True, slots=True)
+class ClusteringTrial:
     """A number of clusters that was tried."""
 
     clusters: Annotated[int, "number of clusters"]
-    silhouette: Annotated[float, "its silhouette"]
+    silhouette: Annotated[float, "its silhouette (Rousseeuw, 1987)"]
 
 
-class ClusteringDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Clustering:
     """The clusters of the instances."""
 
     criterion: Annotated[str, "`silhouette`"]
     clusters: Annotated[int, "number of clusters"]
-    tried: Annotated[list[ClusteringTrial], "the numbers that were tried"]
+    tried: Annotated[tuple[ClusteringTrial, ...], "the numbers that were tried; none if it was given"] = ()
 
 
-class WorkloadDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Workload:
     """A workload that the library was built on."""
 
     name: Annotated[str, "its name"]
-    sha256: Annotated[str | None, "digest of its file; `null` for a generated one"]
+    sha256: Annotated[str | None, "digest of its file; `null` for a generated one, whose name describes it"]
 
 
-class LibraryInstance(TypedDict):
+@dataclass(frozen=True, slots=True)
+class FingerprintedInstance:
     """An instance that the library was built on."""
 
     name: Annotated[str, "its name"]
     workload: Annotated[str, "the workload that it is of"]
     cluster: Annotated[int, "its cluster"]
-    fingerprint: Annotated[list[float], "its features, in the order of `fingerprint.names`"]
+    fingerprint: Annotated[tuple[float, ...], "its features, in the order of `fingerprint.names`"]
 
 
-class MemberProvenance(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Origin:
     """The provenance of a member."""
 
-    proposer: Annotated[str, "who wrote it"]
-    origin: Annotated[str, "how it was made"]
-    workloads: Annotated[list[str], "the workloads that it was searched on"]
-    seed: Annotated[int | None, "the seed of its search"]
-    run: Annotated[str | None, "the run that it is from"]
-    candidate: Annotated[int | None, "its number in the run"]
-    search: Annotated[dict[str, Any] | None, "the options of the search by name; `null` without a search"]
+    proposer: Annotated[str, "who wrote it: a model, a generator or a person"]
+    origin: Annotated[str, "how it was made: `model`, `seed`, `tuned`, `simplified`, or `file` without a run"]
+    workloads: Annotated[tuple[str, ...], "the workloads that it was searched on"] = ()
+    seed: Annotated[int | None, "the seed of its search"] = None
+    run: Annotated[str | None, "the run that it is from"] = None
+    candidate: Annotated[int | None, "its number in the run"] = None
+    search: Annotated[Mapping[str, Any] | None, "the options of the search by name; `null` without a search"] = None
 
 
-class MemberAward(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Contribution:
     """An instance on which a member is the best."""
 
     objective: Annotated[str, "the objective"]
     instance: Annotated[str, "the instance"]
-    by: Annotated[float, "how much better it is than the others"]
+    by: Annotated[float, "how much better it is than all other members and the task's own best policy"]
 
 
 class MemberDocument(TypedDict):
@@ -70,16 +80,17 @@ class MemberDocument(TypedDict):
     name: Annotated[str, "its name"]
     policy: Annotated[str, "its file in the library's directory"]
     task: Annotated[str, "the task that it is of"]
-    settings: Annotated[dict[str, Any], "settings that it runs with"]
-    provenance: Annotated[MemberProvenance, "where it comes from"]
-    earned: Annotated[list[MemberAward], "the instances on which it is the best"]
+    settings: Annotated[Mapping[str, Any], "settings that it runs with"]
+    provenance: Annotated[Origin, "where it comes from"]
+    earned: Annotated[tuple[Contribution, ...], "the instances on which it is the best"]
 
 
-class FallbackDocument(TypedDict):
-    """The choice if the confidence is low."""
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The choice if the confidence is low: the best of their kind by mean score on the training instances."""
 
     baseline: Annotated[str, "the baseline"]
-    policy: Annotated[str, "the policy where baselines cannot run"]
+    policy: Annotated[str, "the policy where baselines cannot run: the best of the task's own"]
 
 
 class ConfidenceDocument(TypedDict):
@@ -89,10 +100,11 @@ class ConfidenceDocument(TypedDict):
     least: Annotated[float, "the confidence below which the fallback is chosen"]
 
 
-class LeftOutScore(TypedDict):
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
     """The mean score of a method where each workload is left out in turn."""
 
-    method: Annotated[str, "the method"]
+    method: Annotated[Method, "the method"]
     objective: Annotated[str, "the objective"]
     score: Annotated[float, "the method's mean score"]
     fallback: Annotated[float, "that of the fallback"]
@@ -103,9 +115,24 @@ class LeftOutScore(TypedDict):
 class SelectionRuleDocument(TypedDict):
     """The selection rule of a library."""
 
-    method: Annotated[str, "`trials` or `neighbours`"]
+    method: Annotated[Method, "`trials` or `neighbours`"]
     neighbours: Annotated[int, "how many training instances are looked at"]
-    left_out: Annotated[list[LeftOutScore], "the cross-validation of each method"]
+    left_out: Annotated[tuple[CrossValidation, ...], "the cross-validation of each method"]
+
+
+Scores = Mapping[str, tuple[float, ...]]
+"""Scores on the training instances, in order, by policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The scores of policies on each of `instances`, under one objective."""
+
+    members: Annotated[Scores, "of the members"]
+    baselines: Annotated[Scores, "of the baselines"]
+    oracles: Annotated[Scores, "of the oracles"]
+    own: Annotated[Scores, "of the task's own policies"]
+    dropped: Annotated[Scores, "of the candidates that are no members"]
 
 
 class LibraryDocument(TypedDict):
@@ -114,22 +141,18 @@ class LibraryDocument(TypedDict):
     format: Annotated[int, "the format of the file"]
     version: Annotated[str, "version of Vulcan"]
     task: Annotated[str, "the task's name"]
-    settings: Annotated[dict[str, Any], "the task's settings"]
-    objectives: Annotated[list[str], "the first is the default"]
+    settings: Annotated[Mapping[str, Any], "the task's settings"]
+    objectives: Annotated[tuple[str, ...], "the first is the default"]
     seed: Annotated[int, "the seed"]
     prefix: Annotated[int, "how many first events a choice is made by"]
     fingerprint: Annotated[FingerprintScale, "the features of instances"]
-    clustering: Annotated[ClusteringDocument, "the clusters"]
-    workloads: Annotated[list[WorkloadDocument], "what it was built on"]
-    instances: Annotated[list[LibraryInstance], "what it was built on, instance by instance"]
-    members: Annotated[list[MemberDocument], "its policies"]
-    fallback: Annotated[dict[str, FallbackDocument], "by objective"]
+    clustering: Annotated[Clustering, "the clusters"]
+    workloads: Annotated[tuple[Workload, ...], "what it was built on"]
+    instances: Annotated[tuple[FingerprintedInstance, ...], "what it was built on, instance by instance"]
+    members: Annotated[tuple[MemberDocument, ...], "its policies"]
+    fallback: Annotated[Mapping[str, Fallback], "by objective"]
     confidence: Annotated[ConfidenceDocument, "how confidence is measured"]
     rule: Annotated[SelectionRuleDocument, "how it chooses"]
     margin: Annotated[float, "how much better than the others a member has to be to be taken up"]
-    notes: Annotated[list[str], "what was noticed while it was built"]
-    matrix: Annotated[
-        dict[str, dict[str, dict[str, list[float]]]],
-        "by objective and then `members`, `baselines`, `oracles`, `own` or `dropped`: the scores of each policy on "
-        "each of `instances`",
-    ]
+    notes: Annotated[tuple[str, ...], "what was noticed while it was built"]
+    matrix: Annotated[Mapping[str, Matrix], "by objective"]

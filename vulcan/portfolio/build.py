@@ -13,6 +13,7 @@ from typing import Any
 
 from vulcan import __version__
 from vulcan.anvil import Rejected, check
+from vulcan.documents.library import Fallback, FingerprintedInstance, Matrix, Method, Origin, Scores
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance, load_evaluator, rungs_of
 from vulcan.files import write_file
@@ -31,16 +32,7 @@ from vulcan.portfolio.features import (
 )
 from vulcan.portfolio.library_file import write_library
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
-from vulcan.portfolio.model import (
-    Fallback,
-    FingerprintedInstance,
-    Library,
-    LibraryMember,
-    Matrix,
-    Method,
-    Origin,
-    Scores,
-)
+from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule
 from vulcan.registry import recorded_task

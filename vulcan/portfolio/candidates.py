@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vulcan.anvil import Rejected, check
+from vulcan.documents.library import Origin
 from vulcan.errors import UserError
-from vulcan.portfolio.model import LibraryMember, Origin
+from vulcan.portfolio.model import LibraryMember
 from vulcan.registry import find_task, recorded_task, task_reference
 from vulcan.searches.config import sort_options
 from vulcan.store import RunRecord

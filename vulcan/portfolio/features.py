@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from vulcan.documents.library import Clustering, ClusteringTrial, Workload
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
-from vulcan.portfolio.model import Clustering, LibraryMember, Workload
+from vulcan.portfolio.model import LibraryMember
 from vulcan.registry import recorded_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
@@ -145,17 +146,17 @@ def clusters_of(
     if fixed_count is not None and fixed_count > different:
         raise UserError(f"{fixed_count} clusters of {different} different fingerprints: at most as many are possible")
     if fixed_count is not None:
-        return _numbered(kmeans(points, fixed_count, seed)), Clustering(fixed_count)
-    tried: list[tuple[int, float]] = []
+        return _numbered(kmeans(points, fixed_count, seed)), Clustering("silhouette", fixed_count)
+    tried: list[ClusteringTrial] = []
     best: tuple[float, Labels] = (MIN_SILHOUETTE, np.zeros(len(points), np.int64))
     for count in range(2, min(MAX_CLUSTERS, different - 1) + 1):
         labels = kmeans(points, count, seed)
         silhouette = round(mean_silhouette(points, labels), 6)
-        tried.append((count, silhouette))
+        tried.append(ClusteringTrial(count, silhouette))
         if silhouette > best[0]:
             best = (silhouette, labels)
     numbered = _numbered(best[1])
-    return numbered, Clustering(max(numbered) + 1, tuple(tried))
+    return numbered, Clustering("silhouette", max(numbered) + 1, tuple(tried))
 
 
 def kmeans(points: npt.NDArray[np.float64], count: int, seed: int) -> Labels:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from vulcan import __version__
-from vulcan.documents.library import LibraryDocument, MemberProvenance
+from vulcan.documents.library import Fallback, LibraryDocument, Matrix, MemberDocument
 from vulcan.errors import UserError
 from vulcan.files import write_file
 from vulcan.inputs import read_input
-from vulcan.portfolio.model import (
-    METHODS,
-    Clustering,
-    Contribution,
-    CrossValidation,
-    Fallback,
-    FingerprintedInstance,
-    Library,
-    LibraryMember,
-    Matrix,
-    Origin,
-    SelectionRule,
-    Workload,
-)
+from vulcan.portfolio.model import Library, LibraryMember, SelectionRule
+from vulcan.store.decode import MalformedRow, as_declared, parse_fields
 
 FORMAT = 1
 FILE = "library.json"
@@ -40,18 +28,16 @@ def read_library(directory: Path) -> Library:
     if not path.exists():
         raise UserError(f"no library at {directory}: there is no {FILE} (`vulcan library build` makes one)")
     try:
-        plain = json.loads(read_input(path, "library", _MAX, "name a directory that `vulcan library build` wrote"))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"the library {path} is no JSON: {error}; rebuild it with `vulcan library build`") from error
-    if not isinstance(plain, dict) or not isinstance(plain.get("format"), int):
+        plain = parse_fields(read_input(path, "library", _MAX, "name a directory that `vulcan library build` wrote"))
+    except MalformedRow as error:
+        raise UserError(f"the library {path} is {error}; rebuild it with `vulcan library build`") from error
+    if not isinstance(plain.get("format"), int):
         raise UserError(f"{path} is no library: it has no number `format`")
     if plain["format"] != FORMAT:
         raise UserError(f"{path} has the format {plain['format']}, and this Vulcan reads {FORMAT}: build it again")
     try:
-        library = _library(plain, directory)
-    except KeyError as error:
-        raise UserError(f"the library {path} lacks {error}; rebuild it with `vulcan library build`") from error
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        library = _library(as_declared(plain, LibraryDocument, "the library"), directory)
+    except (MalformedRow, ValueError) as error:
         raise UserError(f"the library {path} makes no sense: {error}") from error
     _check(library, path)
     return library
@@ -73,131 +59,69 @@ def write_library(library: Library, directory: Path) -> None:
 
 def to_json(library: Library) -> LibraryDocument:
     """Return the library as JSON; members' sources are in files of their own."""
-    return {
+    rule = library.rule
+    plain: LibraryDocument = {
         "format": FORMAT,
         "version": library.version or __version__,
         "task": library.task,
-        "settings": dict(library.settings),
-        "objectives": list(library.objectives),
+        "settings": library.settings,
+        "objectives": library.objectives,
         "seed": library.seed,
         "prefix": library.first,
-        "fingerprint": {"names": list(library.names), "centre": list(library.centre), "scale": list(library.scale)},
-        "clustering": {
-            "criterion": "silhouette",
-            "clusters": library.clustering.clusters,
-            "tried": [{"clusters": n, "silhouette": s} for n, s in library.clustering.tried],
-        },
-        "workloads": [{"name": w.name, "sha256": w.sha256} for w in library.workloads],
-        "instances": [
-            {"name": i.name, "workload": i.workload, "cluster": i.cluster, "fingerprint": list(i.fingerprint)}
-            for i in library.instances
-        ],
-        "members": [
+        "fingerprint": {"names": library.names, "centre": library.centre, "scale": library.scale},
+        "clustering": library.clustering,
+        "workloads": library.workloads,
+        "instances": library.instances,
+        "members": tuple(
             {
-                "name": m.name,
-                "policy": m.file,
-                "task": m.task,
-                "settings": dict(m.settings),
-                "provenance": _origin_json(m.provenance),
-                "earned": [{"objective": e.objective, "instance": e.instance, "by": e.by} for e in m.earned],
+                "name": member.name,
+                "policy": member.file,
+                "task": member.task,
+                "settings": member.settings,
+                "provenance": member.provenance,
+                "earned": member.earned,
             }
-            for m in library.members
-        ],
-        "fallback": {
-            objective: {"baseline": fallback.baseline, "policy": fallback.policy}
-            for objective, fallback in library.fallbacks.items()
-        },
-        "confidence": {"reach": library.rule.reach, "least": library.rule.least},
-        "rule": {
-            "method": library.rule.method,
-            "neighbours": library.rule.nearest,
-            "left_out": [
-                {
-                    "method": each.method,
-                    "objective": each.objective,
-                    "score": each.score,
-                    "fallback": each.fallback,
-                    "single": each.single,
-                    "best": each.best,
-                }
-                for each in library.rule.left_out
-            ],
-        },
+            for member in library.members
+        ),
+        "fallback": library.fallbacks,
+        "confidence": {"reach": rule.reach, "least": rule.least},
+        "rule": {"method": rule.method, "neighbours": rule.nearest, "left_out": rule.left_out},
         "margin": library.margin,
-        "notes": list(library.notes),
-        "matrix": {
-            objective: {
-                kind: {name: list(values) for name, values in getattr(matrix, kind).items()}
-                for kind in ("members", "baselines", "oracles", "own", "dropped")
-            }
-            for objective, matrix in library.matrix.items()
-        },
+        "notes": library.notes,
+        "matrix": library.matrix,
     }
+    found: LibraryDocument = json.loads(json.dumps(plain, default=asdict, allow_nan=False))
+    return found
 
 
-def _origin_json(origin: Origin) -> MemberProvenance:
-    return {
-        "proposer": origin.proposer,
-        "origin": origin.origin,
-        "workloads": list(origin.workloads),
-        "seed": origin.seed,
-        "run": origin.run,
-        "candidate": origin.candidate,
-        "search": None if origin.search is None else dict(origin.search),
-    }
-
-
-def _library(plain: Mapping[str, Any], directory: Path) -> Library:
-    fingerprint, rule, clustering = plain["fingerprint"], plain["rule"], plain["clustering"]
+def _library(plain: LibraryDocument, directory: Path) -> Library:
+    fingerprint, rule, confidence = plain["fingerprint"], plain["rule"], plain["confidence"]
     return Library(
-        task=_text(plain["task"], "task"),
-        settings=dict(plain["settings"]),
-        objectives=tuple(_text(name, "objectives") for name in plain["objectives"]),
-        seed=int(plain["seed"]),
-        first=int(plain["prefix"]),
-        names=tuple(_text(name, "fingerprint.names") for name in fingerprint["names"]),
-        centre=_numbers(fingerprint["centre"], "fingerprint.centre"),
-        scale=_numbers(fingerprint["scale"], "fingerprint.scale"),
-        clustering=Clustering(
-            int(clustering["clusters"]),
-            tuple((int(t["clusters"]), float(t["silhouette"])) for t in clustering["tried"]),
-        ),
-        workloads=tuple(Workload(_text(w["name"], "workloads"), w["sha256"]) for w in plain["workloads"]),
-        instances=tuple(
-            FingerprintedInstance(
-                _text(i["name"], "instances"),
-                _text(i["workload"], "instances"),
-                int(i["cluster"]),
-                _numbers(i["fingerprint"], f"the fingerprint of {i['name']}"),
-            )
-            for i in plain["instances"]
-        ),
-        members=tuple(_member(m, directory) for m in plain["members"]),
-        fallbacks={name: Fallback(f["baseline"], f["policy"]) for name, f in plain["fallback"].items()},
+        task=plain["task"],
+        settings=plain["settings"],
+        objectives=plain["objectives"],
+        seed=plain["seed"],
+        first=plain["prefix"],
+        names=fingerprint["names"],
+        centre=fingerprint["centre"],
+        scale=fingerprint["scale"],
+        clustering=plain["clustering"],
+        workloads=plain["workloads"],
+        instances=plain["instances"],
+        members=tuple(_member(member, directory) for member in plain["members"]),
+        fallbacks=plain["fallback"],
         rule=SelectionRule(
-            rule["method"],
-            int(rule["neighbours"]),
-            float(plain["confidence"]["reach"]),
-            float(plain["confidence"]["least"]),
-            tuple(CrossValidation(**each) for each in rule["left_out"]),
+            rule["method"], rule["neighbours"], confidence["reach"], confidence["least"], rule["left_out"]
         ),
-        margin=float(plain["margin"]),
-        matrix={
-            objective: Matrix(
-                *(
-                    {name: _numbers(values, f"the scores of {name}") for name, values in matrix[kind].items()}
-                    for kind in ("members", "baselines", "oracles", "own", "dropped")
-                )
-            )
-            for objective, matrix in plain["matrix"].items()
-        },
-        version=str(plain["version"]),
-        notes=tuple(map(str, plain.get("notes", ()))),
+        margin=plain["margin"],
+        matrix=plain["matrix"],
+        version=plain["version"],
+        notes=plain["notes"],
     )
 
 
-def _member(plain: Mapping[str, Any], directory: Path) -> LibraryMember:
-    name = _text(plain["name"], "members")
+def _member(plain: MemberDocument, directory: Path) -> LibraryMember:
+    name = plain["name"]
     if not name.isidentifier():
         raise ValueError(f"the member's name {name!r} is no identifier")
     path = directory / POLICIES / f"{name}.py"
@@ -207,29 +131,7 @@ def _member(plain: Mapping[str, Any], directory: Path) -> LibraryMember:
         source = read_input(path, "policy", _MAX, "build the library again").decode("utf-8")
     except (UserError, UnicodeDecodeError) as error:
         raise ValueError(f"the policy {path} cannot be read ({error})") from error
-    origin = plain["provenance"]
-    return LibraryMember(
-        name,
-        source,
-        _text(plain["task"], name),
-        dict(plain["settings"]),
-        Origin(**{**origin, "workloads": tuple(origin.get("workloads", ()))}),
-        tuple(Contribution(**each) for each in plain["earned"]),
-    )
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{where}: {value!r} is no name")
-    return value
-
-
-def _numbers(values: object, where: str) -> tuple[float, ...]:
-    if not isinstance(values, list) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= sys.float_info.max for v in values
-    ):
-        raise ValueError(f"{where}: a list of finite numbers is needed")
-    return tuple(map(float, values))
+    return LibraryMember(name, source, plain["task"], plain["settings"], plain["provenance"], plain["earned"])
 
 
 def _check(library: Library, path: Path) -> None:
@@ -250,8 +152,6 @@ def _problems(library: Library) -> Any:
     for instance in library.instances:
         if len(instance.fingerprint) != width:
             yield f"the fingerprint of {instance.name} has {len(instance.fingerprint)} numbers, not {width}"
-    if library.rule.method not in METHODS:
-        yield f"no method {library.rule.method!r} (known: {', '.join(METHODS)})"
     if library.rule.nearest < 1 or library.rule.reach < 0 or not 0 <= library.rule.least <= 1 or library.first < 1:
         yield "its rule, confidence or prefix is out of range"
     names = [member.name for member in library.members]

@@ -1,61 +1,31 @@
-"""The data model of a library: policies, their scores on the training instances, and the selection rule."""
+"""A library of policies, and the choice among them by a fingerprint."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import get_args
 
-from vulcan.portfolio.decide import Table
+from vulcan.documents.library import (
+    Clustering,
+    Contribution,
+    CrossValidation,
+    Fallback,
+    FingerprintedInstance,
+    Matrix,
+    Method,
+    Origin,
+    Scores,
+    Workload,
+)
 from vulcan.task import Json
 
-Method = Literal["trials", "neighbours"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """A training workload. `sha256` is its file's; None for a textual description, which is then its name."""
-
-    name: str
-    sha256: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FingerprintedInstance:
-    """A training instance; `fingerprint` has raw values, in the order of `Library.names`."""
-
-    name: str
-    workload: str
-    cluster: int
-    fingerprint: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """An instance on which a member leads all other members and the task's own best policy, by `by`."""
-
-    objective: str
-    instance: str
-    by: float
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The provenance of a policy.
-
-    `proposer` is its author: a model, a generator or a person. `origin` is `model`, `seed`, `tuned`, `simplified`, or
-    `file` for a policy from no run. `workloads` are the names of those that it was searched on. `search` has all
-    options of its search, None where there was none.
-    """
-
-    proposer: str
-    origin: str
-    workloads: tuple[str, ...] = ()
-    seed: int | None = None
-    run: str | None = None
-    candidate: int | None = None
-    search: Mapping[str, Json] | None = None
+TRIAL_SHARE = 0.7
+"""How much of the expected score is the trial's, where there is one; the rest is the neighbours'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,42 +46,13 @@ class LibraryMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Fallback:
-    """The fallbacks of a library: the best single baseline by mean score on the training instances, and `policy`.
-
-    `policy` is the best of the task's own policies, for use where a baseline cannot be run.
-    """
-
-    baseline: str
-    policy: str
-
-
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """The number of clusters; `tried` has silhouettes (Rousseeuw, 1987) by number, empty if it was given."""
-
-    clusters: int
-    tried: tuple[tuple[int, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CrossValidation:
-    """The mean score of a selection method under leave-one-workload-out cross-validation.
-
-    For comparison, on the same instances: the fallback, the best single member, and the best choice per instance.
-    """
-
-    method: Method
-    objective: str
-    score: float
-    fallback: float
-    single: float
-    best: float
-
-
-@dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """The parameters of selection; see `vulcan.portfolio.decide.Table`."""
+    """The parameters of selection.
+
+    `method` is `neighbours`, by the mean over the `nearest` instances weighted by 1 / (distance^2 + (reach / 4)^2); or
+    `trials`, by what each choice scored on the first events themselves, mixed with what the neighbours say. Below the
+    confidence `least` the fallback is chosen.
+    """
 
     method: Method
     nearest: int
@@ -120,19 +61,68 @@ class SelectionRule:
     left_out: tuple[CrossValidation, ...] = ()
 
 
-Scores = Mapping[str, tuple[float, ...]]
-"""Scores on the training instances, in order, by policy."""
-
-
 @dataclass(frozen=True, slots=True)
-class Matrix:
-    """The score of every policy on every training instance under one objective."""
+class Decision:
+    """A decision: `ranked` are the choices with the scores that are expected of them, the best first.
 
-    members: Scores
-    baselines: Scores
-    oracles: Scores
-    own: Scores
-    dropped: Scores
+    The fallback takes part. `name` is the first of them, or the fallback where `confidence` is below what is asked for.
+    `distance` is that to the nearest training instance, which has the number `nearest`.
+    """
+
+    name: str
+    ranked: Sequence[tuple[str, float]]
+    confidence: float
+    distance: float
+    nearest: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """The training instances, and what each choice scored there; `centre` and `scale` standardise fingerprints."""
+
+    names: tuple[str, ...]
+    centre: tuple[float, ...]
+    scale: tuple[float, ...]
+    instances: Sequence[FingerprintedInstance]
+    scores: Scores
+    fallback: str
+    rule: SelectionRule
+
+    @cached_property
+    def _points(self) -> list[list[float]]:
+        return [self._standardised(instance.fingerprint) for instance in self.instances]
+
+    def _standardised(self, fingerprint: Sequence[float]) -> list[float]:
+        return [
+            (value - centre) / scale for value, centre, scale in zip(fingerprint, self.centre, self.scale, strict=True)
+        ]
+
+    def decide(self, fingerprint: Mapping[str, float], trials: Mapping[str, float] | None = None) -> Decision:
+        """Return the decision for this fingerprint; it is deterministic.
+
+        `trials` are the scores of every choice on the first events; without them the method `trials` goes by the
+        neighbours alone.
+        """
+        rule, point = self.rule, self._standardised([fingerprint[name] for name in self.names])
+        far = [math.dist(point, other) for other in self._points]
+        order = sorted(range(len(far)), key=lambda number: (far[number], number))
+        softened = (rule.reach / 4) ** 2 + 1e-12
+        weights = {number: 1.0 / (far[number] ** 2 + softened) for number in order[: rule.nearest]}
+        total = math.fsum(weights.values())
+        expected = {
+            name: math.fsum(weight * scores[number] for number, weight in weights.items()) / total
+            for name, scores in self.scores.items()
+        }
+        if rule.method == "trials" and trials is not None:
+            expected = {
+                name: TRIAL_SHARE * trials[name] + (1.0 - TRIAL_SHARE) * score for name, score in expected.items()
+            }
+        # of equals the fallback, and then the first by name
+        ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0] != self.fallback, pair[0]))
+        distance = far[order[0]]
+        confidence = 1.0 if distance <= rule.reach else rule.reach / distance
+        name = ranked[0][0] if confidence >= rule.least else self.fallback
+        return Decision(name, ranked, confidence, distance, order[0])
 
 
 @dataclass(frozen=True)
@@ -160,7 +150,7 @@ class Library:
     margin: float
     matrix: Mapping[str, Matrix]
     version: str = ""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def member(self, name: str) -> LibraryMember:
         """Return the member of that name. Raises KeyError."""
@@ -175,32 +165,5 @@ class Library:
         Raises KeyError for an objective that the library was not built for.
         """
         matrix, fallback = self.matrix[objective], self.fallbacks[objective]
-        scores = {name: list(values) for name, values in matrix.members.items()}
-        scores[fallback.baseline] = list(matrix.baselines[fallback.baseline])
-        return make_table(self.names, self.centre, self.scale, self.instances, scores, fallback.baseline, self.rule)
-
-
-def make_table(
-    names: tuple[str, ...],
-    centre: tuple[float, ...],
-    scale: tuple[float, ...],
-    instances: tuple[FingerprintedInstance, ...],
-    scores: dict[str, list[float]],
-    fallback: str,
-    rule: SelectionRule,
-) -> Table:
-    """Make the selection table of training instances and the choices' scores on them."""
-    table = Table(
-        list(names),
-        list(centre),
-        list(scale),
-        [],
-        scores,
-        fallback,
-        rule.method,
-        rule.nearest,
-        rule.reach,
-        rule.least,
-    )
-    table.points = [table.standardised(dict(zip(names, i.fingerprint, strict=True))) for i in instances]
-    return table
+        scores = {**matrix.members, fallback.baseline: matrix.baselines[fallback.baseline]}
+        return Table(self.names, self.centre, self.scale, self.instances, scores, fallback.baseline, self.rule)

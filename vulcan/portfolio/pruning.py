@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from vulcan.portfolio.model import Contribution, Scores
+from vulcan.documents.library import Contribution, Scores
 
 
 def prune(

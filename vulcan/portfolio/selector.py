@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from vulcan.documents.library import CrossValidation, FingerprintedInstance, Method, Scores
 from vulcan.documents.policy import ChoiceDocument
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
@@ -22,17 +23,7 @@ from vulcan.portfolio.features import (
 )
 from vulcan.portfolio.library_file import FILE
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
-from vulcan.portfolio.model import (
-    METHODS,
-    CrossValidation,
-    FingerprintedInstance,
-    Library,
-    LibraryMember,
-    Method,
-    Scores,
-    SelectionRule,
-    make_table,
-)
+from vulcan.portfolio.model import METHODS, Library, LibraryMember, SelectionRule, Table
 from vulcan.registry import known_tasks, recorded_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
@@ -116,7 +107,7 @@ def select(
         )
     table = library.table(objective)
     tried = dict(trials) if trials is not None and library.rule.method == "trials" else None
-    decision = table.decide(dict(fingerprint), tried)
+    decision = table.decide(fingerprint, tried)
     nearest = library.instances[decision.nearest]
     return Choice(
         instance,
@@ -270,12 +261,12 @@ def _left_out(
     rows = np.array([instances[n].fingerprint for n in others])
     centre, scale = standard(rows)
     reach = reach_of((rows - centre) / scale, [instances[n].workload for n in others])
-    table = make_table(
+    table = Table(
         names,
         tuple(map(float, centre)),
         tuple(map(float, scale)),
-        tuple(instances[n] for n in others),
-        {name: [values[n] for n in others] for name, values in scores.items()},
+        [instances[n] for n in others],
+        {name: tuple(values[n] for n in others) for name, values in scores.items()},
         fallback,
         replace(rule, reach=reach),
     )

@@ -6,8 +6,9 @@ import json
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from vulcan.evaluator import SplitName
 from vulcan.store.events import ENTRIES, Entry, InstancesPrepared
@@ -133,12 +134,27 @@ def _decoder(declared: Any) -> _Decoder:
     if origin is tuple and arguments[-1] is Ellipsis:
         item = _decoder(arguments[0])
         return lambda value, where: tuple([item(one, where) for one in _instance(value, list, where)])
+    if is_typeddict(declared) or is_dataclass(declared):
+        return _record_decoder(declared, dict if is_typeddict(declared) else declared)
     parts = [_decoder(argument) for argument in arguments]
     if origin in (Union, types.UnionType):
         return lambda value, where: _as_one_of(value, parts, where)
     if origin is tuple:
         return lambda value, where: _as_tuple(value, parts, where)
     return lambda value, where: value  # any JSON
+
+
+def _record_decoder(declared: Any, make: Callable[..., Any]) -> _Decoder:
+    """Return the decoder of an object whose keys are those of a TypedDict, or the fields of a dataclass."""
+    keys = {name: _decoder(hint) for name, hint in get_type_hints(declared).items()}
+
+    def decode(value: Any, where: str) -> Any:
+        _require(value, isinstance(value, dict), where)
+        if missing := keys.keys() ^ value.keys():
+            raise MalformedRow(f"{where} lacks {min(missing)!r}, or should not have it")
+        return make(**{name: keys[name](one, f"{where}'s {name}") for name, one in value.items()})
+
+    return decode
 
 
 _SCALARS: Mapping[Any, tuple[type, ...]] = {

@@ -14,11 +14,12 @@ from directories_caches import STEPS, Steps, check_uses
 from hypothesis import given, settings
 
 from vulcan.anvil import Policy, check
+from vulcan.documents.library import Origin
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.portfolio.export import following_module
 from vulcan.portfolio.library_file import read_library
-from vulcan.portfolio.model import LibraryMember, Origin
+from vulcan.portfolio.model import LibraryMember
 from vulcan.portfolio.selector import shipped_library
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
