@@ -216,18 +216,11 @@ FAULTS = (
     Fault("decisions", "two digests of one policy", EVALUATOR, _PREPARE, _decisions("return str(id(policy))")),
     Fault("decisions", "is not a text", EVALUATOR, _PREPARE, _decisions("return 7")),
     Fault(
-        "another process",
-        "in another process",
+        "sandbox",
+        "in the sandbox",
         EVALUATOR,
         "return workload(p",
-        "import os\n        return workload(5 + (os.environ.get('PYTHONHASHSEED') == '4242') or p",
-    ),
-    Fault(
-        "another process",
-        "ends with",
-        EVALUATOR,
-        _EVALUATE,
-        _EVALUATE + "        import os\n        assert os.environ.get('PYTHONHASHSEED') != '4242'\n",
+        "import os\n        return workload(5 + (os.environ.get('PYTHONHASHSEED') == '0') or p",
     ),
     Fault(
         "sandbox",

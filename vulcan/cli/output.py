@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def print_json(document: Any) -> None:
     """Print a JSON document to standard output."""
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
+    json.dump(document, sys.stdout, indent=2, allow_nan=False, default=asdict)
     sys.stdout.write("\n")
 
 

@@ -11,8 +11,7 @@ from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskArgument, describe_sett
 from vulcan.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from vulcan.documents.policy import NewTaskDocument, ValidateDocument
-    from vulcan.testing import Finding
+    from vulcan.documents.policy import NewTaskDocument, TaskCheck, ValidateDocument
 
 VALIDATE_CONTEXT = TASK_OPTIONS
 
@@ -129,8 +128,7 @@ def validate(
             _show_finding(finding)
     passed = all(finding.result == "passed" for finding in findings)
     if as_json:
-        checks = [finding.document() for finding in findings]
-        document: ValidateDocument = {"task": task.name, "path": name, "passed": passed, "checks": checks}
+        document: ValidateDocument = {"task": task.name, "path": name, "passed": passed, "checks": findings}
         print_json(document)
     elif passed:
         say(f"\n{task.name} keeps all {len(findings)} promises")
@@ -141,7 +139,7 @@ def validate(
         raise typer.Exit(1)
 
 
-def _show_finding(finding: Finding) -> None:
+def _show_finding(finding: TaskCheck) -> None:
     say(f"{finding.result:<9} {finding.check:<17} {finding.promise}")
     if finding.result == "failed":
         say(f"          {finding.problem}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 
@@ -212,15 +213,16 @@ class NewTaskDocument(TypedDict):
     files: Annotated[list[str], "the files that were written"]
 
 
-class TaskCheck(TypedDict):
-    """A check of a task."""
+@dataclass(frozen=True, slots=True)
+class TaskCheck:
+    """A check of a task; `problem` and `remedy` are empty unless it failed."""
 
     check: Annotated[str, "its name"]
     promise: Annotated[str, "what every task promises"]
     result: Annotated[Literal["passed", "failed", "not tried"], "`not tried` where a check that it needs has failed"]
-    note: Annotated[str, "what was looked at"]
-    problem: Annotated[str, "what failed"]
-    remedy: Annotated[str, "what to do"]
+    note: Annotated[str, "what was looked at"] = ""
+    problem: Annotated[str, "what failed"] = ""
+    remedy: Annotated[str, "what to do"] = ""
 
 
 class ValidateDocument(TypedDict):

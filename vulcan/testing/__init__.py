@@ -10,7 +10,8 @@ To test a task of your own:
 `TaskConformance` has a test for each of `CHECKS`; `examine` runs them all and says what to fix.
 """
 
-from vulcan.testing.check import Check, CheckFailed, Finding, Subject
+from vulcan.documents.policy import TaskCheck
+from vulcan.testing.check import Check, CheckFailed, Subject
 from vulcan.testing.suite import CHECKS, TaskConformance, examine
 
-__all__ = ["CHECKS", "Check", "CheckFailed", "Finding", "Subject", "TaskConformance", "examine"]
+__all__ = ["CHECKS", "Check", "CheckFailed", "Subject", "TaskCheck", "TaskConformance", "examine"]

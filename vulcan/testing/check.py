@@ -6,10 +6,9 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.documents.policy import TaskCheck
 from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
@@ -181,9 +180,6 @@ class Subject:
             ) from None
 
 
-Result = Literal["passed", "failed", "not tried"]
-
-
 class CheckFailed(Exception):
     """A failed check, with the problem and the remedy."""
 
@@ -204,26 +200,3 @@ class Check:
     promise: str
     run: Callable[[Subject], str]
     needs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of a check. `problem` and `remedy` are empty unless it failed."""
-
-    check: str
-    promise: str
-    result: Result
-    note: str = ""
-    problem: str = ""
-    remedy: str = ""
-
-    def document(self) -> TaskCheck:
-        """Return the finding as JSON."""
-        return {
-            "check": self.check,
-            "promise": self.promise,
-            "result": self.result,
-            "note": self.note,
-            "problem": self.problem,
-            "remedy": self.remedy,
-        }

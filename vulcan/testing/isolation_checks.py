@@ -1,72 +1,12 @@
-"""Checks that scores are the same in another process, and in the sandbox of searches.
-
-`python -m vulcan.testing.isolation_checks FILE` reads a request from standard input and measures in its own process,
-which is not sandboxed: a difference there is due to the change of process alone.
-"""
+"""Checks that scores and findings are the same in the sandbox of searches, which is another process."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 
-from vulcan.anvil import check
-from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
+from vulcan.evaluator import Evaluator, Instance, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding
-from vulcan.registry import load_task, task_reference
-from vulcan.scoring.evaluator_child import plain_metrics
-from vulcan.scoring.sandbox.environment import child_environment
-from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
-
-HASH_SEED = "4242"
-"""PYTHONHASHSEED of the other process, so that sets of strings iterate in another order there."""
-
-Table = dict[str, list[dict[str, float]]]
-
-
-class SubprocessMeasurement(Exception):
-    """The failure of the other process, with the last line of its standard error."""
-
-
-def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances: Sequence[Instance]) -> Table:
-    """Measure each policy on each instance in another process. Raises SubprocessMeasurement."""
-    wanted = {
-        "task": task_reference(reference),
-        "sources": dict(sources),
-        "instances": [{**asdict(i), "parameters": dict(i.parameters)} for i in instances],
-    }
-    environment = {**child_environment(), "PYTHONHASHSEED": HASH_SEED}
-    with tempfile.TemporaryDirectory() as directory:
-        answer = Path(directory) / "metrics.json"
-        ended = subprocess.run(
-            [sys.executable, "-m", "vulcan.testing.isolation_checks", str(answer)],
-            input=json.dumps(wanted),
-            text=True,
-            env=environment,
-            capture_output=True,
-            check=False,
-        )
-        if ended.returncode != 0:
-            raise SubprocessMeasurement((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1])
-        found: Table = json.loads(answer.read_text(encoding="utf-8"))
-        return found
-
-
-def main(answer: Path) -> None:
-    wanted = json.load(sys.stdin)
-    task = load_task(wanted["task"])
-    evaluator = load_evaluator(task)
-    instances = [Instance(**plain) for plain in wanted["instances"]]
-    evaluator.prepare(instances)
-    found = {
-        name: [plain_metrics(evaluator.evaluate(check(source, task), instance)) for instance in instances]
-        for name, source in wanted["sources"].items()
-    }
-    answer.write_text(json.dumps(found), encoding="utf-8")
+from vulcan.testing.check import CheckFailed, Subject
 
 
 def findings(subject: Subject) -> str:
@@ -115,33 +55,6 @@ def _located(
 def _check_same(method: str, first: tuple[InstanceFinding, ...], second: tuple[InstanceFinding, ...]) -> None:
     if first != second:
         raise CheckFailed(f"`{method}` gives two results of the same", "seed whatever is drawn, and keep no state")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-
-
-def another_process(subject: Subject) -> str:
-    """Check that a policy measures the same in another process, with another hash seed."""
-    if subject.is_program:
-        return NOT_IN_THIS_PROCESS
-    try:
-        found = measure_in_subprocess(subject.reference, subject.sources, subject.measured)
-    except SubprocessMeasurement as error:
-        raise CheckFailed(
-            f"measuring in another process ends with: {error}",
-            "have `prepare` do all that `evaluate` needs, from the instances' parameters alone",
-        ) from None
-    for name, rows in found.items():
-        for instance, metrics in zip(subject.measured, rows, strict=True):
-            mine = subject.of_seeds[name][instance.split, instance.name]
-            if metrics != mine:
-                raise CheckFailed(
-                    f"policies/{name}.py measures {mine} on {instance.name} here, and {metrics} in another process",
-                    "depend on nothing but the instance's parameters: not on `hash`, the order of a set, the time or "
-                    "the process",
-                )
-    return f"{len(found)} policies"
 
 
 def sandbox(subject: Subject) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from vulcan.anvil.proofs import verify
+from vulcan.documents.policy import TaskCheck
 from vulcan.errors import UserError
 from vulcan.searches.config import complete_settings
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
@@ -21,7 +22,7 @@ from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Program, Setting, Task
 from vulcan.terminal_text import count
 from vulcan.testing import isolation_checks, measurement_checks, objective_check
-from vulcan.testing.check import Check, CheckFailed, Finding, Subject
+from vulcan.testing.check import Check, CheckFailed, Subject
 
 _COMMANDS_OWN = {
     *OPTIONS,
@@ -181,36 +182,30 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("rungs", "cheaper instances are cheaper versions of the same", measurement_checks.rungs, _MEASURED),
     Check("decisions", "policies that decide alike are told by a digest", measurement_checks.decisions, _MEASURED),
-    Check(
-        "another process",
-        "another process measures the same",
-        isolation_checks.another_process,
-        (*_MEASURED, "deterministic"),
-    ),
     Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),
     Check("findings", "what its evaluator says of a policy is within bounds", isolation_checks.findings, _MEASURED),
 )
 """All conformance checks, in the order in which they run."""
 
 
-def examine(subject: Subject) -> Iterator[Finding]:
+def examine(subject: Subject) -> Iterator[TaskCheck]:
     """Run every check, yielding findings as they come. Raises UserError where task or evaluator do not load."""
     assert subject.task is not None
     assert subject.evaluator is not None
     passed: set[str] = set()
     for check in CHECKS:
         if missing := [name for name in check.needs if name not in passed]:
-            yield Finding(check.name, check.promise, "not tried", note=f"needs {missing[0]!r}")
+            yield TaskCheck(check.name, check.promise, "not tried", note=f"needs {missing[0]!r}")
             continue
         try:
             note = check.run(subject)
         except CheckFailed as broken:
-            yield Finding(check.name, check.promise, "failed", "", broken.problem, broken.remedy)
+            yield TaskCheck(check.name, check.promise, "failed", "", broken.problem, broken.remedy)
         except UserError as error:
-            yield Finding(check.name, check.promise, "failed", "", str(error), "mend what it names")
+            yield TaskCheck(check.name, check.promise, "failed", "", str(error), "mend what it names")
         else:
             passed.add(check.name)
-            yield Finding(check.name, check.promise, "passed", note)
+            yield TaskCheck(check.name, check.promise, "passed", note)
 
 
 @cache
