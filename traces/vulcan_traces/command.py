@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from vulcan.cli.output import print_json, print_table, say, tell
 
 if TYPE_CHECKING:
     from vulcan_traces.catalogue import TraceSet
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         HeadDocument,
         RequestRow,
         StatsDocument,
-        TraceSetDocument,
     )
 
 app = typer.Typer(
@@ -103,10 +102,10 @@ def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
 
     sets = read_catalogue(catalogue or CATALOGUE)
     if as_json:
-        print_json(catalogue_document(sets))
+        document: CatalogueDocument = {"sets": list(sets)}
+        print_json(document)
     else:
-        for line in catalogue_lines(sets):
-            say(line)
+        _print_catalogue(sets)
 
 
 @app.command("fetch")
@@ -294,48 +293,7 @@ def head(
         print_table(list(rows[0]), cells)
 
 
-# Output: results to standard output, everything else to standard error.
-
 _SECONDS_BETWEEN = 0.2
-
-
-def print_json(document: Any) -> None:
-    """Print one JSON document on standard output."""
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
-
-
-def say(text: str = "") -> None:
-    """Print a line of a result on standard output."""
-    sys.stdout.write(text + "\n")
-
-
-def tell(text: str) -> None:
-    """Print a progress message on standard error."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output, numbers right-aligned."""
-    for line in table_lines(columns, rows):
-        say(line)
-
-
-def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table: each column as wide as its widest cell, numbers to the right."""
-    widths = [max(len(column), *(len(row[i]) for row in rows), 0) for i, column in enumerate(columns)]
-    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
-
-    def line(cells: Sequence[str]) -> str:
-        parts = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)]
-        return "  ".join(parts).rstrip()
-
-    return [line(columns), line(["-" * width for width in widths]), *(line(row) for row in rows)]
-
-
-def _is_number(cell: str) -> bool:
-    return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace(",", "").isdecimal()
 
 
 @contextlib.contextmanager
@@ -361,22 +319,14 @@ def progress_line(name: str) -> Iterator[Progress]:
             sys.stderr.flush()
 
 
-# The catalogue as text and as JSON.
-
-
-def catalogue_document(sets: Sequence[TraceSet]) -> CatalogueDocument:
-    """Return the catalogue as a JSON document; unknown values are null."""
-    return {"sets": [cast("TraceSetDocument", asdict(each)) for each in sets]}
-
-
-def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:
-    """Return lines for a terminal: each set with its origin and licence, and its traces."""
-
-    lines: list[str] = []
+def _print_catalogue(sets: Sequence[TraceSet]) -> None:
+    """Print each set with its origin and licence, and its traces."""
     for each in sets:
-        lines += [f"{each.name} ({each.kind}): {each.title}", f"  source   {each.source}", f"  licence  {each.licence}"]
-        lines += [f"  paper    {each.paper}"] if each.paper else []
-        lines += [f"  note     {each.note}"] if each.note else []
+        say(f"{each.name} ({each.kind}): {each.title}")
+        told = (("source", each.source), ("licence", each.licence), ("paper", each.paper), ("note", each.note))
+        for what, text in told:
+            if text:
+                say(f"  {what:<9}{text}")
         rows = [
             [
                 file.name,
@@ -388,8 +338,7 @@ def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:
             for file in each.files
         ]
         if rows:
-            lines += [f"  {line}" for line in table_lines(["trace", "format", "bytes", "requests", "checksum"], rows)]
+            print_table(("trace", "format", "bytes", "requests", "checksum"), rows)
         else:
-            lines.append("  (available from its source only)")
-        lines.append("")
-    return [*lines, "`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full."]
+            say("  (available from its source only)\n")
+    say("`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full.")

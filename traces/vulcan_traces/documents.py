@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
+from vulcan_traces.catalogue.catalogue import TraceSet
+
 
 class StatisticDocument(TypedDict):
     """A statistic of a trace."""
@@ -14,12 +16,11 @@ class StatisticDocument(TypedDict):
 
 
 class FingerprintDocument(TypedDict):
-    """The statistics of a trace, and the vector that summarises them."""
+    """The statistics of a trace."""
 
     statistics: Annotated[dict[str, StatisticDocument], "each statistic by its name"]
     quantiles: Annotated[list[float], "the shares whose quantiles a distribution has"]
     capacity_shares: Annotated[list[float], "capacities of the curves, as shares of the footprint"]
-    vector: Annotated[dict[str, float], "the features by which policy libraries compare traces"]
 
 
 class StatsDocument(FingerprintDocument):
@@ -30,37 +31,10 @@ class StatsDocument(FingerprintDocument):
     notes: Annotated[list[str], "what its reader left out or changed, with counts"]
 
 
-class TraceFileDocument(TypedDict):
-    """A trace of the catalogue; what is not known is `null`."""
-
-    name: Annotated[str, "set and trace: `set/trace`"]
-    format: Annotated[str, "the format that it is read as"]
-    url: Annotated[str | None, "its address"]
-    columns: Annotated[str | None, "the columns of a csv file"]
-    bytes: Annotated[int | None, "size of the download"]
-    checksum: Annotated[str | None, "checksum of the download"]
-    requests: Annotated[int | None, "requests in it"]
-    objects: Annotated[int | None, "objects in it"]
-    obtain: Annotated[str | None, "how to get it where it has no address"]
-
-
-class TraceSetDocument(TypedDict):
-    """Traces of one origin and licence."""
-
-    name: Annotated[str, "its name"]
-    title: Annotated[str, "its title"]
-    kind: Annotated[str, "the kind of system that was traced"]
-    source: Annotated[str, "where it is published"]
-    licence: Annotated[str, "its terms in words"]
-    paper: Annotated[str | None, "the paper that describes it"]
-    note: Annotated[str | None, "a remark"]
-    files: Annotated[list[TraceFileDocument], "its traces"]
-
-
 class CatalogueDocument(TypedDict):
     """Output of `vulcan traces list`."""
 
-    sets: Annotated[list[TraceSetDocument], "each set of the catalogue"]
+    sets: Annotated[list[TraceSet], "each set of the catalogue"]
 
 
 class FetchDocument(TypedDict):

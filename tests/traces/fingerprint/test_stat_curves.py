@@ -53,13 +53,13 @@ def assert_curves_are_simulated(trace: Trace, found: Fingerprint, *, lru_by_byte
     ones = np.ones(requests, np.int64)
     for curve in found.curves:
         for k, capacity in enumerate(curve.capacities):
-            if curve.unit == "bytes" and curve.policy == "lru" and not lru_by_bytes:
+            if curve.unit == "bytes" and not lru_by_bytes:
                 continue
-            kernel = BASELINES[curve.policy].kernel()
+            kernel = BASELINES["lru"].kernel()
             sizes = ones if curve.unit == "objects" else np.asarray(trace.sizes)
             columns = (np.asarray(trace.objects), sizes, np.asarray(trace.next_access), trace.object_count)
             missed, missed_bytes, _ = kernel(*columns, capacity, 0)
-            where = (curve.policy, curve.unit, capacity)
+            where = (curve.unit, capacity)
             assert (*where, round(curve.miss_ratios[k] * requests)) == (*where, missed)
             if curve.unit == "bytes" and requested_bytes:
                 assert (*where, round(curve.byte_miss_ratios[k] * requested_bytes)) == (*where, missed_bytes)
@@ -81,14 +81,6 @@ def test_curves_of_sized_objects_are_those_of_simulated_caches(ids: list[int], s
     assert_curves_are_simulated(trace, fingerprint(trace))
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(60))
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=300))
-def test_fifo_is_exact_where_sizes_change_too(requests: list[tuple[int, int]]) -> None:
-    """LRU by bytes is exact for objects of one size alone: a distance cannot know which size came in."""
-    trace = trace_of([obj for obj, _ in requests], [size for _, size in requests])
-    assert_curves_are_simulated(trace, fingerprint(trace), lru_by_bytes=False)
-
-
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(IDS, st.integers(1, 60), st.sampled_from(["lru", "fifo"]))
 def test_the_simulated_caches_are_what_the_words_say(ids: list[int], capacity: int, policy: str) -> None:
@@ -103,13 +95,11 @@ def test_the_simulated_caches_are_what_the_words_say(ids: list[int], capacity: i
 @given(IDS)
 def test_laws_of_the_curves(ids: list[int]) -> None:
     found = fingerprint(trace_of(ids, [1 + obj % 5 for obj in ids]))
-    for unit in ("objects", "bytes"):
-        lru, fifo = found.curve("lru", unit), found.curve("fifo", unit)
-        for curve in (lru, fifo):
-            assert len(curve.capacities) == len(curve.miss_ratios) == len(curve.byte_miss_ratios) == len(SHARES)
-            assert all(found.cold_share - 1e-12 <= ratio <= 1 for ratio in curve.miss_ratios)
-            assert curve.at(1.0) == pytest.approx(found.cold_share)  # a cache of all objects misses each once
-    by_objects = found.curve("lru", "objects").miss_ratios
+    for curve in found.curves:
+        assert len(curve.capacities) == len(curve.miss_ratios) == len(curve.byte_miss_ratios) == len(SHARES)
+        assert all(found.cold_share - 1e-12 <= ratio <= 1 for ratio in curve.miss_ratios)
+        assert curve.at(1.0) == pytest.approx(found.cold_share)  # a cache of all objects misses each once
+    by_objects = found.curve("objects").miss_ratios
     assert list(by_objects) == sorted(by_objects, reverse=True)
 
 
@@ -133,10 +123,9 @@ def test_curves_are_those_of_libcachesim(cache_traces: Path, tmp_path: Path) -> 
     libcachesim = pytest.importorskip("libcachesim", reason="libcachesim is the oracle and is not installed")
     path = cache_traces / "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
     found = fingerprint(load_trace(path))
-    for policy, name in (("lru", "LRU"), ("fifo", "FIFO")):
-        curve: Curve = found.curve(policy, "bytes")
-        for k in (0, 5, 10, 14):
-            reader = libcachesim.TraceReader(str(path), libcachesim.TraceType.ORACLE_GENERAL_TRACE)
-            ratio, byte_ratio = getattr(libcachesim, name)(curve.capacities[k], hashpower=16).process_trace(reader)
-            assert curve.miss_ratios[k] == pytest.approx(ratio, abs=1e-9)
-            assert curve.byte_miss_ratios[k] == pytest.approx(byte_ratio, abs=1e-9)
+    curve: Curve = found.curve("bytes")
+    for k in (0, 5, 10, 14):
+        reader = libcachesim.TraceReader(str(path), libcachesim.TraceType.ORACLE_GENERAL_TRACE)
+        ratio, byte_ratio = libcachesim.LRU(curve.capacities[k], hashpower=16).process_trace(reader)
+        assert curve.miss_ratios[k] == pytest.approx(ratio, abs=1e-9)
+        assert curve.byte_miss_ratios[k] == pytest.approx(byte_ratio, abs=1e-9)

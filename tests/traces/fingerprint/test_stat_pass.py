@@ -146,7 +146,7 @@ def test_the_generators_show_what_they_are() -> None:
     loop = fingerprint(load_trace("loop:requests=100000,objects=5000"))
     drift = fingerprint(load_trace("drift:requests=100000,objects=5000,alpha=0.9,period=1000,churn=0.05,seed=1"))
     assert loop.loop_share == pytest.approx(0.95)
-    assert loop.curve("lru", "objects").at(0.63) == 1.0
+    assert loop.curve("objects").at(0.63) == 1.0
     assert (zipf.loop_share, zipf.scan_share) == (0, 0)
     assert zipf.drift < 0.02
     assert 0.2 < drift.drift < drift.drift_from_start

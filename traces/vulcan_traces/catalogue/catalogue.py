@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.inputs import read_input
@@ -24,22 +24,17 @@ _URL = re.compile(r"https?://[^\s/]+/\S*")
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """Trace of the catalogue. Unknown fields are None.
+    """A trace of the catalogue; what is not known is `null`."""
 
-    `name` is `set/trace`. `format` is one of `vulcan_traces.readers.FORMATS`, `columns` what it needs where it is csv.
-    `bytes` and `checksum` are of the file as it is fetched; `obtain` says how it is got where it has no `url`.
-    `requests` and `objects` are what reading it gives.
-    """
-
-    name: str
-    format: str
-    url: str | None = None
-    columns: str | None = None
-    bytes: int | None = None
-    checksum: str | None = None
-    requests: int | None = None
-    objects: int | None = None
-    obtain: str | None = None
+    name: Annotated[str, "set and trace: `set/trace`"]
+    format: Annotated[str, "the format that it is read as"]
+    url: Annotated[str | None, "its address"] = None
+    columns: Annotated[str | None, "the columns of a csv file"] = None
+    bytes: Annotated[int | None, "size of the download"] = None
+    checksum: Annotated[str | None, "checksum of the download"] = None
+    requests: Annotated[int | None, "requests in it"] = None
+    objects: Annotated[int | None, "objects in it"] = None
+    obtain: Annotated[str | None, "how to get it where it has no address"] = None
 
     @property
     def file_name(self) -> str:
@@ -49,16 +44,16 @@ class TraceFile:
 
 @dataclass(frozen=True, slots=True)
 class TraceSet:
-    """Traces of one origin and licence. `source` is where the set is published, `licence` its terms in words."""
+    """Traces of one origin and licence."""
 
-    name: str
-    title: str
-    kind: str
-    source: str
-    licence: str
-    paper: str | None = None
-    note: str | None = None
-    files: tuple[TraceFile, ...] = field(default=(), metadata={"toml": "file"})
+    name: Annotated[str, "its name"]
+    title: Annotated[str, "its title"]
+    kind: Annotated[str, "the kind of system that was traced"]
+    source: Annotated[str, "where it is published"]
+    licence: Annotated[str, "its terms in words"]
+    paper: Annotated[str | None, "the paper that describes it"] = None
+    note: Annotated[str | None, "a remark"] = None
+    files: Annotated[tuple[TraceFile, ...], "its traces"] = field(default=(), metadata={"toml": "file"})
 
 
 def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
@@ -129,6 +124,7 @@ def _tables(path: Path, table: Mapping[str, Any], key: str) -> list[Mapping[str,
 
 def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[str, Any]:
     """Return the values of a table for the fields of a dataclass, type-checked."""
+    hints = get_type_hints(of)
     known = {each.metadata.get("toml", each.name): each for each in fields(of)}
     name = table.get("name")
     where = f"{kind} {name!r}"
@@ -136,7 +132,7 @@ def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[st
     _check_keys(path, where, table, set(known), needed)
     values = {key: value for key, value in table.items() if key != "file"}
     for key, value in values.items():
-        whole = "int" in str(known[key].type)
+        whole = hints[key] == int | None
         right = isinstance(value, int) and value >= 0 if whole else isinstance(value, str) and value != ""
         if not right or isinstance(value, bool):
             raise UserError(f"the catalogue {path}, {where}: {key} must be {'a whole number' if whole else 'a text'}")

@@ -39,8 +39,8 @@ class Sample:
 
 
 def measure_curves(sample: Sample, object_count: int) -> tuple[tuple[Curve, ...], LogHistogram]:
-    """LRU and FIFO by objects and by bytes; and the reuse distances, in objects of the whole trace."""
-    from vulcan_traces.fingerprint.kernels import fifo_curve, lru_curve
+    """LRU by objects and by bytes; and the reuse distances, in objects of the whole trace."""
+    from vulcan_traces.fingerprint.kernels import lru_curve
 
     unit_sized = bool(np.all(sample.sizes == 1))
     capacities = [max(1, int(share * object_count)) for share in SHARES]
@@ -69,29 +69,17 @@ def measure_curves(sample: Sample, object_count: int) -> tuple[tuple[Curve, ...]
 
     total, total_bytes = len(sample.objects), int(sample.sizes.sum(dtype=np.int64))
 
-    def curve(policy: str, unit: str, misses: Counts, missed_bytes: Counts) -> Curve:
-        return Curve(
-            policy,
-            unit,
-            tuple(capacities if unit == "objects" else byte_capacities),
-            _ratios(misses, sample.requests),
-            _ratios(missed_bytes, sample.requested_bytes),
-        )
+    def curve(unit: str, limits: list[int], hits: Counts) -> Curve:
+        ratios = _ratios(total - hits[0], sample.requests), _ratios(total_bytes - hits[1], sample.requested_bytes)
+        return Curve(unit, tuple(limits), *ratios)
 
-    def fifo(unit: str, limits: Counts, largest: Counts) -> Curve:
-        misses, missed_bytes = np.zeros((2, len(SHARES)), np.int64)
-        by_bytes = unit == "bytes"
-        fifo_curve.simulate_fifo(sample.objects, sample.sizes, sampled, by_bytes, limits, largest, misses, missed_bytes)
-        return curve("fifo", unit, misses, missed_bytes)
-
-    by_objects = (curve("lru", "objects", total - hits[0], total_bytes - hits[1]), fifo("objects", scaled, scaled))
+    by_objects = curve("objects", capacities, hits[:2])
     if unit_sized:
-        return (*by_objects, *(replace(each, unit="bytes") for each in by_objects)), distances
+        return (by_objects, replace(by_objects, unit="bytes")), distances
     for place in simulated:
         limits = int(byte_scaled[place]), byte_capacities[place]
         hits[2:, place] = lru_curve.simulate_lru(sample.objects, sample.sizes, sampled, *limits)
-    lru = curve("lru", "bytes", total - hits[2], total_bytes - hits[3])
-    return (*by_objects, lru, fifo("bytes", byte_scaled, np.array(byte_capacities, np.int64))), distances
+    return (by_objects, curve("bytes", byte_capacities, hits[2:])), distances
 
 
 def _ratios(missed: Counts, expected: float) -> tuple[float, ...]:

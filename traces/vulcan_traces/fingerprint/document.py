@@ -20,7 +20,7 @@ _EXACT_BELOW = 16
 
 
 def document(found: Fingerprint) -> FingerprintDocument:
-    """Return every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
+    """Return every statistic with its value, unit and meaning; ready for JSON."""
     return {
         "statistics": {
             name: {"value": _plain(getattr(found, name)), "unit": unit, "meaning": meaning}
@@ -28,7 +28,6 @@ def document(found: Fingerprint) -> FingerprintDocument:
         },
         "quantiles": list(QUANTILES),
         "capacity_shares": list(SHARES),
-        "vector": found.features(),
     }
 
 
@@ -72,7 +71,7 @@ def summary(found: Fingerprint) -> list[str]:
         lines += [f"{each.name:20} {first}", *(" " * 21 + line for line in more)]
     lines += ["", "~ marks percentiles rounded down, by up to 1/16"]
     how = "exact" if found.sample_rate == 1 else f"on a sample of {found.sample_rate:.2%} of the objects"
-    heading = f"miss ratios, {how}: share of requests, and of bytes, that a cache of that capacity misses"
+    heading = f"miss ratios of LRU, {how}: share of requests, and of bytes, that a cache of that capacity misses"
     lines += ["", *wrap(heading, width)]
     return lines + _curve_lines(found.curves)
 
@@ -110,7 +109,7 @@ def _windows_line(found: Fingerprint) -> str:
 
 
 def _curve_lines(curves: Sequence[Curve]) -> list[str]:
-    names = [f"{curve.policy} {curve.unit}" for curve in curves]
+    names = [f"by {curve.unit}" for curve in curves]
     lines = [
         " " * 11 + "  ".join(f"{name:>15}" for name in names),
         f"{'footprint':>9}  " + "  ".join([f"{'requests':>8} {'bytes':>6}"] * len(names)),

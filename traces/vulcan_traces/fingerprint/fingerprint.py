@@ -1,12 +1,8 @@
-"""Fingerprint of a trace: statistics to read, to cluster traces by, and to select a policy with."""
+"""Fingerprint of a trace: statistics to read."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
-
-import numpy as np
-import numpy.typing as npt
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 """Which quantiles of a distribution are given."""
@@ -34,13 +30,12 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Miss-ratio curve of a policy, from an empty cache, at the capacities SHARES.
+    """Miss-ratio curve of LRU, from an empty cache, at the capacities SHARES.
 
     `unit` is what `capacities` count: `objects`, each of size 1, or `bytes`. `miss_ratios` are misses / requests,
     `byte_miss_ratios` missed bytes / requested bytes. All of length 16.
     """
 
-    policy: str
     unit: str
     capacities: tuple[int, ...]
     miss_ratios: tuple[float, ...]
@@ -161,65 +156,12 @@ class Fingerprint:
             "that reuse distances and curves are measured on, by a hash of the id (SHARDS); 1: exact",
         )
     )
-    curves: tuple[Curve, ...] = field(metadata=_of("", "miss-ratio curves of LRU and FIFO, in objects and in bytes"))
+    curves: tuple[Curve, ...] = field(metadata=_of("", "miss-ratio curves of LRU, in objects and in bytes"))
 
-    def curve(self, policy: str, unit: str) -> Curve:
-        """Return the curve of `lru` or `fifo` for capacities in `objects` or `bytes`."""
-        return next(curve for curve in self.curves if (curve.policy, curve.unit) == (policy, unit))
-
-    def features(self) -> dict[str, float]:
-        """Return the numbers of `vector()` by name, in its order."""
-        return _features(self)
-
-    def vector(self) -> npt.NDArray[np.float64]:
-        """Return the feature vector: the values of `features()`, the same names for every trace, all finite.
-
-        Distances are logarithms of shares of the object count, and lengths are left out. Still, shares such as that of
-        cold requests fall as a trace goes on: compare a prefix with prefixes of the same length. What is not defined is
-        0, and a distance where nothing comes again that of the object count.
-        """
-        return np.array(list(self.features().values()))
+    def curve(self, unit: str) -> Curve:
+        """Return the curve for capacities in `objects` or `bytes`."""
+        return next(curve for curve in self.curves if curve.unit == unit)
 
 
 STATISTICS = {each.name: (str(each.metadata["unit"]), str(each.metadata["meaning"])) for each in fields(Fingerprint)}
 """Unit and meaning of every field."""
-
-_SHARES_IN_VECTOR = (0.001, 0.01, 0.1, 0.4)
-
-
-def _features(found: Fingerprint) -> dict[str, float]:
-    features = {
-        name: float(getattr(found, name) or 0.0)
-        for name in (
-            "cold_share",
-            "one_hit_share",
-            "zipf_exponent",
-            "zipf_misfit",
-            "top_percent_share",
-            "top_tenth_share",
-            "size_variation",
-            "size_correlation",
-            "size_change_share",
-            "working_set_share",
-            "late_cold_share",
-            "sequence_share",
-            "scan_share",
-            "loop_share",
-            "drift",
-            "drift_from_start",
-        )
-    }
-    for name, distances in (("gap", found.gaps), ("reuse", found.reuse_distances)):
-        for share in (0.1, 0.5, 0.9):
-            distance = distances.quantile(share)
-            relative = 1.0 if distance is None else (distance + 1) / found.objects
-            features[f"{name}_p{share * 100:.0f}_log10_of_objects"] = math.log10(relative)
-    low, middle, high = ((found.object_sizes.quantile(share) or 0.0) + 1 for share in (0.1, 0.5, 0.9))
-    features["size_p50_log10"] = math.log10(middle)
-    features["size_spread_log10"] = math.log10(high / low)
-    for unit in ("objects", "bytes"):
-        lru, fifo = found.curve("lru", unit), found.curve("fifo", unit)
-        for share in _SHARES_IN_VECTOR:
-            features[f"lru_miss_ratio_{unit}_{share * 100:g}%"] = lru.at(share)
-            features[f"fifo_over_lru_{unit}_{share * 100:g}%"] = fifo.at(share) - lru.at(share)
-    return features

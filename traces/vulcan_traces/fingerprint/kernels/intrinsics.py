@@ -1,4 +1,4 @@
-"""LLVM intrinsics of the fingerprint's kernels: prefetch, population count and vectors."""
+"""LLVM intrinsics of the fingerprint's kernels: prefetch and population count."""
 
 from __future__ import annotations
 
@@ -13,30 +13,15 @@ _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
 
 
-def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, of: Any) -> Any:
-    """Return a pointer to `of` at array[index], along the first axis. An index of None is the first."""
-    column = context.make_array(array_type)(context, builder, array)
-    start = builder.bitcast(column.data, _BYTE.as_pointer())
-    if index is not None:
-        number = ir.Constant(_WORD, index) if isinstance(index, int) else index
-        start = builder.gep(start, [builder.mul(number, builder.extract_value(column.strides, 0))])
-    return builder.bitcast(start, of.as_pointer())
-
-
-def splat(builder: Any, number: Any, vector: Any) -> Any:
-    """Return the vector that has the number in every lane."""
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
-
-
 @intrinsic
 def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
     """Ask for the cache line of the first number of array[index], to be written."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         i32 = ir.IntType(32)
-        place = address(context, builder, signature.args[0], arguments[0], arguments[1], _BYTE)
+        column = context.make_array(signature.args[0])(context, builder, arguments[0])
+        offset = builder.mul(arguments[1], builder.extract_value(column.strides, 0))
+        place = builder.gep(builder.bitcast(column.data, _BYTE.as_pointer()), [offset])
         function = cgutils.get_or_insert_function(
             builder.module,
             ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), i32, i32, i32]),
