@@ -26,11 +26,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A module of this folder. One that is not `in_quick` is run by the long run, and by name."""
+    """A module of this folder."""
 
     name: str
     what: str
-    in_quick: bool = True
 
 
 SUITES = (
@@ -43,7 +42,6 @@ SUITES = (
     Suite("prefix_engine", "blocks per second of the prefix cache engine, and SGLang's"),
     Suite("spot", "runs per second of the spot simulator"),
     Suite("tiering", "page accesses a second of the tiering simulator"),
-    Suite("sandbox", "what isolation costs", in_quick=False),
 )
 
 QUICK_LIMIT, LIMIT = 900.0, 3600.0
@@ -64,7 +62,7 @@ def main() -> int:
     if options.list:
         print("\n".join(f"{suite.name:14} {suite.what}" for suite in SUITES))
         return 0
-    chosen = _chosen(parser, [name for names in options.only or () for name in names], options.quick)
+    chosen = _chosen(parser, [name for names in options.only or () for name in names])
     document: dict[str, Any] = {"quick": options.quick, "machine": machine(), "suites": {}}
     print(machine_line(document["machine"]), flush=True)
     for suite in chosen:
@@ -79,12 +77,12 @@ def main() -> int:
     return _verdict(document["suites"], options.check)
 
 
-def _chosen(parser: argparse.ArgumentParser, names: Sequence[str], quick: bool) -> list[Suite]:
+def _chosen(parser: argparse.ArgumentParser, names: Sequence[str]) -> list[Suite]:
     known = {suite.name: suite for suite in SUITES}
     for name in names:
         if name not in known:
             parser.error(f"no suite {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})")
-    return [known[name] for name in names] or [suite for suite in SUITES if suite.in_quick or not quick]
+    return [known[name] for name in names] or list(SUITES)
 
 
 def run(suite: Suite, quick: bool) -> dict[str, Any]:
