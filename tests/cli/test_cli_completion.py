@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from console import COMMAND, MOOD_TASK, Console
+from console import COMMAND, Console
 from effort import ALL, few
 
-from vulcan.cli import completion
-from vulcan.export.formats import EXPORTERS
 from vulcan.searches.options import OPTIONS
 from vulcan.searches.strategies import STRATEGIES
 
@@ -27,7 +25,6 @@ ASKED: dict[str, tuple[str, list[str]]] = {
     "an option": ("vulcan search --budget-d", ["--budget-dollars"]),
     "a task": ("vulcan search --task cache_ev", ["cache_eviction"]),
     "a task to show": ("vulcan task show memory", ["memory_tiering"]),
-    "a model": ("vulcan search --model offl", ["offline/evolve"]),
     "a strategy": ("vulcan search --strategy ", ["evolve", "policysmith", "best-of-n"]),
     "a split": ("vulcan search --split ", ["task", "none"]),
     "a part": ("vulcan eval best.py --part t", ["train", "test"]),
@@ -36,12 +33,8 @@ ASKED: dict[str, tuple[str, list[str]]] = {
     "a run, the latest first": ("vulcan show ", [NEWER, OLDER]),
     "a run in another directory": ("vulcan resume --runs-dir elsewhere ", ["other"]),
     "no run": ("vulcan show nosuch", []),
-    "a format": ("vulcan export x --format c-f", ["c-fixed"]),
     "an objective": ("vulcan search --task cache_eviction --objective ", ["object", "byte"]),
-    "an option of a task": ("vulcan search --task cache_eviction --cache-s", ["--cache-size"]),
-    "a choice of a task": ("vulcan eval best.py --task congestion_control --slow-start po", ["policy"]),
     "nothing of a task that is not there": ("vulcan search --task nosuch --objective ", []),
-    "a task with an option of its own": (f"vulcan search --task {MOOD_TASK} --style ", ["plain", "fancy"]),
 }  # fmt: skip
 
 
@@ -80,7 +73,7 @@ def test_bash_completes_once_it_is_installed(place: Console, tmp_path: Path) -> 
     )  # fmt: skip
     assert "bash completion installed" in installed.stdout
     script = "source ~/.bashrc\n"
-    several = ASKED if ALL else {name: ASKED[name] for name in ("a command", "an option of a task", "no run")}
+    several = ASKED if ALL else {name: ASKED[name] for name in ("a command", "a task", "no run")}
     for line, _ in several.values():
         words = line.split(" ")
         quoted = " ".join(f"'{word}'" for word in words)
@@ -94,7 +87,7 @@ def test_bash_completes_once_it_is_installed(place: Console, tmp_path: Path) -> 
     assert completed == [expected for _, expected in several.values()]
 
 
-@pytest.mark.parametrize("what", few(["a task", "a run, the latest first", "an option of a task"], 1))
+@pytest.mark.parametrize("what", few(["a task", "a run, the latest first"], 1))
 def test_zsh_is_answered_in_its_own_way(place: Console, tmp_path: Path, what: str) -> None:
     """What zsh's function evaluates: `_arguments` with every completion, and the meaning of those that have one."""
     line, expected = ASKED[what]
@@ -117,18 +110,6 @@ def test_zsh_takes_the_script_that_is_installed(place: Console, tmp_path: Path) 
 
 def test_the_names_that_are_offered_are_those_there_are() -> None:
     assert set(OPTIONS["strategy"].choices) == set(STRATEGIES)
-    assert completion.formats("") == [*EXPORTERS, "json", "libcachesim", "cachetools", "sglang", "lmcache"]
-
-
-def test_models_are_offered_by_provider_first_and_then_by_name() -> None:
-    first = completion.models("")
-    assert first[:2] == ["offline/evolve", "ask"]
-    assert "openai/" in first
-    assert len(first) < 200, "no list that fills the screen before anything is typed"
-    named = completion.models("openai/gpt-4o")
-    assert "openai/gpt-4o-mini" in named
-    assert all(name.startswith("openai/gpt-4o") for name in named)
-    assert completion.models("no such") == []
 
 
 def test_nothing_heavy_is_loaded_to_complete_a_word(place: Console, tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ def evaluate(
         typer.Argument(
             metavar="POLICY...",
             help="Policy files, or modules written by `vulcan export`; several stand side by side.",
-            autocompletion=completion.choices_of_task,
         ),
     ],
     task: TaskName,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, TaskName, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, say, tell
 from vulcan.files import write_output
@@ -24,7 +23,6 @@ PolicyFile = Annotated[
     typer.Argument(
         metavar="POLICY",
         help="Policy file, or a module written by `vulcan export`.",
-        autocompletion=completion.choices_of_task,
     ),
 ]
 Output = Annotated[
@@ -82,9 +80,7 @@ def compare(
     policy: PolicyFile,
     other: Annotated[
         Path,
-        typer.Argument(
-            metavar="OTHER", help="The policy to compare it with.", autocompletion=completion.choices_of_task
-        ),
+        typer.Argument(metavar="OTHER", help="The policy to compare it with."),
     ],
     task: TaskName,
     part: Part = "whole",

@@ -43,7 +43,6 @@ def export(
             help="Output format: python (a module, the default), c (a header using doubles), c-fixed (a header using "
             "64-bit integers), json (the evidence card), bpf (a program for the Linux kernel), or another format of "
             "the task; see --list.",
-            autocompletion=completion.formats,
         ),
     ] = None,
     every: Annotated[

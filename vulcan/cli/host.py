@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import RUNS, AsJson, RunsDirectory
 from vulcan.cli.output import print_json, print_table, say, tell
 from vulcan.errors import UserError
@@ -117,7 +116,7 @@ def _yes(holds: bool) -> str:
 
 _Kinds = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KIND]...", help="Kinds of data; all if omitted.", autocompletion=completion.cached),
+    typer.Argument(metavar="[KIND]...", help="Kinds of data; all if omitted."),
 ]
 _Clear = Annotated[bool, typer.Option("--clear", help=f"Delete the data; of kind `{TABLES}` only where it is named.")]
 

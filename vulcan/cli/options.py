@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -66,8 +66,13 @@ RunsDirectory = Annotated[
 ]
 RUNS = Path("runs")
 
-_COMPLETIONS: Mapping[str, Callable[..., Any]] = {"model": completion.models, "objective": completion.objectives}
 _Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def _completion(option: Option) -> Any:
+    if option.choices:
+        return completion.among(option.choices)
+    return completion.objectives if option.name == "objective" else None
 
 
 def declare(option: Option) -> Any:
@@ -79,7 +84,7 @@ def declare(option: Option) -> Any:
             envvar=option.environment,
             help=option.help,
             metavar="|".join(option.choices) or None,
-            autocompletion=completion.among(option.choices) if option.choices else _COMPLETIONS.get(option.name),
+            autocompletion=_completion(option),
         ),
     ]
 
