@@ -30,7 +30,7 @@ LAYERS = (
         "vulcan.interface",
         "vulcan.properties",
     },
-    {"vulcan.files"},
+    {"vulcan.files", "vulcan.sizes"},
     {"vulcan.inputs", "vulcan.paths", "vulcan.svg", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
@@ -61,12 +61,12 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.lessons", "vulcan.robustness", "vulcan.simulator",
-    "vulcan.kernel_support", "vulcan.files", "vulcan.paths",
+    "vulcan.kernel_support", "vulcan.files", "vulcan.paths", "vulcan.sizes",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.linux.command", "vulcan_traces.command"}
-FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths"}
+FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths", "vulcan.sizes"}
 
 DOMAIN = re.compile(
     r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"

@@ -17,6 +17,7 @@ from vulcan.findings import EvaluatorFinding
 from vulcan.lessons import Lesson
 from vulcan.robustness import GuardSource, SafePolicy
 from vulcan.simulator import Case, Simulator, label_of, measured_range, override, sources
+from vulcan.sizes import BYTES, split_size
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import following, guard, shifts
 from vulcan_cache.account import Attribution, References, attribute, cached_misses, new_history, oracle_for
@@ -31,7 +32,6 @@ from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_cache.spec import CacheSpec, Requests
 from vulcan_traces import EMBEDDED, Trace, load_trace
 from vulcan_traces.notes import one_line
-from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
 
 MIN_WINDOW = 250
 """Minimum requests of a window: in fewer, chance decides the difference of two policies."""
@@ -438,7 +438,7 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
     (`1000obj`). Raises UserError where it is none of these, or is less than one byte.
     """
-    written = split_size(text, "%", "obj", "objects")
+    written = split_size(text, BYTES, "%", "obj", "objects")
     if written is None:
         raise UserError(f"cache size {text!r} is not a size: write bytes (64MiB), a share (10%) or objects (1000obj)")
     number, unit = written
@@ -449,7 +449,7 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     elif unit in ("obj", "objects"):
         size = number * trace.footprint / trace.object_count
     else:
-        size = number * BYTES_PER_UNIT[unit]
+        size = number * BYTES[unit]
     if size < 1:
         raise UserError(
             f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} bytes"

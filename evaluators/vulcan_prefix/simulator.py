@@ -11,7 +11,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Sweep
 from vulcan.findings import EvaluatorFinding
 from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override, parse_size, sources
-from vulcan.simulator.sizes import TOKENS
+from vulcan.sizes import TOKENS
 from vulcan.task import Json, Split
 from vulcan_prefix.account import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
 from vulcan_prefix.server import Server

@@ -16,7 +16,7 @@ from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
 from vulcan.simulator import Case, Simulator, measured_range, override, parse_size, sources
 from vulcan.simulator.plan import SPLITS
-from vulcan.simulator.sizes import BYTES
+from vulcan.sizes import BYTES
 from vulcan.task import Json, Split
 from vulcan_tiering.account import Inputs, References, Spent, attribute, describe, differences, findings_of, hot_pages
 from vulcan_tiering.baselines import BASELINES

@@ -16,8 +16,8 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.registry import find_task
 from vulcan.simulator import Case, Simulator, kinds_of, measured_range, parse_size, sources, sparse
-from vulcan.simulator.sizes import BYTES, TOKENS
 from vulcan.simulator.spec import decode, encode
+from vulcan.sizes import BYTES, TOKENS
 from vulcan.task import Json, Metrics, Split
 
 

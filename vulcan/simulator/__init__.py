@@ -4,8 +4,8 @@ from typing_extensions import override
 
 from vulcan.simulator.base import Case, Result, Simulator
 from vulcan.simulator.plan import distinct, kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
-from vulcan.simulator.sizes import parse_size
 from vulcan.simulator.spec import sparse
+from vulcan.sizes import parse_size
 
 __all__ = [
     "Case",

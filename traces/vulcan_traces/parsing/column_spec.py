@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
+from vulcan.sizes import BYTES, split_size
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": ""}
 TIME_UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -96,8 +96,8 @@ def page_in_bytes(text: str) -> int:
 
 
 def _bytes(text: str, where: str, most: int) -> int:
-    written = split_size(text)
-    size = written[0] * BYTES_PER_UNIT[written[1]] if written else 0
+    written = split_size(text, BYTES)
+    size = written[0] * BYTES[written[1]] if written else 0
     if not 1 <= size <= most or size != int(size):
         raise UserError(f"{where}: write a whole number of bytes up to {most}, such as 4096 or 4KiB")
     return int(size)
