@@ -24,7 +24,7 @@ from vulcan_cache.account import Attribution, References, attribute, cached_miss
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings import Setting, differences, findings_of
 from vulcan_cache.lessons import hazards, lessons_of
-from vulcan_cache.openings import fingerprint_of, opening_of
+from vulcan_cache.online_fingerprint import fingerprint_of, opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.remembered_run import OUTCOME, LastRun
 from vulcan_cache.simulate import CacheResult, check_sample_size, simulate

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from libraries import LOOPS, ZIPF, fingerprint, instance, usual
 
 from vulcan.errors import UserError
+from vulcan.portfolio.candidates import earned, prune
 from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, prefixes_of, standard
-from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
 from vulcan_cache.simulator import CacheSimulator
 

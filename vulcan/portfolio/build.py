@@ -17,7 +17,7 @@ from vulcan.documents.library import Fallback, FingerprintedInstance, Matrix, Me
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance, load_evaluator, rungs_of
 from vulcan.files import write_file
-from vulcan.portfolio.candidates import distinct, of_file, of_run
+from vulcan.portfolio.candidates import distinct, earned, of_file, of_run, prune
 from vulcan.portfolio.features import (
     TrainingInstance,
     clusters_of,
@@ -33,7 +33,6 @@ from vulcan.portfolio.features import (
 from vulcan.portfolio.library_file import write_library
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
 from vulcan.portfolio.model import Library, LibraryMember
-from vulcan.portfolio.pruning import earned, prune
 from vulcan.portfolio.selector import choose_rule
 from vulcan.registry import recorded_task
 from vulcan.searches.config import SearchConfig

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
@@ -261,20 +261,3 @@ def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
     when = edges[stretch] + (packets - carried[stretch]) / rates[stretch] * 1e9
     times: NDArray[np.int64] = np.ceil(when - 1e-3).astype(np.int64)
     return times[times <= until]
-
-
-# Event log in the format of `mm-link`, which Mahimahi's own tools read.
-
-
-def mahimahi_log(log: LinkLog, opportunities: Sequence[int]) -> Iterator[str]:
-    """Yield the lines, in order of time (ms).
-
-    `t + bytes` is an arrival, `t - bytes delay` a departure, `t # 1504` an opportunity, `t d 1 bytes` a drop.
-    `opportunities` are the times (ns) that the bottleneck was given; those that it has used up are written.
-    """
-    events = [(when, 0, f"{when // _MS} # {OPPORTUNITY_BYTES}") for when in opportunities[: log.opportunities]]
-    events += [(when, 1, f"{when // _MS} - {size} {(when - came) // _MS}") for when, size, came in log.departed]
-    events += [(when, 2, f"{when // _MS} + {size}") for when, size in log.arrived]
-    events += [(when, 3, f"{when // _MS} d 1 {size}") for when, size in log.dropped]
-    yield "# base timestamp: 0"
-    yield from (line for _, _, line in sorted(events, key=lambda event: event[:2]))

@@ -15,7 +15,6 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.linux.bottleneck import LinkLog
     from vulcan_link.linux.cell import Cell, Measurement
     from vulcan_link.linux.documents import KernelRunDocument, LinkFigures, MeasuredLink, TransfersDocument
     from vulcan_link.result import LinkResult
@@ -92,7 +91,6 @@ def run(
         str, typer.Option(help="Who runs slow start for a policy: mechanism or policy, as in its search.")
     ] = "mechanism",
     format: Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")] = None,
-    log: Annotated[Path | None, typer.Option(help="Write the link's event log here, in mm-link's format.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Measure the real Linux TCP over an emulated link, and compare it with the simulator's prediction.
@@ -151,13 +149,11 @@ def run(
     try:
         with _in_the_kernel(policy, settings) as loaded:
             tell(f"sending for {seconds:g} s")
-            measured, events = run_cell(replace(cell, algorithms=(loaded or algorithm,) * own + others))
+            measured, _ = run_cell(replace(cell, algorithms=(loaded or algorithm,) * own + others))
         predicted = predict(cell, policy, **settings)
     except KeyboardInterrupt:
         tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
         raise
-    if log is not None:
-        _write_log(log, cell, events)
     label = policy_file.stem if policy_file else algorithm
     if as_json:
         print_json(_document(label, cell, measured, predicted))
@@ -212,14 +208,6 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
     origin = Provenance(policy.task.name, run="", candidate="", proposer="", date="", settings=settings)
     with in_the_kernel(find_exporter("bpf").export(policy, origin)) as name:
         yield name
-
-
-def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
-    from vulcan.files import write_output
-    from vulcan_link.linux.bottleneck import mahimahi_log, opportunity_times
-
-    times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
-    write_output(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
 def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:

@@ -114,17 +114,7 @@ def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
 
 def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> None:
     link = ("--link", "constant:rate=12", "--delay-ms", "21", "--seconds", "5")
-    document = agreeing(
-        lambda: Console(tmp_path).document("kernel", "run", "cubic", *link, "--log", "link.log"),
-        as_predicted,
-        late_ms,
-    )
-    lines = (tmp_path / "link.log").read_text().splitlines()
-    assert (
-        sum(line.split()[1] == "-" and int(line.split()[0]) <= 5000 for line in lines)
-        == document["kernel"]["delivered"]
-    )
-    assert sum(line.split()[1] == "#" for line in lines) == pytest.approx(5000, abs=2)
+    agreeing(lambda: Console(tmp_path).document("kernel", "run", "cubic", *link), as_predicted, late_ms)
 
 
 def test_the_table_has_both_and_a_link_file_is_read(tmp_path: Path) -> None:

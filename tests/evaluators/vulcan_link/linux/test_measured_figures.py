@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_link.linux.bottleneck import Bottleneck, LinkLog, mahimahi_log
+from vulcan_link.linux.bottleneck import LinkLog
 from vulcan_link.linux.cell import Cell, Completion, measure
 from vulcan_link.linux.emulator import WakeupLateness
 from vulcan_link.linux.run import sources_of
@@ -86,22 +86,6 @@ def test_a_cell_that_makes_no_sense_is_named(changed: dict[str, object], named: 
     sensible = {"link": cell_of(1, 1.0).link, "algorithms": ("reno",), "delay_ms": 20.0, "buffer": 40, "seconds": 5.0}
     with pytest.raises(UserError, match=named):
         Cell(**{**sensible, **changed})  # type: ignore[arg-type]
-
-
-def test_the_log_is_mahimahis() -> None:
-    times = [1 * MS, 2 * MS, 3 * MS]
-    bottleneck = Bottleneck(times, 1)
-    for _ in range(3):
-        bottleneck.arrive(0, bytes(1500))
-    bottleneck.advance(2 * MS)
-    assert list(mahimahi_log(bottleneck.log, times)) == [
-        "# base timestamp: 0",
-        *["0 + 1504"] * 3,
-        *["0 d 1 1504"] * 2,
-        "1 # 1504",
-        "1 - 1504 1",
-        "2 # 1504",
-    ]
 
 
 def test_the_kernels_own_figures_of_a_connection_are_read() -> None:
