@@ -1,7 +1,5 @@
 """The policies that are known by name, as the kernels number them."""
 
-from __future__ import annotations
-
 from vulcan_spot.layout import GREEDY, ON_DEMAND_ONLY, SPOT_ONLY, UNIFORM_PROGRESS
 
 BASELINES = {

@@ -14,8 +14,6 @@ Besides the counts (misses, missed bytes, bypassed), a kernel gives a hash of th
 not admitted.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event

@@ -6,8 +6,6 @@ objects leave, and what precedes it is the head, where they come. The two ghost 
 the head, and the next towards the tail.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Both have one signature; positions are the same memory as the records. Where the
 an object that missed and fits, and where others have to leave for it before each of them does, which is `victim` then.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

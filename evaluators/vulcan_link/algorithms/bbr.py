@@ -4,8 +4,6 @@
 Left out is the long-term sampling that detects token-bucket policers.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

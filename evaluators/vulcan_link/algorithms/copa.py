@@ -16,8 +16,6 @@ for somebody else's for 10 round trips. The minima over the standing window (hal
 are kept in two halves each, so that they reach back between half of the time and all of it.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

@@ -5,8 +5,6 @@ PFLDnet 2008), by its train of acknowledgements and by its rise in delay, with L
 in units of 1/1024 s this computes in float64.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

@@ -1,7 +1,5 @@
 """Dispatch to the algorithms by number: one branch each, because numba compiles no table of functions."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function
 from vulcan_link import algorithms as a
 from vulcan_link.algorithms import bbr, copa, cubic, fixed, ledbat, oracle, reno, vegas

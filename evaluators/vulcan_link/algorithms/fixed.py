@@ -1,7 +1,5 @@
 """Fixed window of `parameter` packets. After a timeout the mechanism's holds until something is acknowledged."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function
 from vulcan_link.flow_state import PARAMETER
 

@@ -5,8 +5,6 @@ the current delay. Delays are of the round trip instead of one way: here only th
 libutp does and the RFC leaves open, with slow start, until 90 % of the target or a loss.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

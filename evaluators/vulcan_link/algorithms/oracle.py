@@ -5,8 +5,6 @@ so that it keeps the link busy with a short queue where nothing is shared and no
 flows, pays for outages as others do, and does not pace: its queue is that of bursts. Policies may beat it.
 """
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function
 from vulcan_link.flow_state import COMING
 

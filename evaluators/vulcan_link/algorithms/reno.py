@@ -4,8 +4,6 @@ The window counts whole packets, and grows by the packets that were acknowledged
 not slow it down (appropriate byte counting, RFC 3465).
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

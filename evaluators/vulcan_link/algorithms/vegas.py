@@ -5,8 +5,6 @@ as Reno in rounds of at most two round-trip samples, and while it is not in the 
 microseconds and whole packets, this in float64 with what waits rounded down.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

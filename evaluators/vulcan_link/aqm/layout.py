@@ -1,7 +1,5 @@
 """Memory layout of a queue manager's state: the policy's features first, then its own."""
 
-from __future__ import annotations
-
 from vulcan.anvil.feature_layout import Layout, Slot
 
 SHOWN = (

@@ -10,8 +10,6 @@ At one and the same time the link acts first; then acknowledgements arrive in th
 act in their order, each by the order of the sources in `engine_state`.
 """
 
-from __future__ import annotations
-
 from vulcan.kernel_support import helper, kernel, types
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s

@@ -1,7 +1,5 @@
 """Hooks that call a policy: the features it sees, when it is called, and how its answer is applied."""
 
-from __future__ import annotations
-
 import math
 
 from vulcan.anvil.native.policy_calls import call_event, call_score

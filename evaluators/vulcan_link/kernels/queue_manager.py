@@ -5,8 +5,6 @@ PIE that of RFC 8033 with the delay of the packet that left last (5.2) in the pl
 when packets arrive and leave, between which nothing but time changes.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.anvil.native.policy_calls import call_event, call_score

@@ -5,8 +5,6 @@ and its acknowledgement's arrival is reckoned with it. As in Linux, every second
 at once the first 16, what is out of order or fills a gap, what is a duplicate, and what carries a mark.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import helper

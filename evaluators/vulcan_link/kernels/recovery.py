@@ -4,8 +4,6 @@ Proportional rate reduction (RFC 6937), and Eifel detection of spurious timeouts
 (RFC 5682), as in Linux.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function, helper

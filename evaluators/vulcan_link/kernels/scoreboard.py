@@ -3,8 +3,6 @@
 Sequence numbers count packets. The rate sample of an acknowledgement is Linux's tcp_rate.c.
 """
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function, helper
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s

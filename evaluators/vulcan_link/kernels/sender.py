@@ -1,7 +1,5 @@
 """Sender events, as in Linux's TCP: an acknowledgement arrives, or the timer expires."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function, helper
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s

@@ -5,8 +5,6 @@ They are kept behind a flow's slots, and only for a policy that reads one of the
 acknowledgements and losses with a window of its own, which nothing follows but a policy that returns it.
 """
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function

@@ -1,7 +1,5 @@
 """Round-trip estimate and retransmission timer of a sender (RFC 6298, with Linux's bounds)."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function, helper
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s

@@ -1,7 +1,5 @@
 """Transmission of packets by a sender: window, pacing, retransmissions and probes, as in Linux."""
 
-from __future__ import annotations
-
 import math
 
 from vulcan.kernel_support import function, helper

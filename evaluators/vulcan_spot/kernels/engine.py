@@ -22,8 +22,6 @@ Where the safety net has to act, the job stays where it is.
 Spot costs the same in all regions, or has a price in each region and tick, which a policy knows of all of them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score

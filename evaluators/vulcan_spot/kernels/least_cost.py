@@ -14,8 +14,6 @@ start-up is one step there, of as many ticks as it takes, and the states are not
 regions one cannot wait where spot is available, and a start-up has a state for each tick.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import kernel, types

@@ -4,8 +4,6 @@ They are those of the simulator of "Can't Be Late" (Wu et al., NSDI 2024) as the
 whole seconds they need none of its tolerances, and no rounding ever decides.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import helper

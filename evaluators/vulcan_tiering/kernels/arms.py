@@ -16,8 +16,6 @@ Simplified: a copy takes what it takes on an idle machine, where ARMS measures i
 sampling is not halved while the hot set changes.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ The pages with the highest scores belong in the fast tier, as for a candidate of
 searches start from; `vulcan_tiering.kernels.arms` is the whole of ARMS.
 """
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function
 from vulcan_tiering.kernels.selection import key_of
 

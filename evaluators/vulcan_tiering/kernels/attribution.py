@@ -1,7 +1,5 @@
 """Kernel that divides the time of a simulation by what it was spent on, from the history of placements."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import allocating_kernel, types
 from vulcan_tiering.kernels.cost import (
     COMPUTE,

@@ -1,7 +1,5 @@
 """Kernel of the baselines of memory tiering; the loop is that of `vulcan_tiering.kernels.ranking`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import kernel, types

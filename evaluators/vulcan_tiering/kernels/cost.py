@@ -13,8 +13,6 @@ Loads stall the program; stores are posted and only take bandwidth. The right si
 unique; it is found by bisection to the last bit. Only sums, products and quotients: every machine finds the same.
 """
 
-from __future__ import annotations
-
 from vulcan.kernel_support import function, helper
 from vulcan_tiering.machine import LINE
 

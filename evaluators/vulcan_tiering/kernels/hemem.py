@@ -8,8 +8,6 @@ Simplified: all of an interval's samples are counted before pages are cooled (as
 while it samples, and a page only when it is sampled next. The thresholds are the paper's, for its sampling period.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import function

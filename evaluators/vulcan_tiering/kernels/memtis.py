@@ -9,8 +9,6 @@ Simplified: the threshold is recomputed after every interval, and cooling comes 
 weights that go with it, have no part. Warm pages need no rule of their own: what is not hot leaves only for a hot page.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import function

@@ -5,8 +5,6 @@ page's statistics updated, the policy's handlers called and then every page scor
 limit allows. What is decided after the last interval is not carried out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score

@@ -1,7 +1,5 @@
 """Sampling of accesses, as the processor's event-based sampling (PEBS) does it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import function, kernel, types

@@ -1,7 +1,5 @@
 """Page state of a simulation, the serving of an interval, and the exchange of pages."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import function

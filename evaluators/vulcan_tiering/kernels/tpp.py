@@ -10,8 +10,6 @@ page tables. There is no watermark: room is made only when a page is promoted, s
 lists are replaced by the interval of the latest access.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import function

@@ -1,7 +1,5 @@
 """Compiled readers of dates with a time. Import it late: numba is slow to load."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import njit

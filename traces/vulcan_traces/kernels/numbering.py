@@ -3,8 +3,6 @@
 The signatures stand here, for a part of a file is read-only and one in memory is not: one kernel serves both.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vulcan.kernel_support import njit, types

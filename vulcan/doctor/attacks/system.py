@@ -1,7 +1,5 @@
 """Attacks on the host by raw Python and raw system calls, as if the language's checker had been bypassed."""
 
-from __future__ import annotations
-
 from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack
 from vulcan.scoring.sandbox.layers import Layer
 

@@ -1,7 +1,5 @@
 """GUPS: random updates of a table, most of them in a hot set that moves (as HeMem and ARMS are measured on)."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import lazy_kernel
 from vulcan_traces.memory.kernels.recorder import draw, draw_share, is_full, touch, touch_all
 

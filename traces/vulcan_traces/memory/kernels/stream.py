@@ -1,7 +1,5 @@
 """STREAM's triad (McCalpin, 1995): a = b + scalar * c over arrays much larger than any cache, again and again."""
 
-from __future__ import annotations
-
 from vulcan.kernel_support import lazy_kernel
 from vulcan_traces.memory.kernels.recorder import is_full, touch, touch_all
 
