@@ -18,7 +18,7 @@ from vulcan_link.linux import documents as linux
 from vulcan_traces import documents as traces
 
 _INTRODUCTION = """\
-Every command but `vulcan mcp`, `vulcan ui` and those that write a file (`vulcan traces convert`, `sample`)
+Every command but `vulcan mcp`, `vulcan ui` and those that write a file (`vulcan traces convert`, `pages`)
 takes `--json`: one document on standard output, and nothing else there; `--progress json` gives a document a line
 while a search runs. Progress and messages go to standard error. Numbers are finite; what is not known is `null`.
 Exit codes: 0, 1 (a rejected or failed policy), 2 (a mistake in what was given: one line on standard error), 130

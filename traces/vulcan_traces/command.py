@@ -1,4 +1,4 @@
-"""Inspect, download, convert and sample traces."""
+"""Inspect, download and convert traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
 
 app = typer.Typer(
-    help="Inspect, download, convert and sample traces.",
+    help="Inspect, download and convert traces.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -211,40 +211,6 @@ def pages(
     found.write(output)
     loads, stores = (int(found.columns[name].sum()) for name in ("loads", "stores"))
     tell(f"wrote {found.epochs:,} epochs of {found.pages:,} pages, {loads:,} loads and {stores:,} stores, to {output}")
-
-
-@app.command("sample")
-def sample(
-    trace: Trace,
-    output: Output,
-    rate: Annotated[float, typer.Option("--rate", "-r", help="Share of the objects to keep, such as 0.01.")],
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample.")] = 0,
-    to: To = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.")] = False,
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    page_size: PageSize = None,
-) -> None:
-    """Write a spatial sample of a trace: the requests for objects chosen by a hash of their ids.
-
-    A cache smaller by the same factor behaves much the same on them. With one seed, the objects of a lower rate are
-    all among those of a higher one.
-
-    \b
-    Examples:
-      vulcan traces sample my.csv small.csv --rate 0.01
-    """
-    from vulcan_traces.load import load_trace
-    from vulcan_traces.storage.export import sampled_requests, write_requests
-
-    loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
-    kept = sampled_requests(loaded, rate, seed)
-    write_requests(kept, output, to=to, replace=force)
-    tell(
-        f"wrote {len(kept.keys):,} of {loaded.requests:,} requests, for {kept.object_count:,} of "
-        f"{loaded.object_count:,} objects, to {output}"
-    )
 
 
 @app.command("head")

@@ -60,7 +60,7 @@ def test_head_shows_requests_as_they_are_read() -> None:
             "next_request": None if following < 0 else following,
         }
     assert len(document["head"]) == 7
-    assert run("head", SPEC, "-n", "3").count("\n") == 5
+    assert len(run("head", SPEC, "-n", "3").strip().splitlines()) == 5
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t.csv.xz"])
@@ -105,37 +105,11 @@ def test_the_same_trace_gives_the_same_file(tmp_path: Path) -> None:
         assert one.read_bytes() == other.read_bytes()
 
 
-def test_samples_are_of_whole_objects_and_within_one_another(tmp_path: Path) -> None:
-    def keys(rate: float, seed: int) -> set[int]:
-        path = tmp_path / f"{rate}-{seed}.csv"
-        run("sample", SPEC, str(path), "--rate", str(rate), "--seed", str(seed))
-        return {int(key) for key in load_trace(path).keys}
-
-    trace = load_trace(SPEC)
-    wide, narrow, other = keys(0.2, 3), keys(0.05, 3), keys(0.2, 4)
-    assert narrow < wide
-    assert wide != other
-    assert len(wide) / trace.object_count == pytest.approx(0.2, abs=0.03)
-    chosen = np.isin(trace.keys, np.array(sorted(wide), np.uint64))[trace.objects]
-    kept = load_trace(tmp_path / "0.2-3.csv")
-    assert np.allclose(kept.times, np.asarray(trace.times)[chosen], rtol=2**-51, atol=0)
-    assert np.array_equal(kept.sizes, np.asarray(trace.sizes)[chosen])
-
-
-def test_a_sample_of_all_is_the_trace(tmp_path: Path) -> None:
-    run("sample", SPEC, str(tmp_path / "all.csv"), "--rate", "1")
-    assert load_trace(tmp_path / "all.csv").requests == 20_000
-
-
 MISTAKES = [
     (["stats", "absent.csv"], "no trace at absent.csv"),
     (["stats", SPEC, "--first", "0"], "at least 1"),
     (["convert", SPEC, "out.parquet"], "does not say its format"),
     (["convert", SPEC, "out", "--to", "cvs"], "did you mean 'csv'"),
-    (["sample", SPEC, "out.csv", "--rate", "1.5"], "at most 1"),
-    (["sample", SPEC, "out.csv", "--rate", "nan"], "above 0"),
-    (["sample", SPEC, "out.csv", "--rate", "1e-9"], "none of its"),
-    (["sample", SPEC, "out.csv", "--rate", "0.5", "--seed", "-1"], "a seed of -1"),
 ]
 
 
@@ -178,7 +152,7 @@ def test_help_imports_nothing_heavy() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines()[-1] == "[]"
-    for command in ("stats", "list", "fetch", "convert", "head", "sample"):
+    for command in ("stats", "list", "fetch", "convert", "head"):
         assert command in told.stdout
 
 

@@ -47,30 +47,6 @@ def requests_of(trace: Trace) -> Requests:
     return Requests(keys, np.asarray(trace.sizes), np.asarray(trace.times), trace.object_count)
 
 
-def sampled_requests(trace: Trace, rate: float, seed: int = 0) -> Requests:
-    """Return the requests for a part `rate` of the objects, chosen by a hash of their keys and of the seed.
-
-    With one seed, the objects of a lower rate are all among those of a higher one. (Spatial sampling: Waldspurger et
-    al., Efficient MRC Construction with SHARDS, FAST 2015.) Raises UserError for a rate that is not above 0 and at most
-    1, a negative seed, and where no object is chosen.
-    """
-    if not 0 < rate <= 1:
-        raise UserError(f"a rate of {rate:g}: it must be above 0 and at most 1")
-    if not 0 <= seed < 2**63:
-        raise UserError(f"a seed of {seed}: it must be between 0 and 2^63 - 1")
-    keys = np.asarray(trace.keys)
-    salt = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] if seed else np.uint64(0)
-    hashes = _mixed(keys ^ salt)
-    chosen = np.ones(len(keys), np.bool_) if rate == 1 else hashes < np.uint64(int(rate * 2**64))
-    numbers = np.flatnonzero(chosen[np.asarray(trace.objects)])
-    if not len(numbers):
-        raise UserError(f"{trace.name}: none of its {trace.object_count} objects is in a sample at a rate of {rate:g}")
-    objects = np.asarray(trace.objects)[numbers]
-    return Requests(
-        keys[objects], np.asarray(trace.sizes)[numbers], np.asarray(trace.times)[numbers], int(chosen.sum())
-    )
-
-
 def write_requests(requests: Requests, path: Path, *, to: str | None = None, replace: bool = False) -> None:
     """Write a trace file; `to` is one of FORMATS, or None to derive it from the file's name.
 
@@ -142,15 +118,6 @@ def _lines(requests: Requests) -> Iterator[bytes]:
             f"{int(time) if time.is_integer() else repr(time)},{key},{size}\n"
             for time, key, size in zip(*columns, strict=True)
         ).encode()
-
-
-def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return a hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    z = keys + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
-    return mixed
 
 
 # Atomic file replacement.
