@@ -9,7 +9,7 @@ from vulcan.anvil import Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.python_policy.allowed import NAMES, namespace
 from vulcan.python_policy.check import check_policy, check_program, describe_policy
-from vulcan.python_policy.rules import RULES
+from vulcan.python_policy.rules import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES
 from vulcan.registry import find_task
 from vulcan.searches.reply import parse_source
 from vulcan.task import Task
@@ -21,13 +21,34 @@ def rejected(source: str) -> Rejected:
     return caught.value
 
 
+STATEMENTS = {
+    "too-long": "# " + MAX_SOURCE_BYTES * "x",
+    "too-large": MAX_TREE_NODES // 3 * "x = 1\n",
+    "too-deep": "x = " + (MAX_TREE_DEPTH + 5) * "-" + "1",
+    "syntax": "x = = 1",
+    "import": "import os",
+    "name": "open('x')",
+    "reserved-name": "__builtins__ = 1",
+    "attribute": "x.__class__",
+    "statement": "with x:\n    pass",
+    "expression": "x = f'{x}'",
+    "decorator": "@choose\ndef f():\n    pass",
+    "class": "class Node(dict):\n    pass",
+    "ascii": "größe = 1",
+}
+BROKEN = {name: program(f"x = {{}}\n{statement}\nreturn 1") for name, statement in STATEMENTS.items()} | {
+    "no-class": "LIMIT = 1\n",
+    "no-hook": "class Policy:\n    def __init__(self, room):\n        pass\n",
+    "arguments": "class Policy:\n    def __init__(self):\n        pass\n\n    def choose(self, ask):\n        return 1",
+}
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_each_rule_rejects_its_case_and_says_where_and_what_to_write(name: str) -> None:
-    rule = RULES[name]
-    source = rule.violates if rule.whole else program(f"x = {{}}\n{rule.violates}\nreturn 1")
+    source = BROKEN[name]
     found = [v for v in rejected(source).violations if v.rule == name]
     assert found
-    assert found[0].hint == rule.hint
+    assert found[0].hint == RULES[name]
     assert 1 <= found[0].line <= source.count("\n") + 1
     assert f"[{name}]" in explain(source, found)
 

@@ -155,7 +155,7 @@ def check_program(source: str, task: Task) -> ProgramPolicy:
     try:
         tree = parse(source, BOUNDS)
     except Rejected as rejected:
-        raise Rejected(tuple(replace(v, hint=RULES[v.rule].hint) for v in rejected.violations)) from None
+        raise Rejected(tuple(replace(v, hint=RULES[v.rule]) for v in rejected.violations)) from None
     tunable = parameters_of(tree) if source.isascii() and "\r" not in source else ()
     tree = plain(tree)
     hooks, violations = _hooks(tree, interface)
@@ -252,7 +252,7 @@ def describe_program(interface: Program) -> str:
         f"nesting of {MAX_TREE_DEPTH}\n- memory and time: a program that uses up either has failed, as has one that "
         "raises an error",
         "### What is rejected, and what to write instead\n\n"
-        + "\n".join(f"- {rule.name}: {rule.hint}" for rule in RULES.values()),
+        + "\n".join(f"- {rule}: {hint}" for rule, hint in RULES.items()),
     ]
     return "\n\n".join(parts) + "\n"
 
