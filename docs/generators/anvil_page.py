@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import anvil_examples
+
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.examples import Example, RejectedExample
 from vulcan.anvil.grammar.tables import StatisticKind
@@ -237,13 +239,13 @@ def _state() -> str:
         (code(o.syntax), o.meaning, _accepted(o.example), _rejected(o.counterexample))
         for o in grammar.STATE_FUNCTIONS.values()
     ]
-    drawn = grammar.RULES["random"]
+    undrawn, drawn = anvil_examples.RULES["random"]
     operations.append(
         (
             code(f"{grammar.RANDOM}()"),
             RANDOM_MEANING,
-            _accepted(drawn.instead),
-            _rejected(drawn.violates),
+            _accepted(drawn),
+            _rejected(undrawn),
         )
     )
     return table(("written", "meaning", "accepted", "rejected"), operations)
@@ -413,7 +415,7 @@ def _limits() -> str:
     return table(
         ("limit", "at most", "of", "accepted", "rejected"),
         (
-            (limit.name, f"{limit.most:,}", limit.meaning, *_pair(limit.example, limit.counterexample))
+            (limit.name, f"{limit.most:,}", limit.meaning, *_pair(*anvil_examples.LIMITS[limit.name]))
             for limit in grammar.LIMITS.values()
         ),
     )
@@ -423,8 +425,8 @@ def _rules() -> str:
     return table(
         ("rule", "violated by", "instead", "hint"),
         (
-            (rule.name, rule.violates.shown or _fragment(rule.violates), _accepted(rule.instead), rule.hint)
-            for rule in grammar.RULES.values()
+            (name, violates.shown or _fragment(violates), _accepted(instead), grammar.RULES[name].hint)
+            for name, (violates, instead) in anvil_examples.RULES.items()
         ),
     )
 

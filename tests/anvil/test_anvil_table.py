@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+import anvil_examples
 import pytest
 from anvil_example import EXAMPLE_LAYOUT
 from anvil_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
@@ -15,7 +16,7 @@ from vulcan.anvil.grammar.examples import Example, RejectedExample
 TABLES = {
     "BINARY": grammar.BINARY, "UNARY": grammar.UNARY, "BOOLEAN": grammar.BOOLEAN, "FUNCTIONS": grammar.FUNCTIONS,
     "COMPARISONS": grammar.COMPARISON_ENTRIES, "CONSTANTS": grammar.CONSTANT_ENTRIES,
-    "HISTORY_QUERIES": grammar.HISTORY_QUERIES, "STATEMENTS": grammar.STATEMENTS, "LIMITS": grammar.LIMITS,
+    "HISTORY_QUERIES": grammar.HISTORY_QUERIES, "STATEMENTS": grammar.STATEMENTS,
     "STATE_FUNCTIONS": grammar.STATE_FUNCTIONS,
 }  # fmt: skip
 
@@ -28,8 +29,10 @@ def entries() -> Iterator[tuple[str, Example, RejectedExample]]:
     for kind in grammar.STATISTICS.values():
         for scope, (example, counterexample) in kind.examples.items():
             yield f"STATISTICS {kind.name} of the {scope}", example, counterexample
-    for rule in grammar.RULES.values():
-        yield f"RULES {rule.name}", rule.instead, rule.violates
+    for name, (example, counterexample) in anvil_examples.LIMITS.items():
+        yield f"LIMITS {name}", example, counterexample
+    for name, (violates, instead) in anvil_examples.RULES.items():
+        yield f"RULES {name}", instead, violates
 
 
 ENTRIES = {name: (example, counterexample) for name, example, counterexample in entries()}
@@ -43,9 +46,14 @@ def rules_broken(source: str) -> set[str]:
 
 def test_the_tables_walked_here_are_all_that_the_module_has():
     tables = {name for name, value in vars(grammar).items() if name.isupper() and isinstance(value, dict)}
-    walked = {*TABLES, "STATISTICS", "RULES", "WARNINGS"}
+    walked = {*TABLES, "STATISTICS", "LIMITS", "RULES", "WARNINGS"}
+    assert anvil_examples.LIMITS.keys() == grammar.LIMITS.keys()
+    assert anvil_examples.RULES.keys() == grammar.RULES.keys()
     assert tables - walked == {"COMPARISON_ENTRIES", "CONSTANT_ENTRIES", "OPERATIONS"}  # the same entries by other keys
-    assert len(ENTRIES) == sum(map(len, TABLES.values())) + len(grammar.RULES) + 2 * len(grammar.STATISTICS) - 1
+    assert (
+        len(ENTRIES)
+        == sum(map(len, [*TABLES.values(), grammar.LIMITS, grammar.RULES])) + 2 * len(grammar.STATISTICS) - 1
+    )
     assert {kind: entry.symbol for kind, entry in grammar.COMPARISON_ENTRIES.items()} == grammar.COMPARISONS
     assert {name: entry.value for name, entry in grammar.CONSTANT_ENTRIES.items()} == grammar.CONSTANTS
 
@@ -91,7 +99,7 @@ def test_the_examples_of_an_entry_are_about_it():
 
 @pytest.mark.parametrize("name", grammar.RULES)
 def test_a_rule_rejects_its_example(name):
-    assert grammar.RULES[name].violates.rule == grammar.RULES[name].name == name
+    assert anvil_examples.RULES[name][0].rule == grammar.RULES[name].name == name
 
 
 def nodes(source: str) -> list[ast.AST]:
@@ -106,7 +114,8 @@ def depth(node: ast.AST) -> int:
 def test_a_limit_is_exactly_where_the_table_says():
     """The accepted examples are as large as can be, the rejected ones one step larger."""
     source, counted, nested, _, looped, operations, *kept = (
-        (limit.most, limit.example.source, limit.counterexample.source) for limit in grammar.LIMITS.values()
+        (limit.most, *(example.source for example in anvil_examples.LIMITS[name]))
+        for name, limit in grammar.LIMITS.items()
     )
     assert [len(text.encode()) for text in source[1:]] == [source[0], source[0] + 1]
     assert [len(nodes(text)) for text in counted[1:]] == [counted[0], counted[0] + 3]
