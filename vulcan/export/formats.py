@@ -12,42 +12,28 @@ They are written next to `policy.h`, with these names replaced:
 Lines from `#ifdef POLICY_EVENTS` to `#endif /* POLICY_EVENTS */` are only written, without these two, for a policy that
 handles events.
 
-A format added by a pack is an exported Python module with more code after the policy. The pack declares it in a file
-`export/formats.toml`, with a table per format:
-
-    [mine]
-    summary = "a plug-in of Mine"        a short description
-    needs = "mine"                       the package required to run it, in addition to Python
-    modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
-    use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
-
-The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
-export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
-own; `import NAME` there, at the start of a line, is written at the head of the exported module.
+Formats that a pack declares in `export/formats.toml` are those of `vulcan.export.pack_formats`.
 """
 
 from __future__ import annotations
 
-import ast
-import importlib.util
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from vulcan.anvil import Policy
-from vulcan.anvil.parse import syntax_tree
 from vulcan.anvil.state_layout import BYTES_PER_SLOT
 from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.c.naming import flat
+from vulcan.export.pack_formats import pack_formats, pack_text
 from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
 from vulcan.export.python.program_module import program_module
-from vulcan.export.template import CUT, load_template
+from vulcan.export.template import load_template
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.task import Json, Task
@@ -103,10 +89,7 @@ def _templates(task: Task) -> dict[str, str]:
         raise UserError(
             f"policies of the task {task.name!r} have no use in the kernel: its pack has no folder export/bpf"
         )
-    try:
-        files = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.iterdir()) if path.is_file()}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"task {task.name!r}: its templates in {directory} cannot be read: {error}") from error
+    files = {path.name: pack_text(task, path) for path in sorted(directory.iterdir()) if path.is_file()}
     programs = [name for name in files if name.endswith(".bpf.c")]
     if len(programs) != 1:
         raise UserError(f"task {task.name!r}: one program *.bpf.c is needed in {directory}, not {len(programs)}")
@@ -131,99 +114,6 @@ def _settings(task: Task, settings: Mapping[str, Json]) -> list[str]:
             name = f"SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}"
             found.append(f"#define {name.upper()}")
     return found
-
-
-_TEXTS = ("summary", "needs", "use")
-_KEYS = (*_TEXTS, "modules")
-
-
-@dataclass(frozen=True, slots=True)
-class PackFormat:
-    """An exporter to a format that a task pack declares."""
-
-    format: str
-    summary: str
-    needs: str
-    use: str
-    modules: tuple[str, ...]
-    takes_programs: bool = False
-    takes_state: bool = True
-
-    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: one Python module, named after the task and the format."""
-        imports, behind = self.behind(policy.task)
-        text = python_module(
-            policy, provenance, load_template(policy.task), imports=imports, behind=behind, needs=self.requirements
-        )
-        return {f"{policy.task.name}_{self.format.replace('-', '_')}.py": text}
-
-    @property
-    def requirements(self) -> str:
-        return f"It needs Python and the package {self.needs}."
-
-    def behind(self, task: Task) -> tuple[tuple[str, ...], str]:
-        """Return the modules that the code after the policy imports, and that code. Raises UserError."""
-        imports: dict[str, None] = {}
-        texts = []
-        for module in self.modules:
-            above, text = _divided(module, task, self.format)
-            imports |= dict.fromkeys(above)
-            texts.append(text)
-        return tuple(imports), "\n\n\n".join(texts) + "\n"
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return self.use.replace("{module}", Path(file).stem)
-
-
-def pack_formats(task: Task) -> dict[str, PackFormat]:
-    """Return the formats that the task's pack adds, by name. Raises UserError if they cannot be read."""
-    path = task.directory / "export" / "formats.toml"
-    if not path.is_file():
-        return {}
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, or a number that int() refuses
-        raise UserError(f"task {task.name!r}: its formats in {path} cannot be read: {error}") from error
-    return {name: _format(name, table, path) for name, table in tables.items()}
-
-
-def _format(name: str, table: object, path: Path) -> PackFormat:
-    if not isinstance(table, Mapping):
-        raise UserError(f"{path}: {name!r} stands outside of a table; write [{name}]")
-    for key in table:
-        if key not in _KEYS:
-            raise UserError(
-                f"{path}: {name} has an unknown key {key!r}{did_you_mean(key, _KEYS)} (one of {', '.join(_KEYS)})"
-            )
-    for key in _TEXTS:
-        if not isinstance(table.get(key), str) or not table[key]:
-            raise UserError(f"{path}: {name} needs {key}, a text")
-    modules = table.get("modules")
-    if not isinstance(modules, list) or not modules or not all(isinstance(module, str) for module in modules):
-        raise UserError(f"{path}: {name} needs modules, a list of names of Python modules")
-    return PackFormat(name, table["summary"], table["needs"], table["use"], tuple(modules))
-
-
-def _divided(module: str, task: Task, format: str) -> tuple[list[str], str]:
-    """Split a module into its imports and the part that goes into exports. Raises UserError."""
-    where = f"task {task.name!r}: the module {module} of its format {format}"
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None or found.origin is None or not found.origin.endswith(".py"):
-        raise UserError(f"{where} is not found: install the package that has it")
-    above, cut, text = Path(found.origin).read_text(encoding="utf-8").partition(f"\n{CUT}\n")
-    if not cut:
-        raise UserError(f"{where} lacks the line {CUT!r}")
-    return list(_imported(above)), text.strip("\n")
-
-
-def _imported(text: str) -> Iterator[str]:
-    for node in syntax_tree(text).body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
 
 
 class Exporter(Protocol):

@@ -25,7 +25,8 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, check_guard, load_evaluator
 from vulcan.export import Exporter, Provenance, PythonExporter, find_exporter
 from vulcan.export.c.double_header import double_header
-from vulcan.export.formats import CExporter, PackFormat
+from vulcan.export.formats import CExporter
+from vulcan.export.pack_formats import PackFormat
 from vulcan.export.python.module import FORMAT_VERSION
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text

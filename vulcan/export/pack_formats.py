@@ -1,0 +1,191 @@
+"""Export formats that a task pack declares.
+
+A format added by a pack is an exported Python module with more code after the policy. The pack declares it in a file
+`export/formats.toml`, with a table per format:
+
+    [mine]
+    summary = "a plug-in of Mine"        a short description
+    needs = "mine"                       the package required to run it, in addition to Python
+    modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
+    use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
+
+The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
+export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
+own; `import NAME` there, at the start of a line, is written at the head of the exported module.
+
+A table with `header` in place of `modules` is of a format in C: that file of the folder `export` is written behind the
+policy as `--format c` writes it, and may ask with `#ifdef` for
+
+    POLICY_MECHANISM_NAME    the policy's mechanism, which is one of `mechanisms` in the table
+    POLICY_DEFINES_NAME      a function that it defines, POLICY_HANDLES_NAME an event, POLICY_READS_NAME a history
+    POLICY_KEEPS_FIELDS      it keeps fields of entities; POLICY_DRAWS: it draws random numbers
+    POLICY_NAME              a setting of the task that is a whole number: its value in the policy's search
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vulcan.anvil import Policy
+from vulcan.anvil.parse import syntax_tree
+from vulcan.errors import UserError, did_you_mean
+from vulcan.export.c.double_header import double_header
+from vulcan.export.provenance import Provenance
+from vulcan.export.python.module import python_module
+from vulcan.export.template import CUT, load_template
+from vulcan.task import Task
+
+_TEXTS = ("summary", "needs", "use")
+_KEYS = (*_TEXTS, "modules", "header", "mechanisms")
+
+
+@dataclass(frozen=True, slots=True)
+class PackFormat:
+    """An exporter to a format that a task pack declares."""
+
+    format: str
+    summary: str
+    needs: str
+    use: str
+    modules: tuple[str, ...]
+    takes_programs: bool = False
+    takes_state: bool = True
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one Python module, named after the task and the format."""
+        imports, behind = self.behind(policy.task)
+        text = python_module(
+            policy, provenance, load_template(policy.task), imports=imports, behind=behind, needs=self.requirements
+        )
+        return {f"{policy.task.name}_{self.format.replace('-', '_')}.py": text}
+
+    @property
+    def requirements(self) -> str:
+        return f"It needs Python and the package {self.needs}."
+
+    def behind(self, task: Task) -> tuple[tuple[str, ...], str]:
+        """Return the modules that the code after the policy imports, and that code. Raises UserError."""
+        imports: dict[str, None] = {}
+        texts = []
+        for module in self.modules:
+            above, text = _divided(module, task, self.format)
+            imports |= dict.fromkeys(above)
+            texts.append(text)
+        return tuple(imports), "\n\n\n".join(texts) + "\n"
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return self.use.replace("{module}", Path(file).stem)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderFormat:
+    """An exporter to a format in C that a task pack declares: the policy, and the pack's header behind it."""
+
+    format: str
+    summary: str
+    needs: str
+    use: str
+    header: str
+    mechanisms: tuple[str, ...]
+    takes_programs: bool = False
+    takes_state: bool = True
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, named as the pack's header is."""
+        if policy.mechanism not in self.mechanisms:
+            raise UserError(
+                f"policies of the mechanism {policy.mechanism} cannot be exported as {self.format}, which has "
+                f"{' and '.join(self.mechanisms)}; use --format c or python"
+            )
+        text = pack_text(policy.task, policy.task.directory / "export" / self.header)
+        defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
+        return {self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return self.use.replace("{file}", file)
+
+
+def _defined(policy: Policy, provenance: Provenance) -> Iterator[str]:
+    yield f"MECHANISM_{policy.mechanism}".upper()
+    yield from (f"DEFINES_{entry.name}".upper() for entry in policy.program.entries)
+    yield from (f"HANDLES_{handler.name}".upper() for handler in policy.program.handlers)
+    yield from sorted({f"READS_{query.history}".upper() for query in policy.plan.queries})
+    yield from ["KEEPS_FIELDS"] * any(variable.is_field for variable in policy.program.variables)
+    yield from ["DRAWS"] * policy.plan.draws
+    for setting in policy.task.settings:
+        value = provenance.settings.get(setting.name)
+        value = setting.default if value is None else value
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield f"{setting.name.upper()} {value}"
+
+
+def pack_formats(task: Task) -> dict[str, PackFormat | HeaderFormat]:
+    """Return the formats that the task's pack adds, by name. Raises UserError if they cannot be read."""
+    path = task.directory / "export" / "formats.toml"
+    if not path.is_file():
+        return {}
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, or a number that int() refuses
+        raise UserError(f"task {task.name!r}: its formats in {path} cannot be read: {error}") from error
+    return {name: _format(name, table, path) for name, table in tables.items()}
+
+
+def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
+    if not isinstance(table, Mapping):
+        raise UserError(f"{path}: {name!r} stands outside of a table; write [{name}]")
+    for key in table:
+        if key not in _KEYS:
+            raise UserError(
+                f"{path}: {name} has an unknown key {key!r}{did_you_mean(key, _KEYS)} (one of {', '.join(_KEYS)})"
+            )
+    for key in _TEXTS:
+        if not isinstance(table.get(key), str) or not table[key]:
+            raise UserError(f"{path}: {name} needs {key}, a text")
+    texts = table["summary"], table["needs"], table["use"]
+    if isinstance(header := table.get("header"), str):
+        return HeaderFormat(name, *texts, header, _names(name, table, "mechanisms", path, "mechanisms"))
+    return PackFormat(name, *texts, _names(name, table, "modules", path, "Python modules"))
+
+
+def _names(name: str, table: Mapping[str, object], key: str, path: Path, what: str) -> tuple[str, ...]:
+    found = table.get(key)
+    if not isinstance(found, list) or not found or not all(isinstance(each, str) for each in found):
+        raise UserError(f"{path}: {name} needs {key}, a list of names of {what}")
+    return tuple(found)
+
+
+def _divided(module: str, task: Task, format: str) -> tuple[list[str], str]:
+    """Split a module into its imports and the part that goes into exports. Raises UserError."""
+    where = f"task {task.name!r}: the module {module} of its format {format}"
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        raise UserError(f"{where} is not found: install the package that has it")
+    above, cut, text = Path(found.origin).read_text(encoding="utf-8").partition(f"\n{CUT}\n")
+    if not cut:
+        raise UserError(f"{where} lacks the line {CUT!r}")
+    return list(_imported(above)), text.strip("\n")
+
+
+def _imported(text: str) -> Iterator[str]:
+    for node in syntax_tree(text).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def pack_text(task: Task, path: Path) -> str:
+    """Read a text file of the task's pack. Raises UserError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"task {task.name!r}: its {path} cannot be read: {error}") from error
