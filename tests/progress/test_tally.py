@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from standings import Clock, a_search, judged
 
 from vulcan.progress.state import RECENT, ProgressSnapshot, ProgressTracker
+from vulcan.store.events import CandidateRefined, FinalistScored, HeldOutMeasured
 
 
 def standing(tally: ProgressTracker) -> ProgressSnapshot:
@@ -96,6 +99,35 @@ def test_the_time_left_is_that_of_whatever_ends_the_search_first(options: dict[s
         study.costs.tokens_out += 40
         tally.add(judged(study))
     assert standing(tally).seconds_left == pytest.approx(left)
+
+
+def test_the_time_left_counts_what_follows_the_last_proposal_once_a_tuning_was_timed() -> None:
+    clock, study = Clock(), a_search(tune=16, simplify=8, finalists=10)
+    splits = {"train": (1, 2), "validation": (3,), "test": ()}
+    study.scorer = SimpleNamespace(of=splits.__getitem__)
+    tally = ProgressTracker(clock)
+    tally.begin(study)
+    for _ in range(10):
+        clock.now += 10
+        tally.add(judged(study))
+    assert standing(tally).seconds_left == pytest.approx(400.0)
+    clock.now += 32
+    refined = CandidateRefined(1, "tuned", 16, None)
+    study.record.add(refined)
+    tally.add(refined)
+    end = 2 * (3 * 16 + 8 + (10 + 8) / 2)  # seconds of 2 an evaluation, validation being half as large as train
+    assert standing(tally).seconds_left == pytest.approx(60 * 40 / (standing(tally).per_minute or 0.0) + end)
+    study.completed = study.total
+    assert standing(tally).seconds_left == pytest.approx(end)
+    clock.now += 20
+    assert standing(tally).seconds_left == pytest.approx(end - 20)
+    for event in (CandidateRefined(1, "simplified", 8, None), *(FinalistScored(1, "validation", 0.3, ()),)):
+        study.record.add(event)
+        tally.add(event)
+    clock.now += 4
+    assert (standing(tally).seconds_left or 0.0) < 2 * 17 * 1.5
+    study.record.add(HeldOutMeasured((), (), ()))
+    assert standing(tally).seconds_left == 0.0
 
 
 def test_failures_and_rules_have_the_most_frequent_first_and_a_rule_counts_once_a_candidate() -> None:

@@ -329,7 +329,9 @@ class Progress(TypedDict):
     dollars: Annotated[float, "the sum of the known prices of the run so far"]
     tokens: Annotated[int, "tokens of the run so far"]
     unpriced_calls: Annotated[int, "calls whose price is not known"]
-    seconds_left: Annotated[float | None, "until the plan, or the first budget, is exhausted at that pace"]
+    seconds_left: Annotated[
+        float | None, "until the plan, or the first budget, is exhausted at that pace, and what follows is done"
+    ]
 
 
 class ProgressLine(TypedDict):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vulcan.documents.run import Progress
-from vulcan.store.events import CandidateJudged, Event
+from vulcan.store.events import CandidateJudged, CandidateRefined, Event
 
 if TYPE_CHECKING:
     from vulcan.searches.config import SearchConfig
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NO_FAILURES = ("scored", "stopped", "duplicate", "same-decisions")
 """Verdicts that are not failures."""
+
+REFINED = ("tuned", "simplified")
+"""Origins of candidates that are judged with the refinement that they come from."""
 
 RECENT = 120.0
 """Window in seconds that the pace is measured over, as it changes during a search."""
@@ -31,7 +34,8 @@ class ProgressSnapshot:
     `best` is a candidate and its score on the split train, `baseline` the strongest known policy there, `gap` the
     difference between the two, in units of the objective. `verdicts` and `rules` (violated rules of the language,
     counted once per candidate) are sorted by frequency, highest first. `seconds` and `seconds_left` are of this
-    session; the latter runs until the plan or the first budget is exhausted, at the pace of the last two minutes.
+    session; the latter runs until the plan or the first budget is exhausted, at the pace of the last two minutes, and
+    what follows is done: tuning, simplification, the finalists, blocks of time, once this session has timed a tuning.
     """
 
     completed: int
@@ -93,6 +97,8 @@ class ProgressTracker:
         self._rules: Counter[str] = Counter()
         self._moments: deque[_Moment] = deque()
         self._began = clock()
+        self._latest = self._began
+        self._refined = 0.0, 0.0
 
     @property
     def seconds(self) -> float:
@@ -110,10 +116,17 @@ class ProgressTracker:
             self._rules = Counter(rule for c in study.record.candidates.values() for rule in set(c.rules))
             self._moments.clear()
             self._moments.append(self._now(study))
+            self._latest = self._clock()
 
     def add(self, event: Event) -> bool:
         """Count an event; return whether it brought a new best candidate."""
         with self._lock:
+            if isinstance(event, CandidateRefined):
+                seconds, cost = self._refined
+                done = float(event.evaluations) if event.cost is None else event.cost
+                self._refined = seconds + self._clock() - self._latest, cost + done
+            if not isinstance(event, CandidateJudged) or event.origin not in REFINED:  # one is judged when it is over
+                self._latest = self._clock()
             if self._study is None or not isinstance(event, CandidateJudged):
                 return False
             self._verdicts[event.verdict] += 1
@@ -142,6 +155,8 @@ class ProgressTracker:
             elapsed = now.at - before.at
             per_second = (now.completed - before.completed) / elapsed if elapsed > 1 else 0.0
             left = min(_seconds_left(study, before, now, now.at - self._began), default=None)
+            if left is not None:
+                left += self._seconds_of_end(study)
             return ProgressSnapshot(
                 completed=now.completed,
                 total=study.total,
@@ -158,6 +173,17 @@ class ProgressTracker:
                 seconds_left=left,
             )
 
+    def _seconds_of_end(self, study: Study) -> float:
+        """Return the seconds that follow the last proposal, or what is left of them; 0 where nothing was timed."""
+        from vulcan.searches.finalize import cost_left  # slow to import
+
+        seconds, cost = self._refined
+        if not cost:
+            return 0.0
+        left = cost_left(study.config, study.record, study.scorer, study.total) * seconds / cost
+        passed = self._clock() - self._latest if study.completed >= study.total else 0.0
+        return max(0.0, left - passed)
+
     def _now(self, study: Study) -> _Moment:
         costs = study.costs
         return _Moment(self._clock(), study.completed, costs.dollars, costs.tokens_in + costs.tokens_out)
@@ -172,6 +198,8 @@ def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -
         (now.dollars - before.dollars, now.dollars, config.budget_dollars),
         (now.tokens - before.tokens, now.tokens, config.budget_tokens),
     ]
+    if study.completed >= study.total:
+        yield 0.0
     for recently, so_far, limit in used:
         if limit is not None and recently > 0 and elapsed > 1:
             yield max(0.0, (limit - so_far) * elapsed / recently)
@@ -188,7 +216,7 @@ def progress_parts(snapshot: ProgressSnapshot) -> list[str]:
     parts = [f"{snapshot.completed}/{snapshot.total} candidates"]
     if snapshot.per_minute is not None:
         parts.append(f"{snapshot.per_minute:.0f} per minute")
-    if snapshot.seconds_left is not None and snapshot.completed < snapshot.total:
+    if snapshot.seconds_left:
         parts.append(f"{duration(snapshot.seconds_left)} left")
     if snapshot.dollars or snapshot.unpriced or snapshot.budget_dollars is not None:
         budget = "" if snapshot.budget_dollars is None else f" of ${snapshot.budget_dollars:.2f}"

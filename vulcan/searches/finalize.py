@@ -16,6 +16,7 @@ from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.finalists import best_of, find_finalists, noise_of
+from vulcan.searches.held_out import COMPARED
 from vulcan.searches.reply import parse_source, refutation
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
@@ -203,6 +204,25 @@ class _Evaluate:
             return refutation(check_policy(source, self._task)) is None
         except Rejected:
             return True  # the evaluation will report it
+
+
+def cost_left(config: SearchConfig, record: RunRecord, scorer: Scorer, proposals: int) -> float:
+    """Return how much a search does yet behind its last proposal, at most, in scores on all training instances.
+
+    Instances of all splits count as equally large. `proposals` is how many the search will have had.
+    """
+    if record.held_out is not None or not record.ranked():
+        return 0.0
+    training = len(scorer.of("train"))
+    validation, test = (len(scorer.of(split)) / training for split in ("validation", "test"))
+    starts = sum(c.origin == "seed" for c in record.candidates.values())
+    finalists = config.finalists - sum(split == "validation" for _, split in record.confirmed)
+    # the winner on test; then the starts, and on blocks of time the best on each split
+    cost = max(0, finalists) * validation + test + starts * (validation + test) + COMPARED * validation + 2 * test
+    if record.confirmed or record.chosen or any(r.by == "simplified" for r in record.refined):
+        return cost
+    rung = record.rungs[-1].cost if record.rungs else 1.0
+    return cost + min(AT_THE_END * config.tune, proposals) * rung + min(config.simplify, proposals)
 
 
 def _seed(seed: int, candidate: int) -> int:
