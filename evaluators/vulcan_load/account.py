@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, SmallTable, Statement
-from vulcan_load.simulate import WARM_UP, LoadResult
+from vulcan_load.simulate import LoadResult
 from vulcan_load.workload import ServiceWorkload
 
 Numbers = NDArray[np.float64]
@@ -76,7 +76,7 @@ def account(workload: ServiceWorkload, result: LoadResult) -> Account:
         workload.arrivals, workload.work, workload.balancer, workload.probed, workload.changes, workload.speeds,
         cluster.cores, cluster.balancers, cluster.delay_ms, result.chosen, numbers, causes,
     )  # fmt: skip
-    measured = slice(round(WARM_UP * cluster.requests), None)
+    measured = cluster.measured
     numbers, latency = numbers[:, measured], result.latencies[measured]
     return Account(
         latency=latency,
@@ -250,10 +250,9 @@ def _binned(values: Numbers, limits: Sequence[float], unit: str) -> tuple[NDArra
 
 def _of_requests(workload: ServiceWorkload) -> list[Classes]:
     """Return what requests can be divided by whatever the policy does: their work, and when they come."""
-    start = round(WARM_UP * workload.cluster.requests)
-    limits = [share * workload.cluster.mean_ms for share in _SIZES]
-    sizes = _binned(workload.work[start:], limits, "ms")
-    arrivals = workload.arrivals[start:]
+    limits = [share * float(workload.work.mean()) for share in _SIZES]
+    sizes = _binned(workload.work[workload.cluster.measured], limits, "ms")
+    arrivals = workload.arrivals[workload.cluster.measured]
     span = max(float(arrivals[-1] - arrivals[0]), 1e-9)
     quarters = np.minimum((4 * (arrivals - arrivals[0]) / span).astype(np.int64), 3)
     edges = [(arrivals[0] + span * q / 4) / 1e3 for q in range(5)]

@@ -31,9 +31,6 @@ ORACLES = {LEAST_WORK: layout.MIN_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
 Where servers share their cores `least_work` supposes that as many requests stay on a server as there are.
 """
 
-WARM_UP = 0.1
-"""The share of the requests that is not measured, while queues fill."""
-
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
@@ -50,12 +47,13 @@ class LoadResult:
     busy: NDArray[np.float64]
     decisions: int
     request: NDArray[np.int64]
+    measured_part: slice
     gives_up_ms: float = math.inf
 
     @property
     def measured(self) -> NDArray[np.float64]:
-        """Latencies of the requests after the warm-up, ms."""
-        return self.latencies[round(WARM_UP * len(self.latencies)) :]
+        """Latencies of the measured requests, ms."""
+        return self.latencies[self.measured_part]
 
     def percentile(self, share: float) -> float:
         """Return the smallest latency, ms, that this many of the measured ones do not exceed."""
@@ -138,10 +136,10 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     )
     share = busy / (cluster.cores * float(workload.arrivals[-1]))
     if cluster.retries == 0:
-        return LoadResult(latencies, chosen, share, int(decisions), request)
+        return LoadResult(latencies, chosen, share, int(decisions), request, cluster.measured)
     made = request >= 0
     request, chosen = request[made], chosen[made]
     first = np.full(cluster.requests, np.inf)
     np.minimum.at(first, request, sent_at[made] + latencies[made])
     gives_up = (1 + cluster.retries) * cluster.timeout_ms
-    return LoadResult(first - workload.arrivals, chosen, share, int(decisions), request, gives_up)
+    return LoadResult(first - workload.arrivals, chosen, share, int(decisions), request, cluster.measured, gives_up)

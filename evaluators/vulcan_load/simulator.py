@@ -2,70 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, Rung, SplitName
+from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, Simulator, kinds_of, override
+from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override
+from vulcan.simulator.plan import SPLITS, shares_in_time
 from vulcan.task import Json, Split
 from vulcan_load.account import Reference, account, describe_cluster, differences, findings_of, shared_findings
 from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, simulate
-from vulcan_load.spec import Cluster
-from vulcan_load.workload import ServiceWorkload
+from vulcan_load.spec import MACHINES, Cluster
+from vulcan_load.workload import LEAST_MS, ServiceWorkload, offered, recorded_requests
+from vulcan_traces.request_log import RequestLog, read_request_log
 
-_DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
 _SEEDS_APART = 1_000_003
 _TEST_ONLY = ("exponential", "bimodal")
 """Services of the test that the search never saw, alongside its own."""
 
+_HELD_OUT = 8
+"""Instances of a held-out part at least: where a user has fewer clusters, each is drawn several times."""
+
 _PROBED, _SAMPLED = 400, 0.2
 """Requests that tell policies apart, and the share of the requests on the first rung."""
 
+_LEAST_WINDOW = 500
+_MANY_OVERTAKE = 0.01
+
+
+_LOADS = (0.7, 0.9)
+
+
+def _clusters(given: Any, loads: Sequence[float], machines: Sequence[str], servers: int = 0) -> Iterator[Cluster]:
+    """Yield the clusters of the settings; their servers are as many as a log names if nothing else is said."""
+    for kind, cores, delay, load in product(*map(dict.fromkeys, (machines, given["cores"], given["delay"], loads))):
+        yield Cluster(
+            **{name: given[name] for name in ("balancers", "probes", "requests", "discipline", "memory", "bursts")},
+            servers=given["servers"] or servers or 20,
+            cores=cores,
+            load=load,
+            machines=kind,
+            service=given["service"],
+            delay_ms=delay,
+            timeout_ms=given["timeout"],
+            retries=given["retries"],
+        )
+
+
+def _name(cluster: Cluster, given: Any) -> str:
+    """Return the cluster's name, with what else it differs from others of the settings in."""
+    cores = f"-{cluster.cores}c" if len(given["cores"]) > 1 else ""
+    delay = f"-{cluster.delay_ms:g}ms" if len(given["delay"]) > 1 else ""
+    return f"{cluster.machines}{cores}{delay}@{cluster.load:.3g}"
+
 
 class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
-    """An instance is a cluster at a load, with requests drawn for it; each split has draws of its own.
+    """An instance is a cluster at a load, with requests drawn for it, each with a seed of its own, or those of a log.
 
-    The test has other distributions of work as well. With `--split none` there is the first draw alone.
+    The test has other distributions of work as well. A log is cut along time.
     """
 
     spec = Cluster
     known = kinds_of(BASELINES, ORACLES)
     kernels = ("vulcan_load.kernels.engine",)
     explaining_kernels = ("vulcan_load.kernels.attribution",)
-    identity = ("load", 1)
+    identity = ("load", 2)
+    unmeasured = ("log",)
 
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[Cluster]]:
         given: Any = settings
-        if not given["load"] or not given["machines"]:
-            raise UserError("name at least one --load and one --machines")
-        for part, draw in _DRAWS if split.by != "none" else _DRAWS[:1]:
-            services = dict.fromkeys((given["service"], *(_TEST_ONLY if part == "test" else ())))
-            for service, machines, load in product(services, *map(dict.fromkeys, (given["machines"], given["load"]))):
-                cluster = Cluster(
-                    **{name: given[name] for name in ("servers", "cores", "balancers", "probes", "requests")},
-                    load=load,
-                    service=service,
-                    machines=machines,
-                    delay_ms=given["delay"],
-                    seed=given["workload_seed"] + draw * _SEEDS_APART,
-                    # a run from before these were settings has none of them
-                    discipline=given.get("discipline", "queue"),
-                    memory=given.get("memory", "last"),
-                    bursts=given.get("bursts", 1.0),
-                    timeout_ms=given.get("timeout", 0.0),
-                    retries=given.get("retries", 0),
-                )
-                yield Case(f"{machines}@{load:g}-{service}", part, cluster)
+        if given["columns"] and not given["log"]:
+            raise UserError("--columns are those of a --log, of which there is none")
+        if given["log"]:
+            yield from self._recorded(given, split)
+            return
+        of_parts = {"train": (given["service"],), "validation": (given["service"],)}
+        of_parts["test"] = tuple(dict.fromkeys((given["service"], *_TEST_ONLY)))
+        for place, part in enumerate(SPLITS if split.by != "none" else SPLITS[:1]):
+            clusters = [
+                replace(cluster, service=service)
+                for service in of_parts[part]
+                for cluster in _clusters(given, given["load"] or _LOADS, given["machines"] or MACHINES)
+            ]
+            draws = 1 if part == "train" else -(-_HELD_OUT // len(clusters))
+            for number, (draw, cluster) in enumerate(product(range(draws), clusters)):
+                seed = given["workload_seed"] + (len(SPLITS) * number + place) * _SEEDS_APART
+                again = f" draw {draw + 1}" if draws > 1 else ""
+                yield Case(f"{_name(cluster, given)}-{cluster.service}{again}", part, replace(cluster, seed=seed))
+
+    def _recorded(self, given: Any, split: Split) -> Iterable[Case[Cluster]]:
+        for path in given["log"]:
+            log = self._log(path, given["columns"])
+            for part, share in shares_in_time(split):
+                first, stop = measured_range(share, len(log.arrivals), path, "requests")
+                for cluster in _clusters(given, [0.5], given["machines"] or ["even"], log.servers):
+                    own = replace(
+                        cluster, service="recorded", log=path, columns=given["columns"], digest=log.digest,
+                        first=first, requests=stop - first,
+                    )  # fmt: skip
+                    as_recorded = offered(*recorded_requests(log, first, stop - first, own.cores), own)
+                    for load in given["load"] or [as_recorded]:
+                        yield Case(f"{label_of(log.name)} {_name(own, given)}", part, replace(own, load=load))
+
+    def _log(self, path: str, columns: str | None) -> RequestLog:
+        return self.once("log", (path, columns), lambda: read_request_log(path, columns))
 
     @override
     def load(self, spec: Cluster) -> ServiceWorkload:
-        return ServiceWorkload.of(spec)
+        return ServiceWorkload.of(spec, self._log(spec.log, spec.columns) if spec.log else None)
+
+    @override
+    def source(self, spec: Cluster) -> object:
+        return replace(spec, measure_from=0, measure_to=0)
+
+    @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        measured = self.spec_of(instance).measured
+        return self.windows_between(instance, count, measured.start, measured.stop, _LEAST_WINDOW)
+
+    @override
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """Return that a log's requests were not served as first come, first served by so many cores."""
+        spec, workload = self.at(instance)
+        if not spec.log:
+            return ()
+        took = self._log(spec.log, spec.columns).durations[spec.first : spec.first + spec.requests]
+        share = float(((workload.work <= LEAST_MS) & (took > LEAST_MS)).mean())
+        if share <= _MANY_OVERTAKE:
+            return ()
+        return (f"{spec.log}: {share:.0%} of the requests are done before one of {spec.cores} cores is free for them; "
+                "give more --cores",)  # fmt: skip
 
     @override
     def run(self, who: Policy | str, spec: Cluster, workload: ServiceWorkload) -> LoadResult:

@@ -11,6 +11,9 @@ SERVICES = ("pareto", "exponential", "bimodal", "constant")
 MACHINES = ("even", "mixed", "noisy")
 DISCIPLINES = ("queue", "sharing")
 MEMORIES = ("by_queue", "last")
+WARM_UP = 0.1
+"""The share of the requests that is not measured, while queues fill."""
+
 MAX_RETRIES, MAX_TIMEOUT_MS, MAX_ATTEMPTS = 10, 1e6, 20_000_000
 
 
@@ -34,6 +37,9 @@ class Cluster:
     A request that has no answer `timeout_ms` after it was sent is sent again, at most `retries` times, by its balancer
     as any other; what was sent before stays where it is and is served too, as clients that time out leave it (Bronson
     et al., "Metastable failures in distributed systems", HotOS 2021). The first answer counts.
+
+    With a `log` arrivals and work are those of `requests` recorded ones from `first` on, spread to the load. Measured
+    are requests from `measure_from` to `measure_to`, where that is 0 those after the warm-up.
     """
 
     servers: int = 20
@@ -52,6 +58,18 @@ class Cluster:
     bursts: float = 1.0
     timeout_ms: float = sparse(0.0)
     retries: int = sparse(0)
+    log: str = sparse("")
+    columns: str | None = sparse(None)
+    digest: str = sparse("")
+    first: int = sparse(0)
+    measure_from: int = sparse(0)
+    measure_to: int = sparse(0)
+
+    @property
+    def measured(self) -> slice:
+        """The requests that are measured: those after the warm-up, while queues fill, or a window of them."""
+        warm_up = slice(round(WARM_UP * self.requests), self.requests)
+        return slice(self.measure_from, self.measure_to) if self.measure_to else warm_up
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -66,10 +84,13 @@ class Cluster:
             if not least <= value <= most:
                 raise UserError(f"{name} is {value}: must be from {least} to {most}")
         if not 0.01 <= self.load < 1:
-            raise UserError(f"load is {self.load}: from 0.01 to below 1 is possible, for at 1 queues grow without end")
+            what = f" ({self.log}: {self.servers} servers of {self.cores} cores)" if self.log else ""
+            raise UserError(
+                f"load is {self.load:.4g}{what}: from 0.01 to below 1 is possible, for at 1 queues grow without end"
+            )
         if not (0 <= self.delay_ms <= 1000 and 0 < self.mean_ms <= 1000):
             raise UserError("delay_ms is from 0 to 1000, and mean_ms above 0 and at most 1000")
-        if self.service not in SERVICES:
+        if self.service not in SERVICES and not self.log:
             raise UserError(f"service {self.service!r}: it must be one of {', '.join(SERVICES)}")
         if self.discipline not in DISCIPLINES or self.memory not in MEMORIES:
             raise UserError(

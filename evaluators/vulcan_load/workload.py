@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan_load.spec import Cluster
+from vulcan_traces.request_log import RequestLog
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -18,6 +20,9 @@ MAX_DRAWS = 4_000_000
 
 BURST_MS, BURST_SHARE = 50.0, 0.05
 """Mean length of a burst, and the share of the time that is in one."""
+
+LEAST_MS = 1e-3
+"""Work of a recorded request at least: that of one whose duration was rounded to 0."""
 
 SHAPE, SPREAD = 1.8, 200.0
 """Of the bounded Pareto distribution: its exponent, and the largest value as a multiple of the smallest."""
@@ -42,8 +47,8 @@ class ServiceWorkload:
     speeds: Numbers
 
     @classmethod
-    def of(cls, cluster: Cluster) -> ServiceWorkload:
-        """Draw it all from the cluster's seed: the same for the same cluster, whatever the policy."""
+    def of(cls, cluster: Cluster, recorded: RequestLog | None = None) -> ServiceWorkload:
+        """Draw it all from the cluster's seed but what was recorded: the same, whatever the policy."""
         draw = np.random.Generator(np.random.PCG64(cluster.seed))
         count = cluster.requests
         rate = cluster.load * cluster.servers * cluster.cores / cluster.mean_ms  # requests a ms, at a mean speed of 1
@@ -51,6 +56,9 @@ class ServiceWorkload:
         if cluster.bursts > 1:
             arrivals = _in_bursts(arrivals, cluster)
         work = cluster.mean_ms * unit_work(cluster.service, draw.random(count), draw.random(count))
+        if recorded is not None:
+            arrivals, work = recorded_requests(recorded, cluster.first, count, cluster.cores)
+            arrivals *= offered(arrivals, work, cluster) / cluster.load
         balancer = (draw.random(count) * cluster.balancers).astype(np.int64)
         probed = np.empty((count, cluster.probes), np.int64)
         at_a_time = max(1, MAX_DRAWS // cluster.servers)
@@ -59,6 +67,28 @@ class ServiceWorkload:
             probed[first : first + len(here)] = np.argpartition(here, cluster.probes - 1, axis=1)[:, : cluster.probes]
         changes, speeds = _speeds(cluster, float(arrivals[-1]), draw)
         return cls(cluster, arrivals, work, balancer, probed, changes, speeds)
+
+
+def recorded_requests(log: RequestLog, first: int, count: int, cores: int) -> tuple[Numbers, Numbers]:
+    """Return arrivals, from 0 on, and work, ms, of recorded requests.
+
+    Where the log names servers, what a request waited for a core of its own is no work: its server began with it when
+    fewer than `cores` of those that had come before were left. Without, all that it took is taken for work.
+    """
+    arrivals, took = log.arrivals[first : first + count], log.durations[first : first + count]
+    work = took.copy()
+    for server in range(log.servers):
+        free = [-math.inf] * cores  # a heap: when cores are free
+        for i in np.flatnonzero(log.server[first : first + count] == server).tolist():
+            done = float(arrivals[i] + took[i])
+            begun = max(float(arrivals[i]), heapq.heapreplace(free, max(done, free[0])))
+            work[i] = done - begun
+    return arrivals - arrivals[0], np.maximum(work, LEAST_MS)
+
+
+def offered(arrivals: Numbers, work: Numbers, cluster: Cluster) -> float:
+    """Return the work as a share of what the servers could do until the last arrival."""
+    return float(work.sum() / (max(float(arrivals[-1]), 1e-9) * cluster.servers * cluster.cores))
 
 
 def _in_bursts(even: Numbers, cluster: Cluster) -> Numbers:

@@ -1,5 +1,6 @@
 """Load balancing: which server a request is sent to, by reports that are not quite fresh."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,21 +23,24 @@ MAX_MS = 1e12
 MAX_REQUESTS = 5_000_000.0
 
 
-def _against_random(metric: str, name: str, what: str) -> Objective:
-    """Symmetric improvement, from -1 to 1, so that no instance outweighs the others."""
+def _against_least_loaded(metric: str, name: str, what: str, label: str) -> Objective:
+    """Logarithm of a ratio: a tenth less is the same number at every load.
+
+    The reference is stable at every load that servers can bear: whoever owes most answers gets no more requests.
+    """
 
     def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
-        mine, theirs = metrics[metric], references["random"][metric]
-        return (theirs - mine) / max(theirs, mine)
+        return math.log(references["least_loaded"][metric] / metrics[metric])
 
     return Objective(
         name=name,
         metric=metric,
-        meaning=f"relative reduction of {what} against random: (random - x) / max(random, x), from -1 to 1",
+        meaning=f"the natural logarithm of {what} with least_loaded over that with the policy: ln(least_loaded / x); "
+        "0.105 is a tenth less, 0.69 half",
         score=score,
-        references=("random",),
-        lowest=-1.0,
-        highest=1.0,
+        references=("least_loaded",),
+        label=label,
+        usual=("round_robin", "least_loaded"),
     )
 
 
@@ -73,6 +77,7 @@ SERVERS = Global(
     meaning="all servers, as the balancer that decides knows them",
     features=(
         Feature("count", "int", "servers", 2.0, 1000.0, "how many there are"),
+        Feature("balancers", "int", "balancers", 1.0, 1000.0, "how many balancers send to them, this one included"),
         Feature("unanswered", "int", "requests", 0.0, MAX_REQUESTS, "this balancer's requests that are not answered"),
     ),
 )
@@ -80,7 +85,18 @@ SERVERS = Global(
 REQUEST = Global(
     name="request",
     meaning="the request that was answered",
-    features=(Feature("latency_ms", "float", "ms", 0.0, MAX_MS, "the time from its arrival to its answer"),),
+    features=(
+        Feature("latency_ms", "float", "ms", 0.0, MAX_MS, "the time from its arrival to its answer"),
+        Feature("service_ms", "float", "ms", 0.0, MAX_MS, "the time that it takes alone, which the answer says"),
+        Feature(
+            "in_flight",
+            "int",
+            "requests",
+            0.0,
+            MAX_REQUESTS,
+            "requests that the server has now and has not answered, which the answer says",
+        ),
+    ),
     observed="completion",
 )
 
@@ -123,15 +139,25 @@ TASK = Task(
     ),
     evaluator="vulcan_load.simulator:LoadSimulator",
     objectives=(
-        _against_random("p99_ms", "tail", "the 99th percentile of latency"),
-        _against_random("mean_ms", "mean", "mean latency"),
+        _against_least_loaded("p99_ms", "tail", "the 99th percentile of latency", "ms at the 99th percentile"),
+        _against_least_loaded("mean_ms", "mean", "mean latency", "ms on average"),
     ),
     directory=Path(__file__).parent,
     settings=(
-        Setting("load", "float", "work that arrives, as a share of what servers can do", [0.7, 0.9], repeatable=True),
         Setting(
-            "machines", "text", "how servers differ: not at all, in speed, or slowed down now and then",
-            ["even", "mixed", "noisy"], repeatable=True, choices=("even", "mixed", "noisy"),
+            "log", "text", "a log of requests with durations, a table or an access log; default: generated requests",
+            repeatable=True,
+        ),
+        Setting("columns", "text", "columns of a table, as time=start,duration=took_ms,server=node; default: by names"),
+        Setting(
+            "load", "float",
+            "work that arrives, as a share of what servers can do; default: as recorded, else 0.7 and 0.9",
+            repeatable=True,
+        ),
+        Setting(
+            "machines", "text",
+            "how servers differ: not at all, in speed, or slowed down now and then; default: each, even for a log",
+            repeatable=True, choices=("even", "mixed", "noisy"),
         ),
         Setting(
             "service", "text", "the distribution of a request's work", "pareto",
@@ -141,12 +167,12 @@ TASK = Task(
         Setting(
             "retries", "int", "how often a request is sent again; what was sent before is served all the same", 0,
         ),
-        Setting("servers", "int", "servers", 20),
-        Setting("cores", "int", "cores of a server", 2),
-        Setting("balancers", "int", "balancers, each of which decides by what it knows itself", 4),
+        Setting("servers", "int", "servers; default: those that a log names, else 20"),
+        Setting("cores", "int", "cores of a server", [1, 2], repeatable=True),
+        Setting("balancers", "int", "balancers, each of which decides by what it knows itself", 10),
         Setting("probes", "int", "servers that are asked for a report at each request", 3),
-        Setting("delay", "float", "milliseconds that a report takes", 1.0),
-        Setting("requests", "int", "requests of an instance", 20_000),
+        Setting("delay", "float", "milliseconds that a report takes", [1.0, 30.0], repeatable=True),
+        Setting("requests", "int", "requests of a generated instance", 20_000),
         Setting(
             "discipline", "text", "whether a server's requests wait in its queue or share its cores", "queue",
             choices=("queue", "sharing"),

@@ -31,7 +31,7 @@ SETTINGS: dict[str, list[dict[str, Json]]] = {
         {"duration_s": 4.0, "reordering": "0.02/10", "transfers": "20/500", "handshake": "measured"},
     ],
     "load_balancing": [
-        {"machines": ["mixed"], "load": [0.8], "requests": 1000},
+        {"machines": ["mixed"], "load": [0.8], "requests": 1000, "cores": [2], "delay": [5.0]},
         {"machines": ["noisy"], "load": [0.7], "requests": 1000, "discipline": "sharing", "bursts": 3.0},
         {"machines": ["even"], "load": [0.6], "requests": 1000, "timeout": 60.0, "retries": 2},
     ],

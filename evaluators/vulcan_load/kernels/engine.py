@@ -184,12 +184,13 @@ def run(
     digest = types.uint64(0)
     horizon = arrivals[requests - 1]
     for b in range(count):
-        shown[b, m.SERVERS] = servers
+        shown[b, m.SERVERS], shown[b, m.BALANCERS] = servers, count
         for s in range(servers):
             records[(b * servers + s) * m.RECORD + m.ID] = s
             if enter != 0:
                 at = b * servers + s
                 call_event(enter, shown[b], records, at * m.RECORD, statistics, at * slots, s)
+    alone = 0.0
     i = -1  # the attempt at hand
     arrived = 0  # requests so far
     unchecked = 0  # the first attempt whose time is not up: all have the same, so that they come in order
@@ -224,8 +225,9 @@ def run(
                 level = min(int(at_arrival[r]), QUEUES - 1)
                 by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
                 kept[s, level] += 1
-            if who >= m.TWO_BY_OWN:
+            if who >= m.TWO_BY_OWN or completes != 0:
                 alone = done_at(changes, speeds, s, answered, work[request[r]]) - answered
+            if who >= m.TWO_BY_OWN:
                 balancing.answered(
                     who, known, to, s, answered, latencies[r], alone, in_flight[s], cores, mixed(seed, types.uint64(r))
                 )
@@ -233,6 +235,7 @@ def run(
                 at = to * servers + s
                 shown[to, m.NOW] = answered
                 shown[to, m.REQUEST_LATENCY] = latencies[r]
+                shown[to, m.REQUEST_SERVICE], shown[to, m.REQUEST_LEFT] = alone, in_flight[s]
                 show_server(records, at, answered - taken[to, s], counted[to, s] - sent[to, s], mine[to, s])
                 if completion != 0:
                     call_event(completion, shown[to], records, at * m.RECORD, statistics, at * slots, s)
@@ -326,14 +329,7 @@ def run(
         else:
             s, other = start, (probed[asked_for, 1] + turned) % servers
             if who == m.POWER_OF_TWO:
-                for one in (s, other):
-                    records[base + one * m.RECORD + m.SENT] = counted[b, one] - sent[b, one]
-                here, there = base + s * m.RECORD, base + other * m.RECORD
-                if (
-                    records[there + m.REPORTED] + records[there + m.SENT]
-                    < records[here + m.REPORTED] + records[here + m.SENT]
-                ):
-                    s = other
+                s = other if in_flight[other] < in_flight[s] else s
             elif who == m.TWO_BY_OWN:
                 s = other if mine[b, other] < mine[b, s] else s
             elif who == m.PREQUAL:

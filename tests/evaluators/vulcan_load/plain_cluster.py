@@ -61,7 +61,9 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
             answered[chosen[r]].append(r)
             if watch is not None:
                 owner = int(workload.balancer[of[r]])
-                watch("on_complete", owner, chosen[r], end, shows(owner, chosen[r], end), latencies[r])
+                alone = finish(workload, chosen[r], end, float(workload.work[of[r]])) - end
+                shown = {**shows(owner, chosen[r], end), "alone": alone}
+                watch("on_complete", owner, chosen[r], end, shown, latencies[r])
         if not is_new and (request in done or of.count(request) > cluster.retries):
             continue
         i = len(of)

@@ -98,7 +98,7 @@ def test_the_oracle_loses_nothing_by_its_choices() -> None:
 def test_an_evaluator_says_it_in_words_and_tables(discipline: str, retries: int) -> None:
     task = find_task("load_balancing")
     evaluator: Any = load_evaluator(task)
-    given = {"machines": ["mixed"], "load": [0.8], "requests": 1000, "discipline": discipline}
+    given = {"machines": ["mixed"], "load": [0.8], "requests": 1000, "cores": [2], "discipline": discipline}
     given |= {"timeout": 60.0, "retries": retries} if retries else {}
     causes = discipline == "queue" and not retries
     instance = evaluator.instances(complete_settings(task, given), task.split)[0]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +17,13 @@ from stateful_programs import stateful_programs
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
+from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.task import Objective
 from vulcan_load import BASELINES, Cluster, simulate
-from vulcan_load.workload import SHAPE, SPREAD, ServiceWorkload, pareto_moment, unit_work
+from vulcan_load.workload import SHAPE, SPREAD, ServiceWorkload, pareto_moment, recorded_requests, unit_work
+from vulcan_traces.request_log import read_request_log
 
 MANY = 400_000
 FRESH = {"delay_ms": 0.0, "balancers": 1}
@@ -75,11 +82,9 @@ def test_least_work_on_equal_servers_is_one_queue() -> None:
 
 
 def test_two_choices_are_mitzenmachers() -> None:
-    """With fresh reports of two: E[T] = sum over i of load ** (2**i - 2), in service times (supermarket model)."""
+    """The two are asked, whatever reports say: E[T] = sum over i of load ** (2**i - 2) service times (supermarket)."""
     load = 0.9
-    cluster = Cluster(
-        servers=200, cores=1, load=load, service="exponential", probes=2, requests=MANY, seed=2, **FRESH
-    )  # fmt: skip
+    cluster = Cluster(servers=200, cores=1, load=load, service="exponential", probes=2, requests=MANY, seed=2)
     mean = 10.0 * sum(load ** (2**i - 2) for i in range(1, 40))
     assert simulate("power_of_two", ServiceWorkload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
 
@@ -115,6 +120,32 @@ def test_bursts_keep_the_mean_rate_and_lengthen_the_tail() -> None:
     even, burst = (ServiceWorkload.of(Cluster(bursts=bursts, requests=200_000)) for bursts in (1.0, 10.0))
     assert burst.arrivals[-1] == pytest.approx(even.arrivals[-1], rel=0.05)
     assert simulate("least_loaded", burst).percentile(0.99) > 1.5 * simulate("least_loaded", even).percentile(0.99)
+
+
+@pytest.mark.parametrize("objective", find_task("load_balancing").objectives, ids=lambda one: one.name)
+def test_a_tenth_less_is_one_number_at_every_load_and_length(objective: Objective) -> None:
+    for load, requests in ((0.5, 20_000), (0.9, 20_000), (0.9, 100_000)):
+        workload = ServiceWorkload.of(Cluster(load=load, machines="mixed", requests=requests))
+        least, c3 = (simulate(who, workload).metrics() for who in ("least_loaded", "c3"))
+        scores = [
+            objective.score({objective.metric: k * c3[objective.metric]}, {"least_loaded": least}) for k in (1, 0.9)
+        ]
+        assert scores[1] - scores[0] == pytest.approx(-math.log(0.9))
+    long, short = scores[0], objective.score(*beside_least_loaded(Cluster(load=0.9, machines="mixed", requests=20_000)))
+    assert short == pytest.approx(long, abs=0.08)
+
+
+def beside_least_loaded(cluster: Cluster) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
+    workload = ServiceWorkload.of(cluster)
+    return simulate("c3", workload).metrics(), {"least_loaded": simulate("least_loaded", workload).metrics()}
+
+
+def test_the_policy_c3_is_the_baseline_of_that_name() -> None:
+    task = find_task("load_balancing")
+    policy = check(task.seed_policies()["c3"], task)
+    for cluster in CASES:
+        workload = ServiceWorkload.of(cluster)
+        assert simulate(policy, workload).chosen.tolist() == simulate("c3", workload).chosen.tolist()
 
 
 def test_who_is_asked_for_reports_does_not_depend_on_how_many_numbers_are_drawn_at_a_time(monkeypatch) -> None:
@@ -192,8 +223,7 @@ def test_plain_python_does_the_same(cluster: Cluster, who: str) -> None:
             return around([one["true"] for one in shown], first)
         if who == "power_of_two_own":
             return second if shown[second]["mine"] < shown[first]["mine"] else first
-        here, there = (shown[s]["in_flight"] + shown[s]["sent"] for s in (first, second))
-        return second if there < here else first
+        return second if shown[second]["true"] < shown[first]["true"] else first
 
     latencies, chosen = run(workload, decide)
     result = simulate(who, workload)
@@ -270,6 +300,56 @@ def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
     assert simulate(policy, workload).chosen.tolist() == chosen
 
 
+def recorded(cluster: Cluster, who: str, folder: Path, columns: str = "time,duration,server") -> ServiceWorkload:
+    """Requests that `who` balanced, as their servers would log them."""
+    workload = ServiceWorkload.of(cluster)
+    result = simulate(who, workload)
+    rows = zip(workload.arrivals.tolist(), result.latencies.tolist(), result.chosen.tolist(), strict=True)
+    lines = (f"{now / 1e3!r},{took / 1e3!r},{server}" for now, took, server in rows)
+    (folder / "log.csv").write_text("\n".join([columns, *lines]))
+    return workload
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_work_is_found_again_in_a_log_whoever_balanced(cores: int, tmp_path: Path) -> None:
+    """What a request waited is no work: its server began when fewer than so many of those before it were left."""
+    drawn = recorded(Cluster(servers=6, cores=cores, load=0.9, requests=2000), "random", tmp_path)
+    log = read_request_log(str(tmp_path / "log.csv"))
+    arrivals, work = recorded_requests(log, 0, 2000, cores)
+    assert arrivals == pytest.approx(drawn.arrivals - drawn.arrivals[0], abs=1e-6)
+    assert work == pytest.approx(drawn.work, abs=1e-6)
+    assert log.servers == 6 and log.durations.mean() > 1.5 * work.mean()
+
+
+def test_a_log_is_cut_along_time_and_decided_by_windows(tmp_path: Path) -> None:
+    task = find_task("load_balancing")
+    recorded(Cluster(servers=6, cores=2, load=0.6, requests=50_000), "random", tmp_path)
+    evaluator: Any = load_evaluator(task)
+    given = complete_settings(task, {"log": [str(tmp_path / "log.csv")], "cores": [2], "delay": [1.0]})
+    found = evaluator.instances(given, task.split)
+    assert [(i.split, i.parameters.get("first", 0), i.parameters["requests"]) for i in found] == [
+        ("train", 0, 30_000), ("validation", 30_000, 10_000), ("test", 40_000, 10_000),
+    ]  # fmt: skip
+    assert {i.parameters["servers"] for i in found} == {6}
+    assert evaluator.spec_of(found[0]).load == pytest.approx(0.6, rel=0.05)
+    assert evaluator.notes(found[0]) == ()
+    windows = evaluator.windows(found[1], 8)
+    assert [evaluator.spec_of(one).measured for one in windows][0::7] == [slice(1000, 2125), slice(8875, 10_000)]
+    means = [evaluator.evaluate_baseline("c3", one)["mean_ms"] for one in windows]
+    assert sum(means) / 8 == pytest.approx(evaluator.evaluate_baseline("c3", found[1])["mean_ms"])
+    one_core = evaluator.instances({**given, "cores": [1], "load": [0.5]}, task.split)[0]
+    assert "give more --cores" in evaluator.notes(one_core)[0]
+
+
+def test_one_cluster_is_drawn_as_often_as_a_verdict_needs() -> None:
+    task = find_task("load_balancing")
+    given = {"machines": ["even"], "load": [0.8], "cores": [1], "delay": [5.0]}
+    found = load_evaluator(task).instances(complete_settings(task, given), task.split)
+    seeds = [i.parameters["seed"] for i in found]
+    assert len(set(seeds)) == len(seeds)
+    assert [sum(i.split == part for i in found) for part in ("train", "validation")] == [1, 8]
+
+
 class PlainBalancers:
     """Balancers of plain Python, each with the policy's reference; told of events by `plain_cluster`."""
 
@@ -278,7 +358,7 @@ class PlainBalancers:
         cluster = workload.cluster
         self.runs = [policy.reference(cluster.seed + b) for b in range(cluster.balancers)]
         self.chance = [[0.0] * cluster.servers for _ in self.runs]
-        self.latency = [0.0] * cluster.balancers
+        self.latency, self.alone, self.left = ([0.0] * cluster.balancers for _ in range(3))
         nothing = dict.fromkeys(("in_flight", "latency_ms", "age_ms", "sent", "mine", "unanswered"), 0.0)
         for b, reference in enumerate(self.runs):
             for s in range(cluster.servers):
@@ -288,12 +368,14 @@ class PlainBalancers:
         return {
             **{f"server.{name}": shown[name] for name in ("in_flight", "latency_ms", "age_ms", "sent", "mine")},
             "now": now, "server.id": s, "server.chance": self.chance[b][s], "request.latency_ms": self.latency[b],
-            "servers.count": self.workload.cluster.servers, "servers.unanswered": shown["unanswered"],
+            "request.service_ms": self.alone[b], "request.in_flight": self.left[b],
+            "servers.balancers": self.workload.cluster.balancers, "servers.count": self.workload.cluster.servers,
+            "servers.unanswered": shown["unanswered"],
         }  # fmt: skip
 
     def watch(self, event: str, b: int, s: int, now: float, shown: Shown, latency: float) -> None:
         if event == "on_complete":
-            self.latency[b] = latency
+            self.latency[b], self.alone[b], self.left[b] = latency, shown["alone"], shown["true"]
         features = self.features(b, s, now, shown)
         if event == "on_complete":
             self.runs[b].observe_occasion("completion", features)
@@ -367,7 +449,7 @@ def test_every_baseline_is_the_same_again() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"load": 1.0}, "load is 1.0"),
+        ({"load": 1.0}, "load is 1:"),
         ({"servers": 1}, "servers is 1"),
         ({"probes": 21}, "probes is 21: must be from 2 to 20"),
         ({"service": "gauss"}, "service 'gauss'"),
