@@ -58,7 +58,7 @@ LAYOUT = Layout(
     global_slots=GLOBALS,
 )
 
-POLICY, LRU, LFU, FIFO, SLRU, BY_PRIORITY, TLRU, VLLM, WORKLOAD_AWARE, GREEDY_DUAL, FURTHEST = range(11)
+POLICY, LRU, LFU, FIFO, SLRU, BY_PRIORITY, TLRU, VLLM, WORKLOAD_AWARE, GREEDY_DUAL = range(10)
 
 # The numbers of the modelled server, as the kernel takes them
 (

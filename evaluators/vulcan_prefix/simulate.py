@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass, replace
 
@@ -28,11 +29,8 @@ BASELINES = {
 }
 """Known policies. The first six are those of SGLang 0.5; `vllm` evicts single blocks by the time of their release."""
 
-BOUND = "furthest-next-use"
-"""Knows when each leaf is next asked for, and evicts the one that is asked for last: an approximation of the optimum,
-which would also weigh how many tokens a node has and what they cost."""
-
-OTHERS = {BOUND: layout.FURTHEST}
+BOUND = "belady-blocks"
+"""Belady's MIN by blocks: no policy finds more tokens, whichever blocks leave (`most_found`)."""
 
 TLRU_THRESHOLD, TLRU_ESTIMATE = 4096.0, 512.0
 """Of `tlru`: tokens that may be computed anew at a turn without missing the latency goal, and tokens that a turn is
@@ -98,13 +96,18 @@ def simulate(
     size = trace.block_tokens
     if capacity < size:
         raise UserError(f"a cache of {capacity} tokens holds no block: there must be room for {size} at least")
+    arrivals = trace.arrivals * stretch(trace, server, load)
+    if who == BOUND:
+        most = most_found(trace, capacity // size, host_capacity // size, measure_from)
+        return _bound(trace, most, server, arrivals, measure_from)
     addresses: tuple[int, ...] = (0,) * 7
     slots, initial, shown = 0, np.zeros(1), np.zeros(layout.GLOBALS)
     if isinstance(who, str):
-        number = (BASELINES | OTHERS)[who]
+        number = BASELINES[who]
+        by_blocks = number == layout.VLLM
     else:
         native = who.native(LAYOUT)
-        number, slots = layout.POLICY, native.entity_slots
+        number, slots, by_blocks = layout.POLICY, native.entity_slots, who.mechanism == "blocks"
         handlers = (native.events.get(name, 0) for name in ("on_hit", "on_insert", "on_evict"))
         addresses = (native.score, native.enter, native.update, native.leave, *handlers)
         shown = native.new_globals(seed)
@@ -113,8 +116,9 @@ def simulate(
     seconds, waits = np.zeros((2, trace.requests))
     decisions = serve(
         number,
+        by_blocks,
         addresses,
-        trace.arrivals * stretch(trace, server, load),
+        arrivals,
         trace.prompt_tokens,
         trace.output_tokens,
         trace.starts,
@@ -126,7 +130,6 @@ def simulate(
         trace.turns,
         trace.kinds,
         trace.priorities,
-        next_uses(trace) if number == layout.FURTHEST else np.zeros(1, np.int64),
         trace.block_count,
         size,
         capacity // size,
@@ -167,12 +170,57 @@ def stretch(trace: PromptTrace, server: Server, load: float) -> float:
     return work / load / lasting if lasting > 0 else 1.0
 
 
-def next_uses(trace: PromptTrace) -> NDArray[np.int64]:
-    """Return for each block of the trace the next request that has it, or the number of requests if none has."""
-    upcoming = np.full(trace.block_count, trace.requests, np.int64)
-    found = np.empty(len(trace.blocks), np.int64)
+def most_found(trace: PromptTrace, capacity: int, host: int = 0, measure_from: int = 0) -> NDArray[np.int64]:
+    """Return how many blocks of each prompt are found if, of all from `measure_from` on, as many are as can be.
+
+    A block that is found has been in the cache since the last request that had it, and a request that runs has room
+    for all of its own blocks. So at each request what is kept for later ones is at most what it leaves free, of
+    `capacity` blocks and those of the `host`. That what is found must be the beginning of a prompt, and that others
+    still run, is left out. Most is found if what is asked for last is given up (Belady, 1966), also where the room
+    varies.
+    """
+    total = -(-(trace.prompt_tokens + trace.output_tokens) // trace.block_tokens)
+    findable = np.minimum(trace.prompt_blocks, (trace.prompt_tokens - 1) // trace.block_tokens)
+    upcoming = np.full(trace.block_count, -1, np.int64)  # the next request that finds the block if it is kept
+    uses = np.full(len(trace.blocks), -1, np.int64)
     for request in range(trace.requests - 1, -1, -1):
+        if total[request] > capacity:  # it is computed without the cache
+            continue
         start, stop = trace.starts[request], trace.starts[request + 1]
-        found[start:stop] = upcoming[trace.blocks[start:stop]]
-        upcoming[trace.blocks[start : start + trace.prompt_blocks[request]]] = request
+        own = trace.blocks[start:stop]
+        uses[start:stop] = upcoming[own]
+        upcoming[own] = -1
+        upcoming[own[: findable[request]]] = request if request >= measure_from else -1
+    found = np.zeros(trace.requests, np.int64)
+    ends: list[int] = []  # a heap: requests for which blocks are kept, the last one first
+    kept = 0
+    for request in np.flatnonzero(total <= capacity).tolist():
+        kept -= int(found[request])
+        room = capacity + host - int(total[request])
+        while kept > room:
+            last = -ends[0]
+            given_up = min(kept - room, int(found[last]))
+            found[last] -= given_up
+            kept -= given_up
+            if not found[last]:
+                heapq.heappop(ends)
+        later = uses[trace.starts[request] : trace.starts[request + 1]]
+        for last, count in zip(*map(np.ndarray.tolist, np.unique(later[later > 0], return_counts=True)), strict=True):
+            if not found[last]:
+                heapq.heappush(ends, -last)
+            found[last] += count
+            kept += count
     return found
+
+
+def _bound(
+    trace: PromptTrace, found: NDArray[np.int64], server: Server, arrivals: NDArray[np.float64], measure_from: int
+) -> ServingResult:
+    """Return a server that finds so many blocks of each prompt. Its times are no bound: of hits some save more."""
+    cached = found * trace.block_tokens
+    took = [server.prefill_seconds(float(t - c), float(c)) for t, c in zip(trace.prompt_tokens, cached, strict=True)]
+    seconds, waits, free_at = np.array(took), np.empty(trace.requests), 0.0
+    for request in range(trace.requests):
+        free_at = max(float(arrivals[request]), free_at) + took[request]
+        waits[request] = free_at - arrivals[request]
+    return ServingResult(trace, found, np.zeros_like(found), seconds, waits, 1, measure_from)

@@ -26,6 +26,10 @@ _SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Sizes of a sweep, in those of the instance's cache."""
 
 
+_BEHIND = 0.05
+"""Of the time that requests arrive in, the mean wait from which a server is overloaded."""
+
+
 class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     """An instance is a trace of prompts, a cache size and a measured range of requests, always from an empty cache.
 
@@ -36,7 +40,7 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     spec = PrefixSpec
     known = kinds_of(BASELINES, [BOUND])
     kernels = ("vulcan_prefix.kernels.engine",)
-    identity = ("prefix", 1)
+    identity = ("prefix", 2)
     unmeasured = ("trace", "trace_format", "block_tokens")
 
     @override
@@ -107,6 +111,23 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
         )
 
     @override
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """Return that the server falls behind, whatever leaves its cache, and by what."""
+        spec, workload = self.at(instance)
+        result = self.run("lru", spec, workload)
+        span = float(workload.arrivals[-1]) * stretch(workload, spec.server, spec.load)
+        wait = float(result.waits[spec.measure_from :].mean())
+        if wait <= _BEHIND * span:
+            return ()
+        tokens = workload.prompt_tokens + workload.output_tokens
+        held = float((tokens * (result.seconds + 1e-3 * spec.decode_ms * workload.output_tokens)).sum())
+        return (
+            f"{instance.name}: the server is overloaded, with lru a request waits {wait:,.0f} s for its first token on "
+            f"average: prompts take {float(result.seconds.sum()) / span:.0%} of the time, and what runs needs "
+            f"{held / span / spec.capacity:.0%} of the cache; give a larger --cache-size or a lower --load",
+        )
+
+    @override
     def sweep(self, instance: Instance) -> Sweep:
         """Return caches from an eighth of the instance's to four times it."""
         spec = self.spec_of(instance)
@@ -134,7 +155,7 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
 
     @override
     def compare_with(self, instance: Instance) -> tuple[Run, Run]:
-        """Return the baseline that finds most tokens, and the oracle."""
+        """Return the baseline that finds most tokens, and the bound."""
 
         def references() -> tuple[Run, Run]:
             best = self.best_baseline(instance, lambda metrics: metrics["hit_share"] + metrics["host_share"])

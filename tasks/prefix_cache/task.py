@@ -49,7 +49,7 @@ NODE = Entity(
     meaning="the leaf of the tree of cached prompts to be scored: tokens that follow those of its ancestors",
     features=(
         Feature("id", "int", "identity", 0.0, MAX_EXACT_INTEGER, "identifies the node and means nothing else"),
-        Feature("tokens", "int", "tokens", 1.0, MAX_TOKENS, "tokens in the node, all of which leave with it"),
+        Feature("tokens", "int", "tokens", 1.0, MAX_TOKENS, "tokens in the node"),
         Feature(
             "depth", "int", "tokens", 1.0, MAX_TOKENS, "tokens from the beginning of the prompt to the node's end"
         ),
@@ -124,7 +124,14 @@ LEAVES = Mechanism(
     "When a request needs more room than is free, `priority` is called for every leaf of the tree that no running "
     "request uses, and the leaves with the lowest priorities are evicted, whole, until there is room (of equals the "
     "one that was accessed longest ago). A parent whose last child has left is a leaf too, and is scored at once. "
-    "Statistics of a node observe when it is made and at each hit.",
+    "Statistics of a node observe when it is made and at each hit. So does SGLang.",
+    simultaneous=True,
+)
+
+BLOCKS = Mechanism(
+    "blocks",
+    "As `leaves`, but of the last leaf no more leaves than is needed, block by block from its end; what stays of it "
+    "keeps its fields, and `on_evict` is not called. So does vLLM.",
     simultaneous=True,
 )
 
@@ -141,7 +148,7 @@ TASK = Task(
         function="priority",
         arguments=(NOW, NODE, SERVER),
         returns="the node's priority to stay: the leaf with the lowest priority is evicted",
-        mechanisms=(LEAVES,),
+        mechanisms=(LEAVES, BLOCKS),
     ),
     evaluator="vulcan_prefix.simulator:PrefixSimulator",
     objectives=(

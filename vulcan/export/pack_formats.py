@@ -8,6 +8,7 @@ A format added by a pack is an exported Python module with more code after the p
     needs = "mine"                       the package required to run it, in addition to Python
     modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
     use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
+    mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
 export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
@@ -53,11 +54,13 @@ class PackFormat:
     needs: str
     use: str
     modules: tuple[str, ...]
+    mechanisms: tuple[str, ...] = ()
     takes_programs: bool = False
     takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
+        _require_mechanism(policy, self.format, self.mechanisms)
         imports, behind = self.behind(policy.task)
         text = python_module(
             policy, provenance, load_template(policy.task), imports=imports, behind=behind, needs=self.requirements
@@ -98,11 +101,7 @@ class HeaderFormat:
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, named as the pack's header is."""
-        if policy.mechanism not in self.mechanisms:
-            raise UserError(
-                f"policies of the mechanism {policy.mechanism} cannot be exported as {self.format}, which has "
-                f"{' and '.join(self.mechanisms)}; use --format c or python"
-            )
+        _require_mechanism(policy, self.format, self.mechanisms)
         text = pack_text(policy.task, policy.task.directory / "export" / self.header)
         defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
         return {self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
@@ -110,6 +109,14 @@ class HeaderFormat:
     def how_to_use(self, file: str) -> str:
         """See `Exporter`."""
         return self.use.replace("{file}", file)
+
+
+def _require_mechanism(policy: Policy, format: str, mechanisms: tuple[str, ...]) -> None:
+    if mechanisms and policy.mechanism not in mechanisms:
+        raise UserError(
+            f"policies of the mechanism {policy.mechanism} cannot be exported as {format}, which has "
+            f"{' and '.join(mechanisms)}; use --format c or python"
+        )
 
 
 def _defined(policy: Policy, provenance: Provenance) -> Iterator[str]:
@@ -152,7 +159,8 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     texts = table["summary"], table["needs"], table["use"]
     if isinstance(header := table.get("header"), str):
         return HeaderFormat(name, *texts, header, _names(name, table, "mechanisms", path, "mechanisms"))
-    return PackFormat(name, *texts, _names(name, table, "modules", path, "Python modules"))
+    mechanisms = _names(name, table, "mechanisms", path, "mechanisms") if "mechanisms" in table else ()
+    return PackFormat(name, *texts, _names(name, table, "modules", path, "Python modules"), mechanisms)
 
 
 def _names(name: str, table: Mapping[str, object], key: str, path: Path, what: str) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ until others finish. When its prompt is computed its full blocks are inserted, a
 output. A request that is larger than the cache is computed without it.
 
 Whenever room is needed, every evictable leaf is scored, and the lowest leave until there is enough; of equals the one
-that was accessed longest ago. A parent that becomes a leaf is scored at once, and is a candidate too.
+that was accessed longest ago. A parent that becomes a leaf is scored at once, and is a candidate too. By blocks, no
+more of the last leaf leaves than is needed, from its end.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _RF1 = types.Array(types.float64, 1, "C", readonly=True)
 _RI1 = types.Array(types.int64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
     types.int64,  # what decides
+    types.boolean,  # whether blocks leave one by one, from a leaf's end
     types.UniTuple(types.int64, 7),  # addresses of the policy: score, enter, update, leave, its handlers of hits,
     # insertions and evictions; 0 for none
     _RF1,  # arrivals, s
@@ -64,7 +66,6 @@ _SIGNATURE = types.uint64(
     _RI1,  # turns
     _RI1,  # kinds
     _RI1,  # priorities
-    _RI1,  # the next request whose prompt has the block, for each of `blocks`
     types.int64,  # how many different blocks there are
     types.int64,  # tokens of a block
     types.int64,  # capacity, blocks
@@ -89,9 +90,9 @@ def _tell(address, globals_, tree, records, flat, statistics, slots, node):
 
 @allocating_kernel(_SIGNATURE)
 def serve(
-    who, addresses, arrivals, prompt_tokens, output_tokens, starts, blocks, prompt_blocks, sessions, ends_session,
-    turns, kinds, priorities, following, block_count, block_tokens, capacity, host_capacity, numbers, globals_, initial,
-    slots, found, found_in_host, seconds, waits,
+    who, by_blocks, addresses, arrivals, prompt_tokens, output_tokens, starts, blocks, prompt_blocks, sessions,
+    ends_session, turns, kinds, priorities, block_count, block_tokens, capacity, host_capacity, numbers, globals_,
+    initial, slots, found, found_in_host, seconds, waits,
 ):  # fmt: skip
     """Return a hash of the nodes that were evicted, in order."""
     score, enter, update, leave, on_hit, on_insert, on_evict = addresses
@@ -178,7 +179,7 @@ def serve(
                         nodes[i] = leaf
                         stamps[i] = records[leaf, at.STAMP]
                         keys[i] = key_of(
-                            who, score, globals_, tree, records, flat, statistics, slots, numbers, classes, following,
+                            who, score, globals_, tree, records, flat, statistics, slots, numbers, classes,
                             leaf, now, life,
                         )  # fmt: skip
                     for i in range(size // 2 - 1, -1, -1):
@@ -189,7 +190,7 @@ def serve(
                         keys[0], stamps[0], nodes[0] = keys[size], stamps[size], nodes[size]
                         sift_down(keys, stamps, nodes, size, 0)
                         dropped = tree[leaf, LENGTH]
-                        if who == at.VLLM and dropped > need - counters[FREE]:
+                        if by_blocks and dropped > need - counters[FREE]:
                             dropped = need - counters[FREE]
                         if host_capacity > 0:
                             end = tree[leaf, REF] + tree[leaf, LENGTH]
@@ -199,6 +200,7 @@ def serve(
                         life += 0.01 * (now - records[leaf, at.LAST_HIT] - life)
                         inflation = max(inflation, key)
                         if dropped < tree[leaf, LENGTH]:
+                            globals_[at.EVICTED_PRIORITY] = key
                             trim(tree, records, counters, leaf, dropped, block_tokens)
                             break
                         _tell(on_evict, globals_, tree, records, flat, statistics, slots, leaf)
@@ -213,7 +215,7 @@ def serve(
                             stamps[size] = records[parent, at.STAMP]
                             keys[size] = key_of(
                                 who, score, globals_, tree, records, flat, statistics, slots, numbers, classes,
-                                following, parent, now, life,
+                                parent, now, life,
                             )  # fmt: skip
                             sift_up(keys, stamps, nodes, size)
                             size += 1

@@ -7,7 +7,7 @@ import math
 from vulcan.anvil.native.policy_calls import call_score
 from vulcan.kernel_support import helper, types
 from vulcan_prefix import layout as at
-from vulcan_prefix.kernels.tree import CHILDREN, PARENT, REF, SERIAL, prefill_seconds
+from vulcan_prefix.kernels.tree import CHILDREN, PARENT, SERIAL, prefill_seconds
 
 U = types.uint64
 WORST = 1e300  # priorities are held within +-1e300
@@ -71,7 +71,7 @@ def _reuse_probability(records, classes, node, now, life):
 
 
 @helper
-def key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers, classes, following, node, now, life):
+def key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers, classes, node, now, life):
     """Return the priority of a leaf to stay; the lowest leaves first."""
     if who == at.POLICY:
         records[node, at.SIBLINGS] = tree[tree[node, PARENT], CHILDREN] - 1
@@ -97,6 +97,4 @@ def key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers
         tokens = records[node, at.TOKENS]
         cost = prefill_seconds(numbers, tokens, records[node, at.DEPTH] - tokens)
         return records[node, at.BASE] + cost / tokens
-    if who == at.FURTHEST:
-        return -float(following[tree[node, REF]])
     return 0.0

@@ -97,6 +97,18 @@ def test_a_cache_for_everything_is_said_to_be_of_no_use(evaluator: PrefixSimulat
     assert evaluator.why_indifferent(instances()[2]) is None
 
 
+def test_an_overloaded_server_says_so(evaluator: PrefixSimulator) -> None:
+    [said] = evaluator.notes(instances(cache_size=["0.5%"])[0])
+    assert "overloaded" in said and "of the cache" in said and "\n" not in said
+    assert evaluator.notes(instances()[0]) == ()
+
+
+def test_sglang_carries_no_eviction_by_blocks() -> None:
+    policy = check(TASK.seed_policies()["lru_blocks"], TASK)
+    with pytest.raises(UserError, match="sglang carries policies of the mechanism leaves, not of 'blocks'"):
+        find_exporter("sglang", TASK).export(policy, Provenance("prefix_cache", "test", "", "", ""))
+
+
 def test_exports_name_the_interfaces_of_the_servers() -> None:
     policy = check("def priority(now, node, server):\n    return node.last_access + node.gap.ewma(0.3)\n", TASK)
     origin = Provenance("prefix_cache", "test", "", "", "")
