@@ -71,14 +71,14 @@ class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
     kernels = ("vulcan_load.kernels.engine",)
     explaining_kernels = ("vulcan_load.kernels.attribution",)
     identity = ("load", 2)
-    unmeasured = ("log",)
+    unmeasured = ("trace",)
 
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[Cluster]]:
         given: Any = settings
-        if given["columns"] and not given["log"]:
-            raise UserError("--columns are those of a --log, of which there is none")
-        if given["log"]:
+        if given["columns"] and not given["trace"]:
+            raise UserError("--columns are those of a --trace, of which there is none")
+        if given["trace"]:
             yield from self._recorded(given, split)
             return
         of_parts = {"train": (given["service"],), "validation": (given["service"],)}
@@ -96,25 +96,26 @@ class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
                 yield Case(f"{_name(cluster, given)}-{cluster.service}{again}", part, replace(cluster, seed=seed))
 
     def _recorded(self, given: Any, split: Split) -> Iterable[Case[Cluster]]:
-        for path in given["log"]:
+        for path in given["trace"]:
             log = self._log(path, given["columns"])
             for part, share in shares_in_time(split):
                 first, stop = measured_range(share, len(log.arrivals), path, "requests")
                 for cluster in _clusters(given, [0.5], given["machines"] or ["even"], log.servers):
                     own = replace(
-                        cluster, service="recorded", log=path, columns=given["columns"], digest=log.digest,
+                        cluster, service="recorded", trace=path, columns=given["columns"], digest=log.digest,
                         first=first, requests=stop - first,
                     )  # fmt: skip
                     as_recorded = offered(*recorded_requests(log, first, stop - first, own.cores), own)
                     for load in given["load"] or [as_recorded]:
-                        yield Case(f"{label_of(log.name)} {_name(own, given)}", part, replace(own, load=load))
+                        loaded = replace(own, load=load)
+                        yield Case(f"{label_of(log.name)} {_name(loaded, given)}", part, loaded)
 
     def _log(self, path: str, columns: str | None) -> RequestLog:
         return self.once("log", (path, columns), lambda: read_request_log(path, columns))
 
     @override
     def load(self, spec: Cluster) -> ServiceWorkload:
-        return ServiceWorkload.of(spec, self._log(spec.log, spec.columns) if spec.log else None)
+        return ServiceWorkload.of(spec, self._log(spec.trace, spec.columns) if spec.trace else None)
 
     @override
     def source(self, spec: Cluster) -> object:
@@ -129,14 +130,14 @@ class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
     def notes(self, instance: Instance) -> Sequence[str]:
         """Return that a log's requests were not served as first come, first served by so many cores."""
         spec, workload = self.at(instance)
-        if not spec.log:
+        if not spec.trace:
             return ()
-        took = self._log(spec.log, spec.columns).durations[spec.first : spec.first + spec.requests]
+        took = self._log(spec.trace, spec.columns).durations[spec.first : spec.first + spec.requests]
         share = float(((workload.work <= LEAST_MS) & (took > LEAST_MS)).mean())
         if share <= _MANY_OVERTAKE:
             return ()
-        return (f"{spec.log}: {share:.0%} of the requests are done before one of {spec.cores} cores is free for them; "
-                "give more --cores",)  # fmt: skip
+        return (f"{spec.trace}: {share:.0%} of the requests are done before one of {spec.cores} cores is free for "
+                "them; give more --cores",)  # fmt: skip
 
     @override
     def run(self, who: Policy | str, spec: Cluster, workload: ServiceWorkload) -> LoadResult:

@@ -38,8 +38,8 @@ class Cluster:
     as any other; what was sent before stays where it is and is served too, as clients that time out leave it (Bronson
     et al., "Metastable failures in distributed systems", HotOS 2021). The first answer counts.
 
-    With a `log` arrivals and work are those of `requests` recorded ones from `first` on, spread to the load. Measured
-    are requests from `measure_from` to `measure_to`, where that is 0 those after the warm-up.
+    With a `trace`, a log, arrivals and work are those of `requests` recorded ones from `first` on, spread to the load.
+    Measured are requests from `measure_from` to `measure_to`, where that is 0 those after the warm-up.
     """
 
     servers: int = 20
@@ -58,7 +58,7 @@ class Cluster:
     bursts: float = 1.0
     timeout_ms: float = sparse(0.0)
     retries: int = sparse(0)
-    log: str = sparse("")
+    trace: str = sparse("")
     columns: str | None = sparse(None)
     digest: str = sparse("")
     first: int = sparse(0)
@@ -84,13 +84,13 @@ class Cluster:
             if not least <= value <= most:
                 raise UserError(f"{name} is {value}: must be from {least} to {most}")
         if not 0.01 <= self.load < 1:
-            what = f" ({self.log}: {self.servers} servers of {self.cores} cores)" if self.log else ""
+            what = f" ({self.trace}: {self.servers} servers of {self.cores} cores)" if self.trace else ""
             raise UserError(
                 f"load is {self.load:.4g}{what}: from 0.01 to below 1 is possible, for at 1 queues grow without end"
             )
         if not (0 <= self.delay_ms <= 1000 and 0 < self.mean_ms <= 1000):
             raise UserError("delay_ms is from 0 to 1000, and mean_ms above 0 and at most 1000")
-        if self.service not in SERVICES and not self.log:
+        if self.service not in SERVICES and not self.trace:
             raise UserError(f"service {self.service!r}: it must be one of {', '.join(SERVICES)}")
         if self.discipline not in DISCIPLINES or self.memory not in MEMORIES:
             raise UserError(

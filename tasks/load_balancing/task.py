@@ -145,7 +145,7 @@ TASK = Task(
     directory=Path(__file__).parent,
     settings=(
         Setting(
-            "log", "text", "a log of requests with durations, a table or an access log; default: generated requests",
+            "trace", "text", "a log of requests with durations, a table or an access log; default: generated requests",
             repeatable=True,
         ),
         Setting("columns", "text", "columns of a table, as time=start,duration=took_ms,server=node; default: by names"),

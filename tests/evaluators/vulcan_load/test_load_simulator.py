@@ -325,7 +325,7 @@ def test_a_log_is_cut_along_time_and_decided_by_windows(tmp_path: Path) -> None:
     task = find_task("load_balancing")
     recorded(Cluster(servers=6, cores=2, load=0.6, requests=50_000), "random", tmp_path)
     evaluator: Any = load_evaluator(task)
-    given = complete_settings(task, {"log": [str(tmp_path / "log.csv")], "cores": [2], "delay": [1.0]})
+    given = complete_settings(task, {"trace": [str(tmp_path / "log.csv")], "cores": [2], "delay": [1.0]})
     found = evaluator.instances(given, task.split)
     assert [(i.split, i.parameters.get("first", 0), i.parameters["requests"]) for i in found] == [
         ("train", 0, 30_000), ("validation", 30_000, 10_000), ("test", 40_000, 10_000),
