@@ -105,7 +105,7 @@ def test_an_overloaded_server_says_so(evaluator: PrefixSimulator) -> None:
 
 def test_sglang_carries_no_eviction_by_blocks() -> None:
     policy = check(TASK.seed_policies()["lru_blocks"], TASK)
-    with pytest.raises(UserError, match="sglang carries policies of the mechanism leaves, not of 'blocks'"):
+    with pytest.raises(UserError, match="of the mechanism blocks cannot be exported as sglang"):
         find_exporter("sglang", TASK).export(policy, Provenance("prefix_cache", "test", "", "", ""))
 
 

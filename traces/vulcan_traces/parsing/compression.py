@@ -173,7 +173,7 @@ def _streams(file: BinaryIO, codec: _Codec) -> Iterator[bytes]:
 
 def _in_zip(file: BinaryIO, path: Path, member: str | None) -> Iterator[bytes]:
     with zipfile.ZipFile(file) as archive:
-        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+        names = [entry.filename for entry in archive.infolist() if not entry.filename.endswith("/")]
         if member is not None and member not in names:
             raise UserError(f"{path}: there is no {member} in this archive")
         if member is None and len(names) != 1:
