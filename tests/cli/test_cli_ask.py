@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from console import MOOD_TASK, Console, Result, one_line
 
-from vulcan.store.events import CandidateJudged, RunStopped
+from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 
 SEEDS = 2
 PLAN = ("--strategy", "policysmith", "--rounds", "2", "--samples", "3", "--tune", "0", "--simplify", "0")
-REFUSED = "I would rather not.\n"
 
 
 def program(share: float) -> str:
@@ -85,78 +84,6 @@ def test_a_prompt_is_answered_and_the_verdict_told(asking: Asking) -> None:
     assert (shown["model"], shown["origin"], shown["scores"]["train"]) == ("me", "model", told["score"])
 
 
-@pytest.mark.slow
-def test_the_text_of_a_prompt_may_be_piped_on(asking: Asking) -> None:
-    result = asking.vulcan.good("ask", asking.run)
-    assert result.stdout.startswith("You design heuristics for computer systems.")
-    assert result.stderr == (
-        f"\nproposal {SEEDS + 1}: `vulcan tell {asking.run} --proposal {SEEDS + 1} --file reply.md`\n"
-    )
-    again = asking.ask("--proposal", str(SEEDS + 1))
-    assert result.stdout.rstrip("\n") == again["messages"][0]["content"].rstrip("\n")
-    (asking.vulcan.directory / "reply.md").write_text(program(1.1))
-    text = asking.vulcan.good(
-        "tell", asking.run, "--proposal", str(SEEDS + 1), "--file", "reply.md"
-    ).stdout.splitlines()
-    assert text == [f"candidate 3: scored, score {score(1.1):.4f}", f"best so far: candidate 3, score {score(1.1):.4f}"]
-
-
-@pytest.mark.slow
-def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking) -> None:
-    first, second, third = [asking.ask()["proposal"] for _ in range(3)]
-    result = asking.vulcan("ask", asking.run, "--json")
-    assert result.returncode == 1  # the next round builds on the verdicts of this one
-    assert '"proposal": null' in result.stdout
-    waiting = asking.vulcan("ask", asking.run)
-    assert waiting.stdout == (
-        f"Nothing can be asked before one of the open proposals has its reply: {first}, {second}, {third}.\n"
-    )
-    late = asking.tell(third, program(1.2))
-    assert (late["verdict"], late["score"], late["candidate"], late["pending"]) == (
-        "scored", pytest.approx(score(1.2)), None, True,
-    )  # fmt: skip
-    # numbered once the two before it have their verdicts, but already the best
-    assert late["best"] == {"candidate": None, "proposal": third, "score": pytest.approx(score(1.2))}
-    equal = asking.tell(second, program(1.2))
-    assert (equal["verdict"], equal["pending"]) == ("scored", True)
-    told = asking.tell(first, program(1.1))
-    assert told["pending"] is False
-    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
-    assert [(e.proposal, e.verdict, e.of) for e in judged] == [
-        (3, "scored", None), (4, "scored", None), (5, "duplicate", 4),
-    ]  # fmt: skip
-    assert asking.ask()["proposal"] == "6"
-
-
-@pytest.mark.slow
-def test_a_program_that_is_rejected_comes_back_for_repair(asking: Asking) -> None:
-    first, other = asking.ask(), asking.ask()
-    told = asking.tell(first["proposal"], REFUSED)
-    assert (told["verdict"], told["repair"], told["pending"]) == ("rejected", True, True)
-    assert "no code block" in told["feedback"]
-    repair = asking.ask()
-    assert repair["proposal"] == f"{first['proposal']}.1"
-    assert [m["role"] for m in repair["messages"]] == ["user", "assistant", "user"]
-    assert repair["messages"][0] == first["messages"][0]
-    assert repair["messages"][1]["content"] == REFUSED
-    assert set(repair["open"]) == {f"{first['proposal']}.1", other["proposal"]}
-    stale = one_line(asking.refused("tell", asking.run, "--proposal", first["proposal"], "--file", "reply.md"))
-    assert f"proposal {first['proposal']} has its reply already" in stale
-    fixed = asking.tell(f"{first['proposal']}.1", program(1.1))
-    assert (fixed["verdict"], fixed["pending"]) == ("scored", False)
-    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
-    assert [(e.proposal, e.turn, e.verdict) for e in judged] == [(3, 0, "rejected"), (3, 1, "scored")]
-
-
-@pytest.mark.slow
-def test_a_repair_that_nobody_asked_for_yet_does_not_hide_the_open_proposals(asking: Asking) -> None:
-    """The repair is due before the second proposal, which was given out earlier: another process finds both."""
-    first, second = asking.ask()["proposal"], asking.ask()["proposal"]
-    asking.tell(first, REFUSED)
-    assert asking.tell(second, program(1.2))["score"] == pytest.approx(score(1.2))
-    assert asking.ask()["proposal"] == f"{first}.1"
-
-
 def test_what_is_not_open_is_refused_in_one_line_and_changes_nothing(asking: Asking) -> None:
     proposal = asking.ask()["proposal"]
     asking.tell(proposal, program(1.1))
@@ -190,22 +117,6 @@ def test_a_process_that_is_killed_between_ask_and_tell_loses_nothing(asking: Ask
     assert asking.tell(proposal, program(1.1))["pending"] is False
 
 
-@pytest.mark.slow
-def test_a_reply_that_was_kept_but_not_scored_is_scored_by_the_next_process(asking: Asking) -> None:
-    """As a kill in the middle of the scoring leaves it."""
-    from vulcan.store.events import CallRecord
-
-    asked = asking.ask()
-    messages = tuple((m["role"], m["content"]) for m in asked["messages"])
-    with closing(open_store(asking.vulcan.directory / asking.run)) as store:
-        store.record(CallRecord(3, 0, messages, program(1.1), "me", "unknown", None, None, None, 0.0, ""))
-    others = [asking.ask()["proposal"] for _ in range(2)]
-    for other in others:
-        asking.tell(other, program(1.2))
-    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
-    assert [(e.proposal, e.verdict) for e in judged] == [(3, "scored"), (4, "scored"), (5, "duplicate")]
-
-
 def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
     names = [asking.ask()["proposal"] for _ in range(3)]
     for share, name in zip((1.1, 1.15, 1.2), names, strict=True):
@@ -220,24 +131,6 @@ def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
 
 
 @pytest.mark.slow
-def test_finish_counts_what_was_told_behind_an_open_proposal(asking: Asking) -> None:
-    _, second, _ = [asking.ask()["proposal"] for _ in range(3)]
-    asking.tell(second, program(1.2))
-    summary = asking.vulcan.document("finish", asking.run)
-    assert summary["state"] == "finished"
-    assert summary["best"]["candidate"] == 4
-    assert summary["train"]["score"] == pytest.approx(score(1.2))
-    assert summary["test"]["score"] is not None
-    assert summary["proposals"] == 2  # the third was not answered, and nothing depends on it
-    assert (summary["candidates"]["no-reply"], summary["candidates"]["scored"]) == (1, SEEDS + 1)
-    assert asking.vulcan.document("finish", asking.run) == summary
-    assert [e.reason for e in asking.events() if isinstance(e, RunStopped)] == ["finished"]
-    for command in (("ask",), ("tell", "--proposal", "5", "--file", "reply.md")):
-        line = one_line(asking.refused(command[0], asking.run, *command[1:]))
-        assert line == f"vulcan: {asking.run} is finished: `vulcan show {asking.run}` has the winner"
-
-
-@pytest.mark.slow
 def test_a_search_of_which_all_is_told_is_over(vulcan: Console) -> None:
     asking = Asking(vulcan, "--budget-candidates", "2")
     for share in (1.1, 1.2):
@@ -247,27 +140,6 @@ def test_a_search_of_which_all_is_told_is_over(vulcan: Console) -> None:
     assert f"`vulcan finish {asking.run}`" in vulcan.good("ask", asking.run).stdout
     exported = vulcan.document("export", asking.run, "-o", "best.py")
     assert exported["candidate"] == 4  # the best so far, where none has won yet
-
-
-@pytest.mark.slow
-def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
-    asking = Asking(
-        vulcan, "--strategy", "evolve", "--advice-every", "2", "--in-flight", "1", "--budget-candidates", "8"
-    )
-    for share in range(8):
-        asked = asking.ask()
-        if asked["kind"] == "advice":
-            break
-        asking.tell(asked["proposal"], program(1 + share / 50))
-    assert asked["operator"] == "advice"
-    told = asking.tell(asked["proposal"], "Take more.\n")
-    assert (told["verdict"], told["feedback"], told["repair"]) == (None, "the advice is kept", False)
-    for _ in range(4):
-        asked = asking.ask()
-        if "Take more." in asked["messages"][0]["content"]:
-            return
-        asking.tell(asked["proposal"], program(1.2))
-    pytest.fail("no later prompt has the advice")
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from console import Console
 
@@ -54,12 +52,6 @@ def test_json_carries_the_same(vulcan: Console) -> None:
     assert plan["bytes_per_entity"] >= 8 + 9 * 8 + 8
 
 
-def test_a_policy_without_doubts_has_no_warnings(vulcan: Console) -> None:
-    (vulcan.directory / "lru.py").write_text(HEAD + "    return obj.last_access\n")
-    assert vulcan.good("check", "lru.py", "--task", "cache_eviction").stdout.endswith("\n  warnings    none\n")
-    assert vulcan.document("check", "lru.py", "--task", "cache_eviction")["warnings"] == []
-
-
 def test_a_rejected_policy_is_shown_with_carets_and_hints(vulcan: Console) -> None:
     (vulcan.directory / "bad.py").write_text(HEAD + "\tx = obj.colour; '漢字'; y = [1]\n\treturn x + y\n")
     result = vulcan("check", "bad.py", "--task", "cache_eviction")
@@ -78,15 +70,8 @@ def test_a_rejected_policy_is_shown_with_carets_and_hints(vulcan: Console) -> No
 
 
 BOMBS = {
-    "a megabyte in one line": (HEAD + "    return " + "1+" * 500_000 + "1\n", "too-long"),
-    "100,000 statements": (HEAD + "    x = 1\n" * 100_000 + "    return x\n", "too-long"),
-    "10,000 parentheses": (HEAD + "    return " + "(" * 10_000 + "1" + ")" * 10_000 + "\n", "too-long"),
-    "a million digits": (HEAD + "    return " + "9" * 1_000_000 + "\n", "too-long"),
     "as many digits as fit": (HEAD + "    return " + "9" * 16_000 + "\n", "syntax"),
-    "as many signs as fit": (HEAD + "    return " + "-" * 16_000 + "1\n", "too-deep"),
     "as many alternatives as fit": (HEAD + "    return " + "1 or " * 3_200 + "1\n", "too-large"),
-    "a comparison of 100,000": (HEAD + "    return " + "1<" * 100_000 + "1\n", "too-long"),
-    "as many functions as fit": ("def f():return 1\n" * 900 + HEAD + "    return 1\n", "too-large"),
     "a line of control characters": ("\x1b" * 10_000 + "\n", "syntax"),
 }  # fmt: skip
 
@@ -100,10 +85,3 @@ def test_a_bomb_ends_in_a_located_rejection_of_few_lines(vulcan: Console, name: 
     assert f"[{rule}]" in result.stdout.splitlines()[1]
     assert len(result.stdout) < 1_000
     assert result.stdout.replace("\n", "").isprintable()
-
-
-def test_a_bomb_is_as_short_in_json(vulcan: Console) -> None:
-    (vulcan.directory / "bomb.py").write_text(BOMBS["as many digits as fit"][0])
-    result = vulcan("check", "bomb.py", "--task", "cache_eviction", "--json")
-    (violation,) = json.loads(result.stdout)["violations"]
-    assert (result.returncode, violation["rule"], violation["line"]) == (1, "syntax", 2)

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 from console import COMMAND, Console
-from effort import ALL, few
-
-from vulcan.searches.options import OPTIONS
-from vulcan.searches.strategies import STRATEGIES
+from effort import ALL
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 NEWER, OLDER = "cache_eviction-20260102-120000-cd34", "cache_eviction-20260101-120000-ab12"
@@ -85,31 +82,6 @@ def test_bash_completes_once_it_is_installed(place: Console, tmp_path: Path) -> 
     assert done.stderr == ""
     completed = [line.split() for line in done.stdout.splitlines()]
     assert completed == [expected for _, expected in several.values()]
-
-
-@pytest.mark.parametrize("what", few(["a task", "a run, the latest first"], 1))
-def test_zsh_is_answered_in_its_own_way(place: Console, tmp_path: Path, what: str) -> None:
-    """What zsh's function evaluates: `_arguments` with every completion, and the meaning of those that have one."""
-    line, expected = ASKED[what]
-    done = subprocess.run(
-        [COMMAND], cwd=place.directory, capture_output=True, text=True, check=False,
-        env=environment(place, tmp_path) | {"_VULCAN_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line},
-    )  # fmt: skip
-    assert done.stderr == ""
-    assert done.stdout.startswith("_arguments '*: :((")
-    assert [part.split('"')[1].partition(":")[0] for part in done.stdout.splitlines()] == expected
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh here")
-def test_zsh_takes_the_script_that_is_installed(place: Console, tmp_path: Path) -> None:
-    asked = environment(place, tmp_path) | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    subprocess.run([COMMAND, "--install-completion", "zsh"], env=asked, capture_output=True, check=True)
-    checked = subprocess.run(["zsh", "-n", str(tmp_path / ".zfunc" / "_vulcan")], env=asked, check=False)
-    assert checked.returncode == 0
-
-
-def test_the_names_that_are_offered_are_those_there_are() -> None:
-    assert set(OPTIONS["strategy"].choices) == set(STRATEGIES)
 
 
 def test_nothing_heavy_is_loaded_to_complete_a_word(place: Console, tmp_path: Path) -> None:

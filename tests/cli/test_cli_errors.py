@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, fail
-from console import LRU, MOOD_TASK, SETTINGS, ZIPF, Console, Result, one_line
-
-from vulcan.cli.main import run
+from console import LRU, MOOD_TASK, ZIPF, Console, Result, one_line
 
 CACHE = ("search", "--task", "cache_eviction", "--executor", "local", "--workers", "1")
 MOOD = ("search", "--task", MOOD_TASK, "--executor", "local", "--workers", "1", "--budget-candidates", "1")
@@ -29,9 +26,6 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "missing policy": (("eval", "none.py", "--task", "cache_eviction"), "cannot read the policy none.py"),
     "no such run": (("show", "nosuchrun"), "no run 'nosuchrun'"),
     "run that is no run": (("show", "notrun"), "run.db"),
-}  # fmt: skip
-
-MORE_MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "no such command": (("serach",), "No such command 'serach'"),
     "no such option": (("runs", "--jsn"), "--jsn"),
     "argument too many": (("tasks", "--json", "extra"), "extra"),
@@ -89,42 +83,14 @@ def test_a_mistake_is_told_in_one_line(place: Path, mistake: str) -> None:
     assert nothing_is_left_in(place)
 
 
-@pytest.mark.parametrize("mistake", MORE_MISTAKES)
-def test_so_is_this_one(
-    place: Path, mistake: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The same in this process, which spares the start of one for each."""
-    command, says = MORE_MISTAKES[mistake]
-    monkeypatch.chdir(place)
-    monkeypatch.setattr(sys, "argv", ["vulcan", *command])
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(SystemExit) as ended:
-        run()
-    said = capsys.readouterr()
-    line = one_line(Result(command, int(ended.value.code or 0), said.out, said.err))
-    assert line.startswith("vulcan: ")
-    assert says in line
-    assert nothing_is_left_in(place)
-
-
-@pytest.mark.parametrize(
-    ("source", "rule"),
-    [
-        ("def priority(now, obj, cache, ghost):\n    while True:\n        pass\n", "while"),
-        ("def priority(now, obj, cache, ghost):\n    return obj.colour\n", "colour"),
-    ],
-)
-def test_a_rejected_policy_is_exit_code_1(vulcan: Console, source: str, rule: str) -> None:
-    (vulcan.directory / "bad.py").write_text(source)
+def test_a_rejected_policy_is_exit_code_1(vulcan: Console) -> None:
+    (vulcan.directory / "bad.py").write_text("def priority(now, obj, cache, ghost):\n    return obj.colour\n")
     checked = vulcan("check", "bad.py", "--task", "cache_eviction")
     assert checked.returncode == 1
     assert checked.stderr == ""
     assert checked.stdout.startswith("rejected: bad.py\n")
-    assert rule in checked.stdout
     line = one_line(vulcan("eval", "bad.py", "--task", "cache_eviction", "--trace", ZIPF, "--json"), code=1)
-    assert line.startswith("rejected: line ")
-    assert rule in line
+    assert line.startswith("rejected: line ") and "colour" in line
 
 
 def test_a_policy_that_fails_on_the_evaluator_is_exit_code_1(vulcan: Console) -> None:

@@ -148,17 +148,6 @@ def test_what_the_verdict_recommends_is_exported(journey: tuple[Console, dict[st
     assert ("a policy of the task, by " if number is None else f"candidate {number} of ") in written.stderr
 
 
-def test_another_candidate_can_be_exported(journey: tuple[Console, dict[str, Any]]) -> None:
-    vulcan, summary = journey
-    number = 1 + list(STARTS).index("lru")
-    written = vulcan.document("export", summary["run"], "--candidate", str(number), "-o", "lru.py")
-    assert written["candidate"] == number
-    measured = vulcan.document("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF)
-    own = next(r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate")
-    lru = next(r["miss_ratio"] for r in measured["rows"] if r["policy"] == "lru" and r["kind"] == "baseline")
-    assert own == lru  # by the heap, which it names, it is exactly that
-
-
 def test_eval_measures_a_policy_beside_all_baselines(vulcan: Console) -> None:
     (vulcan.directory / "mine.py").write_text(LRU)
     document = vulcan.document("eval", "mine.py", *WHERE)
@@ -239,14 +228,6 @@ def test_a_prompt_is_printed(vulcan: Console) -> None:
     printed = vulcan.good("prompt", "--task", "cache_eviction", "--sample-size", "8").stdout
     assert printed.rstrip("\n") == message["content"].rstrip("\n")
     assert message["content"] != vulcan.document("prompt", "--task", "cache_eviction")["messages"][0]["content"]
-
-
-def test_a_measured_prompt_is_the_first_of_a_search(vulcan: Console) -> None:
-    given = ("--task", CACHES, "--trace", "zipf:objects=300,requests=3000", "--cache-size", "10%")
-    (message,) = vulcan.document("prompt", "--measure", *given)["messages"]
-    tried = vulcan.document("search", "--dry-run", "--model", "ask", *given)
-    assert tried["messages"] == [message]
-    assert "## Known policies" in message["content"]
 
 
 def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:

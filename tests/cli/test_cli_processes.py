@@ -104,23 +104,6 @@ def test_ctrl_c_leaves_a_run_that_goes_on_as_if_nothing_had_been(
     assert contents(run) == calm
 
 
-@pytest.mark.slow
-def test_a_search_that_is_killed_goes_on_as_if_nothing_had_been(vulcan: Console, calm: list[Any]) -> None:
-    model = Halting(4)
-    with ChatServer(model) as server:
-        code, _, _ = disturb(vulcan, model, server, signal.SIGKILL, "local")
-        assert code == -signal.SIGKILL
-        assert vulcan.document("runs")["runs"][0]["state"] == "crashed"
-        shown = vulcan.document("show", only_run(vulcan).name)
-        assert (shown["state"], shown["best"], shown["cost"]["calls"]) == ("open", None, 4)
-        assert shown["candidates"]["scored"] == 2 + 4  # two policies come with the task
-        best = vulcan.document("export", only_run(vulcan).name, "-o", "best.py")
-        assert best["candidate"] == 6  # the best so far, where none has won yet
-        vulcan.good("resume", only_run(vulcan).name, "--executor", "local", "--workers", "1")
-        assert len(server.requests) == ROUNDS + 1
-    assert contents(only_run(vulcan)) == calm
-
-
 def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None:
     elsewhere = vulcan.directory / "else" / "where"
     with ChatServer(Halting(99)) as server:

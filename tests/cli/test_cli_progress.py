@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from chat_server import ChatServer, fail
 from console import COMMAND, MOOD_TASK, Console, one_line
-from effort import slow
 from locations import ROOT
 from rich.cells import cell_len
 
@@ -94,13 +93,6 @@ def test_plain_lines_go_to_standard_error_beside_a_json_document(vulcan: Console
     assert f"candidate {summary['best']['candidate']} is the winner" in result.stderr
 
 
-@pytest.mark.parametrize("how", [("--quiet",), slow(("--progress", "none"))])
-def test_nothing_is_shown_where_that_is_asked_for(vulcan: Console, how: tuple[str, ...]) -> None:
-    result = vulcan.good(*THREE, *how)
-    assert result.stderr == ""
-    assert "Mean score of objective" in result.stdout
-
-
 def test_what_does_not_go_together_is_refused_before_anything_is_done(vulcan: Console) -> None:
     assert "leave it out, or --progress plain" in one_line(vulcan(*THREE, "--quiet", "--progress", "plain"))
     assert list(vulcan.directory.iterdir()) == []
@@ -154,10 +146,6 @@ def test_a_terminal_is_drawn_on_in_colour_and_no_line_is_wider_than_it(vulcan: C
     drawn, verdict, _ = shown.partition("Undecided: ")
     assert verdict
     assert all(cell_len(line) <= 44 for line in CONTROL.sub("", drawn).replace("\r", "\n").splitlines())
-
-
-def test_no_color_is_kept_to(vulcan: Console) -> None:
-    assert not COLOUR.search(Terminal(vulcan, 80)(*THREE, TERM="xterm-256color", NO_COLOR="1"))
 
 
 def test_a_dumb_terminal_gets_plain_lines_without_a_control_character(vulcan: Console) -> None:

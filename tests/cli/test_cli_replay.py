@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console, one_line
-from edited_log import cut_log
 
-from vulcan.store.events import CandidateJudged, CandidateProposed, ControlFinished, RunStarted
+from vulcan.store.events import CandidateJudged, ControlFinished, RunStarted
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 MODELS = ("--model", "sharp", "--model", "blunt")
@@ -91,38 +90,6 @@ def test_a_run_says_what_it_was_resumed_with_and_shows_a_reply_without_a_program
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokens", ["11000", "11500", "12000"])
-def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: str) -> None:
-    """The tokens give out in mid-search: programs that were rejected then have no repair, and get none now."""
-
-    def failing(request: Received) -> Behaviour:
-        return two_models(request) if request.number < 5 else answer(f"No idea, {request.number}.")
-
-    run = record(vulcan, "--budget-tokens", tokens, "--max-tokens", "500", script=failing)
-    summary = vulcan.document("show", run)
-    assert 0 < summary["proposals"] < 14
-    assert summary["cost"]["tokens_in"] + summary["cost"]["tokens_out"] <= int(tokens)
-    events, calls, *_ = contents(vulcan.directory / run)
-    turns = {(call.proposal, call.turn) for call in calls}
-    rejected = [e for e in events if isinstance(e, CandidateJudged) and e.verdict == "rejected" and e.turn < 2]
-    assert any((e.proposal, e.turn + 1) not in turns for e in rejected)
-    again = vulcan.document("search", "--replay", run, *LOCALLY)
-    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
-
-
-@pytest.mark.slow
-def test_what_the_model_did_not_answer_stays_unanswered(vulcan: Console) -> None:
-    def failing(request: Received) -> Behaviour:
-        if request.number in (4, 5, 6, 7):
-            return fail(503, "busy", Retry_After="0")
-        return two_models(request)
-
-    run = record(vulcan, script=failing)
-    again = vulcan.document("search", "--replay", run, *LOCALLY)
-    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
-
-
-@pytest.mark.slow
 def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
     plan = ("--task", MOOD_TASK, "--model", "ask", "--strategy", "policysmith", "--rounds", "2", "--samples", "2")
     run = vulcan.document("search", *plan, "--tune", "0", "--simplify", "0")["run"]
@@ -136,34 +103,10 @@ def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
-@pytest.mark.slow
-def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
-    run = record(vulcan)
-    again = vulcan.document("search", "--replay", run, *LOCALLY)["run"]
-    place = vulcan.directory / again
-    # As if it had been killed after the first few proposals
-    cut_log(place / FILE, lambda event: isinstance(event, CandidateProposed) and event.proposal == 6, calls_before=7)
-    vulcan.document("resume", again, *LOCALLY)
-    events, calls, _, rows = contents(place)
-    expected = contents(vulcan.directory / run)
-    assert (events, calls, rows) == (expected[0], expected[1], expected[3])
-    (vulcan.directory / run).rename(vulcan.directory / "elsewhere")
-    line = one_line(vulcan("resume", again, *LOCALLY))
-    assert line.endswith("which is gone; bring it back to resume")
-
-
 @pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])
 def test_nothing_may_be_changed_in_a_repetition(vulcan: Console, option: tuple[str, ...]) -> None:
     line = one_line(vulcan("search", "--replay", "runs/any", *option, *LOCALLY))
     assert line == f"vulcan: --replay repeats a run as it was: leave out {option[0]}"
-
-
-def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
-    run = vulcan.search("--budget-candidates", "2")["run"]
-    again = vulcan.document(
-        "search", "--replay", run, *LOCALLY, VULCAN_MODEL="openai/gpt-4o", VULCAN_API_BASE="http://x/v1"
-    )
-    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
 @pytest.mark.slow

@@ -25,13 +25,6 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, Any]:
     return vulcan, vulcan.document("search", "--task", FERRY_TASK, *options)
 
 
-@pytest.mark.slow
-def test_a_search_ends_above_both_baselines(searched: tuple[Console, Any]) -> None:
-    _, summary = searched
-    train = summary["train"]
-    assert train["score"] > 0.25 > max(train["baselines"].values())
-
-
 def test_every_candidate_has_both_functions(searched: tuple[Console, Any]) -> None:
     vulcan, summary = searched
     with closing(open_store(vulcan.directory / summary["run"])) as store:
@@ -64,13 +57,6 @@ def test_check_says_what_each_function_takes(vulcan: Console) -> None:
     assert "at most 9 per call of priority" in told and "at most 9 per call of leave" in told
 
 
-def test_a_policy_that_lacks_a_function_is_told_which(vulcan: Console) -> None:
-    (vulcan.directory / "half.py").write_text("def priority(now, car, ferry):\n    return car.fare\n")
-    result = vulcan("check", "half.py", "--task", FERRY_TASK)
-    assert result.returncode == 1
-    assert "no function `def leave(now, ferry)`" in result.stdout
-
-
 def test_verify_judges_each_property_of_its_own_function(vulcan: Console) -> None:
     result = vulcan("verify", POLICY, "--task", FERRY_TASK, "--json")
     assert result.returncode == 1
@@ -78,15 +64,6 @@ def test_verify_judges_each_property_of_its_own_function(vulcan: Console) -> Non
     assert verdicts == {
         "dearer first": (None, "proved"), "a yes or no": ("leave", "proved"), "full is full": ("leave", "refuted"),
     }  # fmt: skip
-
-
-def test_the_prompt_names_both_functions_and_when_they_are_called(vulcan: Console) -> None:
-    (message,) = vulcan.document("prompt", "--task", FERRY_TASK)["messages"]
-    text = message["content"]
-    assert "`def priority(now, car, ferry):`" in text and "`def leave(now, ferry):`" in text
-    assert "Every minute each waiting car that fits is ranked." in text
-    assert "It is asked every minute, once no more cars board." in text
-    assert "`leave` returns whether the ferry leaves now" in text
 
 
 def test_a_task_is_shown_with_all_its_functions(vulcan: Console) -> None:

@@ -41,13 +41,6 @@ def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, 
     assert any(summary[split]["interval"] for split in ("train", "validation", "test"))
 
 
-def test_the_end_says_how_to_bound_the_loss_of_what_is_exported(searched: tuple[Console, dict[str, Any]]) -> None:
-    vulcan, summary = searched
-    last = vulcan.good("resume", summary["run"], "--executor", "local", "--workers", "1").stdout.splitlines()[-1]
-    guarded, taken = (f"`vulcan export {summary['run']} --{how} " for how in ("guard", "format"))
-    assert (guarded if summary["recommendation"]["kind"] == "candidate" else taken) in last
-
-
 def test_the_gap_is_what_is_lost_between_the_splits(searched: tuple[Console, dict[str, Any]]) -> None:
     """It stands in JSON alone: splits differ in difficulty, so tables show the gain over the best baseline on each."""
     vulcan, summary = searched
