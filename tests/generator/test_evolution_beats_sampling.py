@@ -1,14 +1,11 @@
 """At equal candidates, recombining the best beats sampling at random: on a generated trace, and for a VALUE."""
 
-import math
-import random
 from statistics import mean
 
 import numpy as np
 import pytest
 from breeding import rounds
 from effort import slow
-from offline_tasks import VALUE_TASK
 
 from vulcan.anvil import Policy
 from vulcan.registry import find_task
@@ -48,36 +45,3 @@ def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_f
     for name in ("lru", "fifo"):
         misses, _, _ = BASELINES[name].kernel()(objects, sizes, following, count, capacity, 0)
         assert max(evolved) < misses / len(objects)
-
-
-@pytest.mark.slow
-def test_evolution_beats_random_sampling_of_values() -> None:
-    """The best window is the bandwidth-delay product, halved after a loss."""
-    rng = random.Random(7)
-    states = [
-        {
-            "loss": float(rng.random() < 0.3),
-            "link.window": rng.uniform(2, 1000),
-            "link.delivered": float(rng.randrange(10**6)),
-            "link.rtt": math.exp(rng.uniform(-3, 0)),
-            "link.least_rtt": math.exp(rng.uniform(-4, -1)),
-            "link.rate": math.exp(rng.uniform(5, 8)),
-        }
-        for _ in range(60)
-    ]
-
-    def error(policy: Policy) -> float:
-        reference = policy.reference()
-        total = 0.0
-        for s in states:
-            best = min(max(s["link.rate"] * s["link.least_rtt"] * (0.5 if s["loss"] else 1.0), 2.0), 1000.0)
-            total += abs(math.log(min(max(reference(s), 2.0), 1000.0) / best))
-        return total / len(states)
-
-    evolved, sampled = [], []
-    for seed in SEEDS:
-        for found, parents in ((evolved, True), (sampled, False)):
-            made = rounds(VALUE_TASK, lambda p: -error(p), seed=seed, parents=parents, **ROUNDS)
-            found.append(min(error(policy) for policies in made for policy in policies))
-    assert mean(evolved) < 0.9 * mean(sampled)
-    assert mean(evolved) < 0.6

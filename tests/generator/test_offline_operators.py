@@ -62,11 +62,6 @@ def test_without_an_operator_the_generator_chooses_for_itself() -> None:
         assert any(said in text for text in told), said
 
 
-def test_several_parents_to_mutate_leave_it_the_choice_too() -> None:
-    for seed in SEEDS:
-        assert described("mutate", PARENTS, seed) == described("", PARENTS, seed)
-
-
 def test_a_parent_that_is_not_one_expression_cannot_be_crossed_in_and_the_other_is_changed() -> None:
     parents = (PARENTS[0], Parent(13, LOOPING, 0.2))
     told = [described("crossover", parents, seed) for seed in SEEDS]

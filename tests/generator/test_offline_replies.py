@@ -14,7 +14,7 @@ from vulcan.anvil import check
 from vulcan.generator import OfflineEvolve
 from vulcan.models.base import Parent, Proposer
 from vulcan.models.reply_parser import extract_source
-from vulcan.task import Feature, Scalar, Task, Value
+from vulcan.task import Task
 
 LOOPING = '''
 """Adds up."""
@@ -63,14 +63,6 @@ def test_it_is_a_proposer_and_says_what_it_is(task: Task) -> None:
     assert "not a language model" in extract_source(reply, task.signature.function)
 
 
-def test_a_description_names_the_parents() -> None:
-    policies = rounds(RANK_TASK, arbitrary, seed=4, count=1, samples=2)[0]
-    parents = tuple(Parent(40 + i, policy.source, float(i)) for i, policy in enumerate(policies))
-    texts = [OfflineEvolve(RANK_TASK).propose(request(i, parents)).text for i in range(40)]
-    assert sum("candidate 41" in text for text in texts) > sum("changed candidate 40" in text for text in texts) > 0
-    assert any("crossed candidate 41 (the first) with candidate 40 (the second)" in text for text in texts)
-
-
 def test_the_same_request_gets_the_same_text_in_another_process() -> None:
     def run(hash_seed: str) -> str:
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
@@ -82,12 +74,6 @@ def test_the_same_request_gets_the_same_text_in_another_process() -> None:
         for policies in rounds(RANK_TASK, arbitrary, seed=3, count=3, samples=12)
     )
     assert run("1") == run("2") == here
-
-
-def test_seed_proposal_and_turn_each_change_the_text() -> None:
-    generator = OfflineEvolve(RANK_TASK)
-    texts = {generator.propose(r).text for r in (request(0), request(1), request(0, seed=2), request(0, turn=1))}
-    assert len(texts) == 4
 
 
 @pytest.mark.parametrize("task", TOY_TASKS)
@@ -138,18 +124,3 @@ def test_a_parent_that_is_no_policy_is_passed_over_with_a_word_once(caplog: pyte
     for number in range(3):
         assert proposed(generator, RANK_TASK, request(number, (Parent(7, "while True: pass", 1.0),))).fingerprint
     assert caplog.text.count("candidate 7 cannot be a parent") == 1
-
-
-def test_a_parent_may_read_what_the_generator_never_would() -> None:
-    odd = "parcel.fragile.ewma(0.5) + store.fragile.percentile(0.1)"
-    source = f"def urgency(clock, parcel, store, sent):\n    return parcel.id % 7 + clock * ({odd})\n"
-    generator = OfflineEvolve(RANK_TASK)
-    prints = {proposed(generator, RANK_TASK, request(i, (Parent(0, source, 1.0),))).fingerprint for i in range(30)}
-    assert len(prints) >= 25
-
-
-def test_a_task_with_one_feature_is_enough() -> None:
-    signature = Value("level", (Scalar(Feature("x", "float", "volts", 0.0, 5.0, "the input")),), "it", 0.0, 5.0)
-    task = Task("tiny", "tiny", signature, "nowhere:E", VALUE_TASK.objectives, Path(__file__).parent)
-    prints = {p.fingerprint for r in rounds(task, arbitrary, seed=1, count=3, samples=20) for p in r}
-    assert len(prints) >= 40

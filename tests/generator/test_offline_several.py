@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from breeding import proposed, request, rounds
+from breeding import proposed, rounds
 from several_task import OTHER, PARENT, SEVERAL_TASK
 
 from vulcan.anvil import Policy, check, ir
@@ -73,14 +73,6 @@ def test_every_reply_is_a_policy_that_differs_from_its_parents() -> None:
     assert not any(policy.constant for policy in found)
 
 
-def test_the_same_request_has_the_same_answer() -> None:
-    one, other = OfflineEvolve(SEVERAL_TASK), OfflineEvolve(SEVERAL_TASK)
-    other.propose(request(9))
-    for proposal in range(5):
-        again = request(proposal, PARENTS)
-        assert one.propose(again).text == other.propose(again).text
-
-
 def test_a_function_that_is_shown_nothing_is_refused() -> None:
     from dataclasses import replace
 
@@ -95,15 +87,6 @@ def test_a_function_that_is_shown_nothing_is_refused() -> None:
 
 def parts(source: str) -> dict[str, ir.Module]:
     return {name: part_of(check(source, SEVERAL_TASK).program, name) for name in NAMES}
-
-
-def test_what_two_parts_have_in_common_is_there_once() -> None:
-    own = parts(PARENT)
-    whole = join([own["urgency"], own["send"]], ["send", "urgency"], SEVERAL_TASK.interface, "A parent.")
-    expected = check(PARENT, SEVERAL_TASK)
-    made = check(emit_source(whole, SEVERAL_TASK.interface), SEVERAL_TASK)
-    assert made.fingerprint == expected.fingerprint
-    assert (made.parameters, len(made.program.helpers)) == ({"SHARE": 0.5, "SCALE": 3.0}, 1)
 
 
 def test_what_two_parts_call_alike_and_is_not_gets_other_names() -> None:

@@ -148,17 +148,6 @@ def test_a_crossover_brings_the_state_that_a_part_needs() -> None:
     assert min(taken["level"], taken["seen"], taken["one of two"]) > 0
 
 
-def test_state_that_both_parents_have_is_there_once() -> None:
-    task = TASKS["toy_rank"]
-    generator = OfflineEvolve(task)
-    other = LEARNT.replace("RATE = 0.5", "RATE = 0.7").replace("parcel.weight *", "parcel.price *")
-    doubled = 0
-    for proposal in range(20):
-        program = proposed(generator, task, asked("crossover", proposal, LEARNT, other)).program
-        doubled += any(variable.name in ("policy.level_2", "policy.seen_2") for variable in program.variables)
-    assert doubled == 0
-
-
 def test_what_no_decision_reads_any_more_is_left_out() -> None:
     task = TASKS["toy_rank"]
     generator = OfflineEvolve(task)
