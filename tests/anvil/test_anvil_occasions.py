@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from anvil_flow import FLOW, LAYOUT, TASK, WINDOW, policy, shown
-from anvil_toy import NOW, TOY, TOY_LAYOUT
+from anvil_toy import TOY, TOY_LAYOUT
 from anvil_twin import Twin
 from anvil_two import TWO, TWO_LAYOUT, WIND, defining
 from anvil_values import values_for
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from vulcan.anvil import check
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.prompt_section import describe_language
 from vulcan.task import Entity, Global, Value
 
 
@@ -33,18 +32,6 @@ def test_history_windows_of_a_round_trip_each() -> None:
             assert twin.score(None, shown(7.0)) == (100.0 * (trip - k + 1) if trip >= k else 5.0)
 
 
-def test_an_event_moves_what_has_no_occasion_and_nothing_else() -> None:
-    twin = Twin(policy("flow.rtt.avg() * 1000 + window.delivered.avg()"), LAYOUT)
-    assert twin.score(None, shown(9.0)) == 5.0
-    twin.observe(None, shown(9.0, rtt=2.0))
-    assert twin.score(None, shown(9.0)) == 2005.0
-    twin.occur("round_trip", shown(9.0, rtt=40.0))
-    twin.occur("round_trip", shown(11.0, rtt=40.0))
-    assert twin.score(None, shown(0.0)) == 2010.0
-    twin.observe(None, shown(1.0, rtt=4.0))
-    assert twin.score(None, shown(0.0)) == 3010.0
-
-
 def test_what_nothing_needs_is_not_there() -> None:
     only = policy("window.delivered.avg()").native(LAYOUT)
     assert (only.update, only.enter, only.leave) == (0, 0, 0) and only.occasions["round_trip"]
@@ -53,13 +40,6 @@ def test_what_nothing_needs_is_not_there() -> None:
     assert policy("window.delivered").native(LAYOUT).occasions == {"round_trip": 0}
     plain = replace(TASK, signature=Value("cwnd", (FLOW,), "a window"))
     assert check("def cwnd(flow):\n    return flow.rtt.avg()\n", plain).native(LAYOUT).occasions == {}
-
-
-def test_an_occasion_is_one_the_task_names() -> None:
-    with pytest.raises(KeyError):
-        policy("window.lost.max()").reference().observe_occasion("full_moon", shown(1.0))
-    with pytest.raises(ValueError, match="occasion 'Round trip'"):
-        replace(WINDOW, observed="Round trip")
 
 
 def test_each_occasion_has_a_block_and_a_count_of_its_own() -> None:
@@ -97,15 +77,6 @@ def test_a_statistic_on_an_occasion_is_that_of_a_task_whose_only_events_are_occa
         at_events.observe(None, shown(float(value)))
         assert on_occasions.score(None, shown(0.0)) == at_events.score(None, shown(0.0))
     on_occasions.check_memory()
-
-
-def test_the_language_says_when_they_observe() -> None:
-    text = describe_language(TASK)
-    both = "- `window.delivered.KIND`, `window.lost.KIND`"
-    assert f"{both}: of what it was at each round trip, and at no other event" in text
-    assert "- `flow.rtt.KIND`: of what it was at each event\n" in text
-    everywhere = describe_language(replace(TASK, signature=Value("cwnd", (NOW, FLOW), "a window")))
-    assert "at no other event" not in everywhere
 
 
 def test_a_group_under_an_entity_may_be_observed_on_an_occasion() -> None:

@@ -175,31 +175,6 @@ def test_an_index_is_rounded_down_and_wrapped(index: str) -> None:
     assert scores(f"policy.a[{wrapped}]", "a = [0] * 8", f"policy.a[{index}] = 7") == 7
 
 
-def test_nothing_is_written_beyond_an_array() -> None:
-    source = "class policy:\n    before = 1\n    a = [0] * 3\n    after = 2\n" + TOUCH.format(
-        "for i in range(-20, 20):\n        policy.a[i * 1e17] = i"
-    )
-    policy = check(source + SCORE.format("policy.before + policy.a[0] + policy.after"), STATEFUL)
-    twin = Twin(policy, STATEFUL_LAYOUT)
-    values = FIXED | {"item.id": 0.0}
-    twin.observe(0.0, values)
-    twin.handle("on_touch", 0.0, values)
-    twin.check_memory()
-    assert twin.reference._cell("policy.before", 0.0) == 1
-
-
-def test_fields_start_anew_once_nothing_is_remembered_of_the_entity() -> None:
-    source = "class item:\n    tag = 5\n" + TOUCH.format("item.tag += 1") + SCORE.format("item.tag")
-    twin = Twin(check(source, STATEFUL), STATEFUL_LAYOUT)
-    values = FIXED | {"item.id": 1.0}
-    twin.observe(1.0, values)
-    twin.handle("on_touch", 1.0, values)
-    twin.leave(1.0)
-    assert twin.score(1.0, values) == 6
-    twin.release(1.0)
-    assert twin.score(1.0, values) == 5
-
-
 def test_a_control_is_given_to_the_evaluator() -> None:
     source = "class policy:\n    n = 0\n" + TICK.format("world.alarm = now + 5") + SCORE.format("1")
     assert check(source, STATEFUL).reference().handle("on_tick", FIXED | {"now": 3.0}) == {"world.alarm": 8.0}
@@ -227,12 +202,6 @@ def test_the_random_numbers_are_those_of_splitmix64() -> None:
         found.append(total.mix(word))
         word = total.draw(word)[1]
     assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
-
-
-def test_draws_of_one_statement_come_before_it_in_order() -> None:
-    declared, handler = "u = 0", "u = random()\n    v = random()\n    policy.u = u - v"
-    apart = scores("policy.u", declared, handler)
-    assert apart == scores("policy.u", declared, "policy.u = random() - random()") != 0
 
 
 @pytest.mark.parametrize(
@@ -296,10 +265,6 @@ def test_a_misuse_that_other_languages_suggest_is_answered_with_what_to_write(
         check(source, STATEFUL)
     first = rejected.value.violations[0]
     assert first.rule == rule and said in f"{first.message} {first.hint}", rejected.value
-
-
-def test_a_helper_may_be_named_nearly_as_an_event() -> None:
-    assert check("def on_tock(x):\n    return x + 1\n" + SCORE.format("on_tock(now)"), STATEFUL)
 
 
 def test_limits_of_the_task_bound_the_state() -> None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from anvil_streams import answers, asking, questions
 from anvil_toy import FIXED, NOW, TOY, TOY_LAYOUT, returning
@@ -112,42 +111,8 @@ def test_statistics_are_those_of_pandas_and_numpy(owner, scale):
                 assert ours == pytest.approx(wanted, rel=1e-12, abs=1e-14 * scale), (question, step)
 
 
-def test_what_repeats_an_observation_repeats_its_bits():
-    twin = Twin(check(asking(["item.signed.recent(2)", "item.signed.window_percentile(0, 2)"]), TOY), TOY_LAYOUT)
-    for value in (0.0, -0.0, 1.0):
-        twin.observe(1.0, FIXED | {"item.id": 1.0, "item.signed": value})
-        if value != 1.0:
-            continue
-        assert math.copysign(1.0, twin.score(1.0, FIXED | {"now": 0.0})) == -1.0
-
-
 def everything_of_an_entity() -> list[str]:
     return questions("item.signed", (1, 3, 64), ("0", "1.5"))
-
-
-def test_an_entity_that_never_entered_or_has_left_knows_nothing():
-    asked = everything_of_an_entity()
-    twin = Twin(check(asking(asked), TASK), TOY_LAYOUT)
-    nothing = [0.0 if ".count(" in q or ".contains(" in q else -3.5 for q in asked]
-    assert ask_all(twin, asked, 1.0, FIXED) == nothing
-    for _ in range(2):
-        for value in (1.5, 0.0, 7.0) * 30:
-            twin.observe(1.0, FIXED | {"item.signed": value})
-        assert ask_all(twin, asked, 1.0, FIXED) != nothing
-        twin.leave(1.0)
-        assert ask_all(twin, asked, 1.0, FIXED) == nothing
-
-
-def test_leaving_gives_the_block_of_an_entity_back_as_it_was_at_first():
-    asked = [*everything_of_an_entity(), "world.signed.percentile(0.5)"]
-    twin = Twin(check(asking(asked), TASK), TOY_LAYOUT)
-    fresh = twin.native.new_statistics(3).reshape(3, -1)
-    assert (fresh.view(np.int64) == fresh[0].view(np.int64)).all()
-    random = Random(4)
-    for _ in range(100):
-        twin.observe(1.0, values_for(TOY.signature, random) | {"item.id": 1.0})
-    twin.leave(1.0)
-    assert twin.statistics(1.0).tobytes() == fresh[0].tobytes()
 
 
 def test_an_entity_does_not_see_what_another_one_did():
@@ -245,23 +210,3 @@ def test_an_address_is_0_only_where_nothing_needs_the_call(name):
         assert native.update != 0
         assert (native.leave != 0) == (scope != "system")
         assert (native.entity_slots != 0) == (scope != "system")
-
-
-def test_new_statistics_begin_a_cache_line():
-    native = check(returning("item.whole.window_avg(5)"), TOY).native(TOY_LAYOUT)
-    for entities in (1, 7, 1000):
-        block = native.new_statistics(entities)
-        assert block.shape == (entities * native.entity_slots,)
-        assert block.ctypes.data % 64 == 0
-
-
-def test_a_window_that_rounds_out_of_its_range_is_guarded() -> None:
-    """The running sum leaves a remainder below 0, of a feature that is never below 1e-300; the root of it is 0."""
-    policy = check(returning("item.least.window_avg(3) ** 0.5"), TOY)
-    twin = Twin(policy, TOY_LAYOUT)
-    seen = []
-    for value in (0.7, 0.9999999999999999, 5.551115123125783e-17, 1e-17, 1.1e-16):
-        twin.observe(1.0, {**FIXED, "item.least": value})
-        seen.append(twin.score(1.0, FIXED))
-    assert seen[-1] == 0.0
-    assert seen[0] == 0.7**0.5
