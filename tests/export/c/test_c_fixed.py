@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
 from anvil_programs import Writer
 from anvil_twin import bits
 from anvil_values import values_for
-from compiled import Doubles, Integers, library, provenance
+from compiled import Doubles, Integers, provenance
 from effort import examples, few
 from margins import Margined
 from sender_states import sender_state
@@ -157,37 +155,6 @@ def test_more_than_the_kernel_keeps_is_refused_with_the_reason() -> None:
     assert "policy_score" in fixed_header(policy, provenance())
     with pytest.raises(UserError, match=r"take 16,008 bytes, over the 4,096"):
         fixed_header(policy, provenance(), most_bytes=4_096)
-
-
-def test_a_guard_against_zero_stays_one() -> None:
-    """However coarse the scale is beside it."""
-    policy = check(f"{HEAD}    return state.cwnd_packets * state.rtt_us / (state.max_bandwidth_bps + 1e-12)\n", TASK)
-    values = {name: feature.low for name, feature in TASK.signature.features()} | {"state.rtt_us": 5.0}
-    assert Integers(policy).score(values) >= HIGH
-
-
-@pytest.mark.parametrize("flags", [("-std=c99", "-O2"), ("-std=c11", "-O0"), ("-std=gnu17", "-O3")], ids=" ".join)
-def test_the_headers_compile_without_a_warning(flags: tuple[str, ...]) -> None:
-    for source in POLICIES.values():
-        policy = check(source, TASK)
-        for header in (double_header, fixed_header):
-            text = header(policy, provenance())
-            library({"policy.h": text, "only.c": '#include "policy.h"\nint only;\n'}, "only.c",
-                    (*flags, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"))  # fmt: skip
-
-
-def test_the_header_is_the_same_every_time_and_says_every_scale(tmp_path: Path) -> None:
-    policy = check(EVOLVED, TASK)
-    text = fixed_header(policy, provenance())
-    assert text == fixed_header(check(EVOLVED, TASK), provenance())
-    body = text[text.index("policy_score(const") :]
-    declared = [line for line in body.split("\n") if line.strip().startswith("policy_fixed ")]
-    assert len(declared) == 9
-    assert all("/* scale " in line for line in declared)
-    (tmp_path / "a.c").write_text(text)
-    found = subprocess.run(["gcc", "-E", "-P", str(tmp_path / "a.c")], capture_output=True, text=True, check=True)
-    for word in ("double", "float", "__int128"):
-        assert word not in found.stdout
 
 
 OCCASIONS = """

@@ -17,14 +17,13 @@ import pytest
 from c_programs import FOUND
 from cache_formats import CASES, QUEUES, RANKED, Column, Sizes, requests, under
 from changing_traces import TRACES
-from compiled import SANITISED, library
-from effort import examples, slow
+from compiled import library
+from effort import slow
 from locations import ROOT
 from numpy.typing import NDArray
 from real_data import real_data
 
 from vulcan.anvil import check
-from vulcan.errors import UserError
 from vulcan.export import Provenance
 from vulcan.export.source import policy_source
 from vulcan.portfolio.export import export_guarded
@@ -302,24 +301,3 @@ def test_a_guard_without_a_bound_is_not_begun() -> None:
     assert [begin(*given) for given in ((0.0, 0.0), (1.0, 2.5))] == [0, 0]
     bad = (float("nan"), 1.0), (-0.1, 1.0), (1.1, 1.0), (0.1, -1.0), (0.1, float("nan"))
     assert [begin(*given) for given in bad] == [-1] * 5
-
-
-def test_the_account_is_kept_whatever_the_directories_do() -> None:
-    """They need not be of the same mind as their policies, and values may be removed at any time."""
-    files = {"guarded.h": header("mru", "lru"), "fuzz.c": FUZZ}
-    fuzz = library(files, "fuzz.c", SANITISED).fuzz
-    found = [fuzz(ctypes.c_uint64(seed), examples(6_000)) for seed in range(1, 31)]
-    assert max(found) <= 0
-    assert found.count(0) > 20
-
-
-def test_other_formats_of_c_are_refused() -> None:
-    policy = check(MRU, TASK)
-    for format in ("c-fixed", "bpf"):
-        with pytest.raises(UserError, match=f"cannot be exported as {format}; use --format python or c"):
-            export_guarded(policy, format, Provenance("cache_eviction", "a.py", "", "", ""), "lru")
-    vegas = find_task("congestion_control").seed_policies()["vegas_like"]
-    with pytest.raises(UserError, match="policies of this task cannot be guarded"):
-        export_guarded(
-            check(vegas, find_task("congestion_control")), "c", Provenance("congestion_control", "a", "", "", ""), "lru"
-        )

@@ -20,7 +20,6 @@ from c_programs import (
     IntegerProgram,
     answers,
     compile_program,
-    names_of,
     program_of,
     provenance,
 )
@@ -30,7 +29,6 @@ from stateful_lives import handle, lived_in_doubles, lived_in_integers
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.errors import UserError
-from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
@@ -38,7 +36,6 @@ from vulcan.task import StateLimits, Task
 
 SENDER = replace(find_task("congestion_control"), operations=20_000)
 SANITISED = ("-fsanitize=undefined,address", "-fno-sanitize-recover")
-KEYS = (0.0, 1.0, 2.0)
 ERROR = 1e-4
 """What a policy in integers may be off by, as a share where the result is above 1, unless it came near to another
 decision (`margins`)."""
@@ -151,91 +148,6 @@ def test_indices_random_numbers_and_hashes_in_integers_are_those_of_the_engine()
         program.ask("cwnd", None, values, reference(values))
     ((_, got),) = ran([program], UNDEFINED)
     assert got == pytest.approx([expected for _, expected, _ in program.expected], rel=0, abs=2.0**-16)
-
-
-FIELDS = """
-class policy:
-    misses = 0
-class obj:
-    seen = 1
-    gap = -0.5
-def on_hit(now, obj, cache, ghost):
-    obj.seen += 1
-    obj.gap = now - obj.last_access
-def on_miss(now, obj, cache, ghost):
-    policy.misses += 1
-def priority(now, obj, cache, ghost):
-    return obj.seen * 8 + obj.gap / 4 + policy.misses % 8
-"""
-
-
-def test_fields_in_integers_are_kept_for_each_entity() -> None:
-    policy, random = check(FIELDS, find_task("cache_eviction")), Random(5)
-    program, reference = IntegerProgram(0, policy), policy.reference()
-    for _ in range(60):
-        key = random.choice(KEYS)
-        now = random.randrange(1000, 100_000)
-        values = dict.fromkeys(names_of(program.interface), 0.0)
-        values |= {"now": now, "obj.last_access": now - random.randrange(1000)}
-        if random.random() < 0.1:
-            program.tell("release", key, values)
-            reference.release(key)
-        handle(program, reference, random.choice(("on_hit", "on_miss")), key, values)
-        program.ask("priority", key, values, reference(values, key))
-    ((_, got),) = ran([program], UNDEFINED)
-    assert got == [expected for _, expected, _ in program.expected]
-
-
-NAMED = """
-START = 3
-class policy:
-    int = START
-    NULL = 0
-    _a = -0.0
-    policy_random = 1
-    uint64_t = 2
-    class_ = [START] * 3
-    new = [0] * 2
-def least(state_):
-    return min(policy.int, policy.class_[state_])
-def on_touch(now, item, world, past):
-    controls = random()
-    unused = random()
-    policy.int = policy.int
-    policy.NULL += controls
-    policy._a = least(2)
-def rate(now, item, world, past):
-    return least(now) + policy.NULL + policy.new[1] + policy.policy_random * policy.uint64_t
-"""
-
-
-def test_names_that_c_reserves_are_changed() -> None:
-    policy = check(NAMED, STATEFUL)
-    programs = [lived_in_doubles(number, policy, Random(number)) for number in range(2)]
-    for program, got in ran(programs, UNDEFINED):
-        assert [*map(bits, got)] == [bits(expected) for _, expected, _ in program.expected]
-
-
-def test_the_state_and_its_functions_are_named_as_in_the_policy() -> None:
-    source = (
-        "START = 3\nclass policy:\n    total = START\n    sketch = [0] * 8\nclass item:\n    seen = 1\n"
-        "def on_touch(now, item, world, past):\n    item.seen += 1\n    policy.sketch[item.whole] = random()\n"
-        "def on_tick(now, world):\n    world.alarm = now + policy.total\n"
-        "def rate(now, item, world, past):\n    return policy.total + item.seen\n"
-    )
-    text = double_header(check(source, STATEFUL), provenance("stateful"))
-    for line in (
-        "static const double POLICY_PARAMETER_START = 3.0;",
-        "        double sketch[8];",
-        "    double seen;",
-        "    state->policy.total = POLICY_PARAMETER_START;",
-        "static inline void policy_seed(struct policy_state *state, uint64_t seed)",
-        "/* An item was touched. */",
-        "static inline void policy_on_tick(struct policy_state *state, const struct policy_features *features, "
-        "struct policy_controls *controls)",
-        "    controls->world.alarm = (features->now + state->policy.total);",
-    ):
-        assert f"\n{line}" in text, text
 
 
 def test_more_state_than_the_kernel_keeps_is_refused_with_the_reason() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -28,23 +27,6 @@ def export(*arguments: str) -> str:
     if result.exception is not None:
         raise result.exception
     return result.output
-
-
-@pytest.mark.parametrize(
-    ("format", "written"),
-    [
-        ("python", ["congestion_control.py"]),
-        ("c", ["policy.h"]),
-        ("c-fixed", ["policy.h"]),
-        ("bpf", [f"congestion_control_bpf/{name}" for name in ("congestion_control.bpf.c", "policy.h", "Makefile",
-                                                              "README.md")]),
-    ],
-)  # fmt: skip
-def test_a_file_is_exported_in_every_format(policy: Path, format: str, written: list[str]) -> None:
-    told = json.loads(export(str(policy), "--task", "congestion_control", "--format", format, "--json"))
-    assert told == {"policy": str(policy), "format": format, "files": written}
-    assert all(Path(name).stat().st_size > 400 for name in written)
-    assert "File: reno.py" in Path(written[-1] if format != "bpf" else written[1]).read_text()
 
 
 def test_options_of_the_task_go_into_the_program(policy: Path) -> None:

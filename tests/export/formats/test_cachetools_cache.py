@@ -79,13 +79,6 @@ def test_a_function_is_remembered(name: str) -> None:
             assert len(cache) == cache.currsize == 0
 
 
-def test_what_is_too_large_to_keep_is_still_computed() -> None:
-    cache = made(RANKED["lru"], FORMAT, 10, getsizeof=len)
-    doubled = cachetools.cached(cache)(lambda text: text * 2)
-    assert [doubled("abc"), doubled("abcdefg"), doubled("abc")] == ["abcabc", "abcdefgabcdefg", "abcabc"]
-    assert list(cache.values()) == ["abcabc"]
-
-
 def test_a_subclass_may_make_what_is_missing() -> None:
     module = ModuleType("made")
     exec(text_of(RANKED["lru"], FORMAT), vars(module))

@@ -19,7 +19,7 @@ from vulcan.cli.main import app
 from vulcan.export import policy_source
 from vulcan.registry import find_task
 from vulcan.results.evidence_card import CardExporter, _files
-from vulcan.results.recommended import find_candidate, find_recommended
+from vulcan.results.recommended import find_candidate
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 
@@ -86,16 +86,6 @@ def test_its_figures_are_those_of_the_store(card: dict[str, Any], record: RunRec
     assert card["cost"]["calls"] == sum(model["calls"] for model in card["models"]) > 0
 
 
-def test_the_lineage_ends_in_the_candidate_and_begins_without_parents(card: dict[str, Any], record: RunRecord) -> None:
-    line = [row["candidate"] for row in card["lineage"]]
-    assert line[-1] == card["run"]["candidate"] and card["lineage"][0]["parents"] == []
-    for row in card["lineage"]:
-        assert set(row["parents"]) <= set(line)
-        source = record.candidates[row["candidate"]].source
-        assert row["sha256"] == hashlib.sha256(source.encode()).hexdigest()
-        assert (row["model"] is not None) == (row["origin"] == "model")
-
-
 def test_the_policy_and_the_task_are_those_of_the_run(card: dict[str, Any], record: RunRecord) -> None:
     task = find_task(record.config["task"])
     policy = check(card["policy"]["source"], task)
@@ -130,19 +120,6 @@ def test_files_that_instances_name_have_checksums(tmp_path: Path) -> None:
         {"file": str(there), "bytes": 4000, "sha256": hashlib.sha256(b"1,2\n" * 1000).hexdigest()},
         {"file": str(gone), "bytes": None, "sha256": None},
     ]
-
-
-def test_the_command_writes_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    winner = find_candidate(run).number
-    for named, expected in (([], find_recommended(run)[0]), (["--candidate", str(winner)], find_candidate(run))):
-        words = ["export", str(run), *named, "--format", "json", "-o", "card.json", "--seconds", "0", "--json"]
-        told = json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout)
-        assert told["format"] == "json" and told["files"] == ["card.json"]
-        card = json.loads(Path("card.json").read_text())
-        assert card["policy"]["fingerprint"] == expected.policy.fingerprint
-        assert told["candidate"] == expected.number
-        assert (card["run"] and card["run"]["candidate"]) == expected.number
 
 
 def test_of_a_file_only_what_it_says_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,28 +137,6 @@ def test_a_real_trace_read_by_libcachesim_itself(name: str) -> None:
     assert 0.2 < ratio < 0.95
 
 
-ALWAYS = "\n\ndef admit(now, obj, cache, victim, ghost):\n    return 1\n"
-
-
-@pytest.mark.parametrize("source", [RANKED["lru"], RANKED["lru"] + ALWAYS], ids=["lru", "with admit"])
-def test_a_part_of_a_trace(source: str) -> None:
-    path = real_data("cache", "libcachesim") / "cloudPhysicsIO.oracleGeneral.bin"
-    cache = made(source, FORMAT, 20_000_000)
-    lru = libcachesim.LRU(20_000_000, hashpower=20)
-    for start, most in ((0, 2_000), (2_000, 1_000)):
-        both = [
-            c.process_trace(libcachesim.TraceReader(str(path), libcachesim.TraceType.ORACLE_GENERAL_TRACE), start, most)
-            for c in (cache, lru)
-        ]
-        assert both[0] == pytest.approx(both[1], abs=1e-9)
-
-
-def test_the_size_is_given_once() -> None:
-    cache = made(RANKED["lru"], FORMAT, 10)
-    with pytest.raises(ValueError, match="make a new cache"):
-        cache.set_cache_size(20)
-
-
 @pytest.mark.parametrize(("size", "seed"), [(1, 0), (5, 42)])
 def test_the_draw_is_that_of_the_simulator(size: int, seed: int) -> None:
     objects, sizes = requests(1_500, 300, seed=6)
@@ -167,17 +145,6 @@ def test_the_draw_is_that_of_the_simulator(size: int, seed: int) -> None:
     cache = made(source, FORMAT, 50_000, **how)
     replayed(cache, objects, sizes)
     assert cache.misses == simulated(source, objects, sizes, 50_000, **how)[0]
-
-
-def test_an_object_of_no_size_counts_as_one_byte_to_the_policy() -> None:
-    objects, sizes = requests(2_000, 300, seed=3)
-    sizes = np.where(objects % 3 == 0, 0, 1).astype(np.int64)
-    source = RANKED["lru"]
-    cache = made(source, FORMAT, 20)
-    hits = [cache.get(request(i, s)) for i, s in zip(objects.tolist(), sizes.tolist(), strict=True)]
-    assert cache.get_n_obj() == len(cache._hooks.twin) == 20
-    expected = simulated(source, objects, np.maximum(sizes, 1), 20)[0]
-    assert len(hits) - sum(hits) == cache.misses == expected
 
 
 @pytest.mark.parametrize("name", ["lfu sample", "gdsf heap", "s3_fifo queues"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cache_formats import ADMISSION, QUEUES, exported, under
 from effort import examples
-from exported import POLICIES, TASK, export, load
+from exported import POLICIES, export, load
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -149,17 +149,6 @@ LikeADictionary.TestCase.settings = settings(
 TestLikeADictionary = LikeADictionary.TestCase
 
 
-def test_a_look_up_that_misses_and_the_store_that_follows_are_one_request() -> None:
-    cache = MODULES["lru"].Cache(10)
-    assert cache.get("a") is None
-    cache["a"] = 1
-    assert (cache.hits, cache.misses) == (0, 1)
-    cache["a"] = 2  # a request of its own, which hits
-    assert (cache.hits, cache.misses, cache["a"]) == (1, 1, 2)
-    cache["b"] = 3  # nobody had asked for it
-    assert (cache.hits, cache.misses) == (2, 2)
-
-
 def test_look_ups_that_miss_may_be_completed_in_any_order() -> None:
     cache = MODULES["lru"].Cache(10)
     for key in "abc":
@@ -178,15 +167,6 @@ def test_missed_keys_are_not_remembered_without_end() -> None:
     assert cache.misses == 5_001
 
 
-def test_the_least_recently_used_leaves_first() -> None:
-    cache = MODULES["lru"].Cache(3)
-    for key in "abcd":
-        cache[key] = key
-    assert list(cache) == ["b", "c", "d"]
-    assert cache["b"] == "b"
-    assert [cache.evict() for _ in range(3)] == ["c", "d", "b"]
-
-
 def test_a_value_that_grows_makes_others_leave() -> None:
     cache = HEAPS["lru"].Cache(10, getsizeof=len)
     cache.update({"a": "12345", "b": "1", "c": "1234"})
@@ -194,15 +174,6 @@ def test_a_value_that_grows_makes_others_leave() -> None:
     assert dict(cache.items()) == {"b": "123", "c": "1234"}
     cache["b"] = "more than there is room for"
     assert (dict(cache.items()), cache.bypassed) == ({"c": "1234"}, 1)
-
-
-def test_keys_are_forgotten_unless_the_policy_computes_with_their_numbers() -> None:
-    for name, remembered in (("lru", 0), ("ghost", 0), ("rich", 0), ("statistics", 0), ("reads_id", 3_000)):
-        cache = MODULES[name].Cache(10)
-        for key in range(3_000):
-            cache.request(key)
-        assert len(cache._numbers) == remembered
-        assert len(cache._policy.ghost._left) == (10 if name not in ("lru", "statistics") else 0)
 
 
 @pytest.mark.parametrize(
@@ -221,13 +192,6 @@ def test_a_size_that_cannot_be_is_refused_and_changes_nothing(size: float) -> No
     with pytest.raises(ValueError, match="a size must be"):
         cache.put("a", 1, size)
     assert (len(cache), cache.currsize, cache.misses) == (0, 0, 0)
-
-
-def test_the_template_works_as_it_stands() -> None:
-    module = load((TASK.directory / "export" / "python.py").read_text(encoding="utf-8"))
-    cache = module.Cache(2)
-    cache.update({"a": 1, "b": 2, "c": 3})
-    assert list(cache) == ["b", "c"]
 
 
 def test_what_is_not_admitted_is_not_stored() -> None:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from anvil_state import STATEFUL
-from anvil_toy import FIXED
-from cache_formats import exported, made, text_of, under
+from cache_formats import exported, text_of, under
 from effort import ALL
-from exported import provenance
-from exported_run import Exported, module_of
 from exported_state import assert_replayed, cache_of, compare_lives, skewed, stateful
 from plain_cache import columns_of, hash_of
 
 from vulcan.anvil import check
-from vulcan.anvil import semantics as total
-from vulcan.export import find_exporter, policy_source
 from vulcan.registry import find_task, known_tasks
 from vulcan.task import Task
 from vulcan_cache import simulate
@@ -100,19 +93,6 @@ def disk(cloud_physics: Path) -> tuple[np.ndarray, np.ndarray]:
 SHIPPED = {name: s for name, s in CACHE.seed_policies().items() if check(s, CACHE).program.uses_state}
 
 
-@pytest.mark.parametrize("written", ["\\0", "\\x1b[2J", "\\u2028", "\\ud800 alone", "\\r", "\\x0c"])
-def test_a_handler_s_docstring_may_hold_what_cannot_be_printed(written: str) -> None:
-    head = "def on_refuse(now, obj, cache, ghost):\n"
-    source = SKETCH.replace(head, f'{head}    """Before {written} after\n    the end."""\n')
-    task = CACHE
-    policy = check(source, task)
-    (text,) = find_exporter("python").export(policy, provenance()).values()
-    text.encode()
-    assert all(character == "\n" or character.isprintable() for character in text)
-    compile(text, "policy.py", "exec")
-    assert check(policy_source(text), task).fingerprint == policy.fingerprint
-
-
 # Decisions and state
 
 
@@ -169,97 +149,7 @@ def test_a_real_trace_has_the_evictions_of_the_simulator(name: str, disk: tuple[
     assert "sketch" not in name or cache._state.refusals == cache.bypassed > 0
 
 
-COUNTS = """
-class policy:
-    evictions = 0
-
-
-class obj:
-    left_before = 0
-
-
-def on_evict(now, obj, cache, ghost):
-    policy.evictions += 1
-    obj.left_before += 1
-
-
-def priority(now, obj, cache, ghost):
-    return obj.last_access
-"""
-
-PLAIN = """
-TOP = 1e308
-
-
-class policy:
-    vast = TOP
-    a = [1.5] * 3
-    calls = 0
-
-
-class item:
-    mark = -2
-
-
-def on_touch(now, item, world, past):
-    policy.vast *= 1e300
-    policy.a[-1] += 1
-    policy.a[item.whole / 4] = item.mark
-    policy.a[1e300] += 0.25
-    item.mark -= 0.5
-    policy.calls += random() + hash(item.id, 3) / 1e20
-
-
-def rate(now, item, world, past):
-    return policy.a[7.9] + policy.a[item.whole] * 10 + policy.vast / 1e308
-"""
-
-
-def test_arithmetic_saturates_and_every_index_is_valid() -> None:
-    policy = check(PLAIN, STATEFUL)
-    _, module = module_of(policy)
-    run, other = (Exported(policy, module, seed) for seed in (5, -1))
-    values = FIXED | {"item.whole": -11.0}
-    run.handle("on_touch", 1.0, values)
-    state = run.groups["world"]
-    assert state.vast == sys.float_info.max
-    assert state.a == [-1.75, 1.5, 2.5]  # 1e300 is a multiple of 3, as -3 is, to which -2.75 is rounded down
-    drawn, _ = total.draw(5)
-    assert state.calls == drawn + total.hash(0.0, 3.0) / 1e20
-    assert run.score("rate", 1.0, values) == 1.5 + 15.0 + sys.float_info.max / 1e308
-    assert other.groups["world"].a == [1.5] * 3
-    assert other.groups["world"]._random.next() == total.draw(2**64 - 1)[0]
-
-
-def test_what_is_no_request_is_no_event_and_fields_last_as_long_as_the_ghost() -> None:
-    cache = exported(under("heap", COUNTS), "python").Cache(2)
-    for key in ("a", "b", "c", "a"):  # a leaves for c, and comes back for b
-        cache.request(key)
-    assert (cache._state.evictions, cache._objects["a"].left_before) == (2.0, 1.0)
-    del cache["a"]
-    cache.clear()
-    assert "a" not in cache and cache._state.evictions == 2.0
-    cache.request("a")
-    assert cache._objects["a"].left_before == 1.0  # it is remembered since it was evicted
-    cache.put("d", None, size=2)
-    assert cache.popitem() == ("d", None)
-    assert cache._state.evictions == 4.0
-    for key in range(10):
-        cache.request(key)
-    cache.request("a")
-    assert cache._objects["a"].left_before == 0.0
-
-
 # The module
-
-
-def test_the_module_says_what_state_it_has() -> None:
-    _, module = module_of(check(SKETCH, CACHE))
-    text = " ".join((module.__doc__ or "").split())
-    assert "It has state: registers total, lucky, refusals; arrays sketch (256); fields of obj cell, returns;" in text
-    assert "random numbers. It handles on_hit, on_ghost_hit, on_miss, on_refuse, on_evict." in text
-    assert "pass it as `cache`, and call its methods at the events. `seed` starts its random numbers." in text
-    assert callable(module._Statistics().on_insert)  # an event that it does not handle
 
 
 NAMES = """
@@ -327,33 +217,6 @@ def test_instances_are_independent_and_seeded() -> None:
     assert first._state.sketch == again._state.sketch != second._state.sketch
 
 
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-def test_a_class_of_cachetools_has_the_misses_of_the_simulator(mechanism: str) -> None:
-    pytest.importorskip("cachetools")
-    requests = skewed(Random(6), 400, 60, 20)
-    cache = made(under(mechanism, SKETCH), "cachetools", 60, getsizeof=lambda size: size)
-    for key, size in requests:
-        if cache.get(f"object {key}") is None:
-            cache[f"object {key}"] = size
-    objects, sizes = columns_of(requests)
-    policy = check(under(mechanism, SKETCH), CACHE)
-    assert cache.misses == simulate(policy, objects, sizes, 60).misses < 400
-
-
-def test_a_cache_with_state_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pickled_policy.py").write_text(text_of(SKETCH, "python"))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    module: ModuleType = __import__("pickled_policy")
-    cache = module.Cache(5)
-    keys = [key for key, _ in skewed(Random(4), 400, 60, 1)]
-    for key in keys[:200]:
-        cache.request(key)
-    copy = pickle.loads(pickle.dumps(cache))
-    assert [copy.request(key) for key in keys[200:]] == [cache.request(key) for key in keys[200:]]
-    assert copy._state.sketch == cache._state.sketch
-    assert copy._state.sketch is not cache._state.sketch
-
-
 def test_checkers_find_nothing(tmp_path: Path) -> None:
     paths = []
     for name, source in CASES.items():
@@ -366,10 +229,3 @@ def test_checkers_find_nothing(tmp_path: Path) -> None:
     for run, some in (([*ruff, "--select=E,F,W,I,UP,B,C4,PLE"], paths), *([(mypy, ranked)] if ALL else [])):
         done = subprocess.run([*run, *map(str, some)], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == 0, done.stdout
-
-
-def test_the_policy_is_read_back_as_it_was() -> None:
-    task = CACHE
-    for format in ("python", "cachetools", "libcachesim"):
-        text = text_of(SKETCH, format)
-        assert check(policy_source(text), task).fingerprint == check(SKETCH, task).fingerprint

@@ -6,7 +6,6 @@ import gc
 import re
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -18,7 +17,7 @@ from exported_run import Exported, compare, few_values, life, module_of
 
 from vulcan.anvil import check
 from vulcan.anvil.grammar import grammar
-from vulcan.task import Entity, Feature, Global, Objective, Rank, Scalar, Task, Value
+from vulcan.task import Feature, Global, Objective, Scalar, Task, Value
 
 ARGUMENTS = {
     "": ("",), "alpha": ("0.001", "0.3", "0.999"), "k": ("1", "2", "5", "64"), "n": ("1", "2", "7", "64"),
@@ -149,28 +148,6 @@ def test_a_task_without_an_entity_has_the_bits_of_the_reference(arguments: tuple
         assert compare(policy, life(task, random, 100, few_values)) == 200
 
 
-def test_features_of_one_name_stay_apart() -> None:
-    task = replace(TOY, signature=Rank(
-        function="rate",
-        arguments=(
-            Scalar(Feature("size", "int", "units", 0.0, 9.0, "a size", unknown=7.0)),
-            Entity("item", "it", (Feature("id", "int", "identity", 0.0, 9.0, "its number"),
-                                  Feature("size", "int", "units", 0.0, 9.0, "its size", unknown=8.0)),
-                   key="id", population="world"),
-            Global("world", "all", (Feature("load", "int", "units", 0.0, 9.0, "a load"),
-                                    Feature("size_avg", "int", "units", 0.0, 9.0, "a name that was taken"))),
-            Global("other", "more", (Feature("load", "int", "units", 0.0, 9.0, "a load"),)),
-        ),
-        returns="a number", mechanisms=TOY.signature.mechanisms,
-    ))  # fmt: skip
-    text = " + ".join((
-        "size.avg()", "10 * item.size.avg()", "100 * world.size.avg()", "1e3 * world.size_avg.avg()",
-        "1e4 * world.load.avg()", "1e5 * other.load.avg()", "1e6 * world.size_avg", "world.size.percentile(0.5)",
-    ))  # fmt: skip
-    policy = check(f"def rate(size, item, world, other):\n    return {text}\n", task)
-    assert compare(policy, life(task, Random(2), 200, few_values)) > 300
-
-
 # What is kept, and for how long
 
 
@@ -193,49 +170,8 @@ def test_nothing_of_an_entity_stays_once_it_left(scope: str) -> None:
         gc.unfreeze()
 
 
-def classes_of(expression: str) -> set[str]:
-    return set(re.findall(r"^class (_Window|_Tally|_Population):", export(source_of(expression)), re.M))
-
-
 def source_of(expression: str) -> str:
     return f"def priority(now, obj, cache, ghost):\n    return {expression}\n"
-
-
-@pytest.mark.parametrize(
-    ("expression", "classes"),
-    [
-        ("obj.size + ghost.count(obj.id)", set()),
-        ("obj.size.latest() + obj.size.avg() + obj.size.min() + obj.size.max() + obj.size.ewma(0.5)", set()),
-        ("cache.size.avg() + now.max() + cache.used.ewma(0.5)", set()),
-        ("obj.size.recent(2) + obj.size.count(obj.size, 3)", {"_Window"}),
-        ("cache.size.window_avg(9)", {"_Window"}),
-        ("cache.id.contains(obj.id, 512)", {"_Tally"}),
-        ("cache.size.percentile(0.5)", {"_Population"}),
-    ],
-)
-def test_only_the_classes_that_the_policy_needs_are_there(expression: str, classes: set[str]) -> None:
-    assert classes_of(expression) == classes
-
-
-@pytest.mark.parametrize(
-    ("expression", "written"),
-    [
-        ("obj.size.latest()", "obj.size_latest"),
-        ("obj.size.avg()", "obj.size_avg"),
-        ("obj.size.recent(1) + obj.size.recent(3)", "obj.size_last_3.recent(1) + obj.size_last_3.recent(3)"),
-        ("obj.size.window_avg(16)", "obj.size_last_16.mean()"),
-        ("obj.size.window_percentile(0.9, 16)", "obj.size_last_16.percentile(0.9)"),
-        ("obj.size.count(obj.size, 8)", "obj.size_last_8.count(obj.size)"),
-        ("cache.size.avg()", "cache.size_avg"),
-        ("now.min()", "cache.now_min"),
-        ("cache.used.ewma(0.25)", "cache.used_ewma_0_25"),
-        ("cache.id.contains(obj.id, 512)", "cache.id_tally_512.contains(obj.id)"),
-        ("cache.size.window_percentile(0.5, 64)", "cache.size_last_64.percentile(0.5)"),
-    ],
-)
-def test_statistics_read_naturally(expression: str, written: str) -> None:
-    text = export(source_of(expression))
-    assert text[text.index("\ndef priority") :].split("\n")[2] == f"    return {written}"
 
 
 @pytest.mark.parametrize(
