@@ -50,15 +50,6 @@ def test_the_best_so_far_waits_for_no_earlier_reply(run: Run) -> None:
         assert best is not None and best["candidate"] == SEEDS + (2 if best["proposal"] == "4" else 1)
 
 
-def test_a_prompt_is_the_same_in_every_process(run: Run) -> None:
-    with run.talk() as talk:
-        first = talk.ask()
-    with run.talk() as talk:
-        assert talk.open() == [first]
-        assert first is not None
-        assert talk.find("3") == first
-
-
 def test_a_rejected_program_comes_back_for_repair_under_a_name_of_its_own(run: Run) -> None:
     assert [run.ask(), run.ask()] == ["3", "4"]
     told = run.tell("4", as_reply("def decide(load, room):\n    return load + missing\n"))
@@ -94,14 +85,6 @@ def test_what_is_stale_repeated_or_unknown_is_refused_in_a_line_and_changes_noth
     assert contents(run.kept()) == before
     run.tell("3.1", good(3))
     assert error(lambda: run.tell("3.1", good(3))) == "proposal 3.1 has its reply already; open are: 4"
-
-
-def test_a_duplicate_is_told_at_once(run: Run) -> None:
-    run.ask()
-    run.tell("3", good(3))
-    run.ask()
-    told = run.tell("4", good(3))
-    assert (told.verdict, told.score, told.pending) == ("duplicate", None, False)
 
 
 def test_a_reply_whose_process_died_before_its_score_is_scored_by_the_next(run: Run, children: Executor) -> None:

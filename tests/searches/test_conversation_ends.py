@@ -42,26 +42,6 @@ def test_finished_early_the_winner_comes_of_what_is_there(run: Run) -> None:
         assert error(call) == f"{run.place} is finished: `vulcan show {run.place}` has the winner"
 
 
-def test_a_repair_that_nobody_made_leaves_the_rejected_program(run: Run) -> None:
-    run.ask()
-    run.tell("3", "no")
-    run.ask()
-    with run.talk() as talk:
-        talk.finish()
-    assert [(v.proposal, v.turn, v.verdict) for v in judged(run.kept())] == [(3, 0, "rejected")]
-
-
-def test_all_told_it_is_over_and_finishing_adds_the_winner(run: Run) -> None:
-    while (name := run.ask()) is not None:
-        run.tell(name, good(int(name)))
-    with run.talk() as talk:
-        assert talk.done
-        assert talk.open() == []
-        talk.finish()
-    assert len(judged(run.kept())) == 6
-    assert list(run.kept().events())[-1] == RunStopped("finished")
-
-
 def test_finishing_that_is_cut_off_goes_on_and_nothing_more_is_asked(run: Run) -> None:
     run.ask()
     run.tell("3", good(3))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from locations import TASKS, few_starts
-from search_parts import Scripted, as_reply, contents, lineup, of_kind, share
+from search_parts import Scripted, as_reply, lineup, of_kind, share
 
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.findings import InstanceFinding, Series, SmallTable, Statement
@@ -90,23 +90,6 @@ def test_less_feedback_is_less(telling: Executor, level: str) -> None:
         assert (", score " in prompt) == ("By instance:" in prompt) == (level == "scores")
 
 
-def test_a_repetition_says_the_same(telling: Executor, full: tuple[MemoryStore, list[str]]) -> None:
-    assert contents(searched(config(), telling)[0]) == contents(full[0])
-
-
-@pytest.mark.parametrize("first", [2, 4])
-def test_an_interrupted_search_goes_on_with_the_same_prompts(
-    telling: Executor, full: tuple[MemoryStore, list[str]], first: int
-) -> None:
-    store, whole = MemoryStore(), list(full[0].events())
-    cut = [n for n, e in enumerate(whole) if isinstance(e, CandidateProposed)][first]
-    store.append(*whole[:cut])
-    study_of(store, config(), telling).run(lineup(Scripted(lambda r: as_reply(share(r.proposal / 10)))))
-    assert contents(store)[0] == contents(full[0])[0]
-    prompts = {(call.proposal, call.turn): call.messages for call in full[0].calls()}
-    assert all(call.messages == prompts[call.proposal, call.turn] for call in store.calls())
-
-
 def test_what_is_held_out_cannot_be_asked_for() -> None:
     with pytest.raises(ValueError, match="findings are of train alone"):
         Job(1, "", (*TRAINING, HELD_OUT), 1.0, explain=True)
@@ -137,29 +120,10 @@ def test_a_set_up_without_findings_gives_none() -> None:
         Setup(TELLING, INSTANCES).request(Job(1, "", TRAINING, 1.0, explain=True))
 
 
-def test_two_policies_are_compared(telling: Executor) -> None:
-    one, other = share(1.0), share(0.5)
-    outcome = telling.submit(Job(1, one, TRAINING[:1], 9.0, explain=True, against=other)).result()
-    assert [finding.content for finding in outcome.findings] == [Statement("The first takes 15.000 more.")]
-
-
 def test_a_text_keeps_to_its_budget_and_leaves_out_the_least_telling() -> None:
     found = [InstanceFinding("a", "train", Statement(f"{n} " + "x" * 38, float(n))) for n in range(9)]
     text = as_text(found, 45 * 3 // CHARACTERS_PER_TOKEN, ["a"])
     assert [line[2] for line in text.splitlines()] == ["8", "7", "6"]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        Statement("It is slow.", 3.5),
-        SmallTable("Sums", ("what", "sum"), (("a", 1), ("b", 2.5))),
-        Series("Along", "time", "sum", ((0, 1), (0.5, 2))),
-    ],
-)
-def test_a_finding_is_read_as_it_was_written(content: Any) -> None:
-    written = InstanceFinding("a", "train", content)
-    assert InstanceFinding.from_json(written.to_json()) == written
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,14 @@ from search_parts import EVIDENCE, INSTANCES, MOOD_TASK, TASK, config, evidence,
 
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
-from vulcan.scoring import Executor, Limits
+from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import (
-    EvaluationSet,
     baseline_events,
-    find_instances,
     find_objective,
     make_scorer,
     open_run,
 )
-from vulcan.searches.options import OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import BaselineMeasured, InstancesPrepared, ReferenceMeasured, RunStarted
@@ -37,22 +34,6 @@ def error(call: Any, *arguments: Any) -> str:
         call(*arguments)
     assert "\n" not in str(caught.value)
     return str(caught.value)
-
-
-def test_instances_come_in_the_evaluators_order() -> None:
-    assert [(i.name, i.split) for i in INSTANCES] == [
-        ("light", "train"), ("heavy", "train"), ("light", "validation"), ("heavy", "validation"), ("heavy", "test"),
-    ]  # fmt: skip
-
-
-def test_without_a_split_all_is_train() -> None:
-    found = find_instances(TASK, config(split="none"), EVALUATOR)
-    assert [(i.name, i.split) for i in found] == [("light", "train"), ("heavy", "train")]
-
-
-def test_two_instances_of_one_name_are_a_mistake() -> None:
-    says = error(find_instances, TASK, config(settings={"instance": ["light", "heavy", "light"]}), EVALUATOR)
-    assert says.startswith("two instances are called 'light'")
 
 
 def test_baselines_are_measured_on_every_split_with_the_references_of_the_objective() -> None:
@@ -80,11 +61,6 @@ def test_an_objective_that_compares_with_nobody_is_a_mistake_of_the_task() -> No
     assert says == "objective 'lost' compares with 'nobody', which is no baseline"
 
 
-def test_an_objective_without_a_finite_score_is_a_mistake_of_the_task() -> None:
-    says = error(lambda: list(baseline_events(TASK.objective("broken"), EVALUATOR, INSTANCES, lambda _: None)))
-    assert says.startswith("objective 'broken' is ")
-
-
 def test_a_run_is_opened_once_wherever_it_was_stopped() -> None:
     whole = MemoryStore()
     added = open_run(TASK, config(), whole, EVIDENCE, lambda _: None)
@@ -96,16 +72,6 @@ def test_a_run_is_opened_once_wherever_it_was_stopped() -> None:
         broken_off.append(*added[:kept])
         open_run(TASK, config(), broken_off, EVIDENCE, lambda _: None)
         assert list(broken_off.events()) == list(added)
-
-
-def test_a_run_knows_its_configuration_instances_and_references() -> None:
-    store = MemoryStore()
-    open_run(TASK, config(seed=7, limit=3.0), store, EVIDENCE, lambda _: None)
-    record = RunRecord.of(store.events())
-    assert SearchConfig.from_json(record.config) == config(seed=7, limit=3.0)
-    assert record.instances == INSTANCES
-    scorer = make_scorer(find_objective(TASK, "gain"), record)
-    assert scorer.on_instance("test", "heavy", {"sum": float(MIN)}) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -158,19 +124,6 @@ def test_what_cannot_be_searched_is_told_before_anything_is_written(changes: dic
     assert says in error(lambda: check_config(TASK, config(**{"model": OFFLINE, **changes})))
 
 
-def test_a_good_configuration_gives_the_evidence() -> None:
-    assert check_config(TASK, config(model=OFFLINE)) == EvaluationSet(INSTANCES)
-    with_rungs = check_config(TASK, racing(model=OFFLINE))
-    assert with_rungs == evidence(racing())
-    assert [(r.name, [i.name for i in r.instances]) for r in with_rungs.rungs] == [
-        ("R=0.2", ["light R=0.2", "heavy R=0.2"]), ("R=0.4", ["light R=0.4", "heavy R=0.4"]),
-    ]  # fmt: skip
-
-
-def test_without_racing_nothing_cheaper_is_measured() -> None:
-    assert evidence(racing(racing=False)).rungs == ()
-
-
 def test_a_run_knows_its_rungs_and_what_the_objective_compares_with_there() -> None:
     store, found = MemoryStore(), evidence(racing())
     added = open_run(TASK, racing(), store, found, lambda _: None)
@@ -198,10 +151,6 @@ def test_a_stored_option_that_is_not_known_is_refused() -> None:
     assert SearchConfig.from_json(plain) == config()
     says = error(SearchConfig.from_json, plain | {"sampels": 3})
     assert says == "the search option 'sampels' is not known; did you mean 'samples'?"
-
-
-def test_the_longest_limit_is_what_the_sandbox_allows() -> None:
-    assert OPTIONS["limit"].maximum == Limits().cpu_seconds
 
 
 def test_an_executor_is_known_by_its_name() -> None:

@@ -10,7 +10,6 @@ from strategy_parts import TASK, attempt, member, reading
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
-from vulcan.models.base import Message
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.searches.population import ScoredCandidate
@@ -72,10 +71,6 @@ def test_it_says_how_each_mechanism_works_and_what_a_policy_of_it_defines() -> N
     assert "16 objects" not in text
 
 
-def test_a_task_with_one_mechanism_is_told_as_it_is() -> None:
-    assert "MECHANISM" not in prompts(TASK).propose(FIRST)
-
-
 def test_it_says_what_the_chosen_objective_is_in_the_tasks_own_words() -> None:
     first, second = (o.meaning for o in CACHE.objectives)
     text = prompts(CACHE, objective="byte").propose(FIRST)
@@ -122,14 +117,6 @@ def test_what_the_checker_remarked_on_is_shown_with_the_policy() -> None:
     assert "checker remarked" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
 
 
-def test_scores_are_shown_by_instance_where_there_are_several() -> None:
-    parent = member(3, 0.2, scores=(0.3, 0.1))
-    text = prompts(TASK, instances=("calm", "storm")).propose(Draft(2, "mutate", (parent,)))
-    assert "By instance: calm 0.3000, storm 0.1000." in text
-    alone = prompts(TASK, instances=("calm",)).propose(Draft(2, "mutate", (member(3, 0.2),)))
-    assert "By instance" not in alone
-
-
 def test_of_many_instances_the_best_and_the_worst_are_shown() -> None:
     names = tuple(f"day{i:02}" for i in range(30))
     parent = member(3, 14.5, scores=tuple(float(i) for i in range(30)))
@@ -165,11 +152,6 @@ def test_advice_is_asked_for_with_the_best_the_improvements_and_the_failures() -
 def test_a_repair_quotes_what_was_wrong() -> None:
     feedback = "- [while] line 3: no loops without end; write for\n      while load:\n      ^"
     assert f"\n\n{feedback}\n\n" in prompts(TASK).repair(feedback)
-
-
-def test_a_chat_begins_with_one_message_of_the_user() -> None:
-    made = prompts(TASK)
-    assert made.chat(FIRST) == (Message("user", made.propose(FIRST)),)
 
 
 def test_a_task_may_change_the_template_in_part(tmp_path: Path) -> None:

@@ -80,18 +80,6 @@ def test_a_search_of_which_the_budget_is_spent_is_finished_and_nothing_more(
     assert contents(broken_off) == contents(whole)
 
 
-def test_replies_that_were_paid_for_are_used_though_the_budget_is_spent(children: Executor) -> None:
-    """The process died when all had been answered, and before anything of it was scored."""
-    whole, paid = MemoryStore(), MemoryStore()
-    within(whole, config(rounds=1, samples=8), children, dollars=1.5)
-    for call in whole.calls():
-        paid.record(call)
-    again = within(paid, config(rounds=1, samples=8), children, dollars=1.5)
-    assert again.requests == []
-    assert contents(paid) == contents(whole)
-    assert len(judged(paid)) == 6
-
-
 def test_an_unpaid_proposal_before_an_answered_one_keeps_its_number(children: Executor) -> None:
     """The third of four calls finds no budget, and the fourth was answered before an interruption."""
     store, whole = MemoryStore(), MemoryStore()

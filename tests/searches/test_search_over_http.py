@@ -117,14 +117,6 @@ def test_from_prompt_to_winner(children: Executor) -> None:
     assert [[m[0] for m in c.messages] for c in calls[2:3]] == [["user", "assistant", "user"]]
 
 
-def test_a_truncated_reply_is_mended_in_the_next_turn(children: Executor) -> None:
-    store = MemoryStore()
-    cut = answer("```python\ndef decide(load, room):\n    return lo", finish="length")
-    search(store, children, [cut, answer(as_reply(share(1.5)))], samples=1)
-    assert [(v.verdict, v.rules) for v in judged(store)] == [("rejected", ("truncated-reply",)), ("scored", ())]
-    assert [c.finish for c in store.calls()] == ["length", "stop"]
-
-
 @pytest.mark.parametrize(
     "passing",
     [
@@ -140,13 +132,6 @@ def test_a_passing_fault_is_tried_again_and_leaves_no_trace(children: Executor, 
     assert contents(troubled) == contents(calm)
     assert len(requests) == 3
     assert requests[0].body == requests[2].body
-
-
-def test_the_wait_that_a_server_asks_for_is_kept(children: Executor) -> None:
-    store = MemoryStore()
-    search(store, children, [fail(429, "slow down", Retry_After="1"), answer(as_reply(share(1.5)))], samples=1)
-    (call,) = store.calls()
-    assert call.seconds >= 1.0
 
 
 @pytest.mark.parametrize("stalled", [stall, drip])
@@ -215,23 +200,6 @@ def test_a_server_that_is_down_stops_the_run_which_goes_on_when_it_is_back(child
     assert len(requests) == 7
 
 
-def test_replies_of_many_threads_are_kept_apart(children: Executor) -> None:
-    """The server answers with a program made from the request's own number; each is stored with its request."""
-
-    def script(request: Received) -> Behaviour:
-        return answer(as_reply(share(1 + request.number / 100)), model=f"model {request.number}")
-
-    store = MemoryStore()
-    with ChatServer(script) as server, closing(open_proposer("toy", api_base=server.url, settings=HURRIED)) as model:
-        study = opened(store, config(model=("toy",), rounds=1, samples=12), children)
-        study.run(lineup(model), parallel=6)
-    assert len(server.requests) == 12
-    for call in store.calls():
-        number = int(call.model.removeprefix("model "))
-        (verdict,) = [e for e in of_kind(store, CandidateJudged) if e.proposal == call.proposal]
-        assert verdict.source == share(1 + number / 100)
-
-
 def test_a_search_that_is_interrupted_does_not_wait_for_the_model(children: Executor) -> None:
     """The first reply interrupts; the second would take far longer than any test may."""
 
@@ -271,14 +239,6 @@ def test_nothing_but_truncated_replies_is_no_success(children: Executor) -> None
     cut = answer("```python\ndef mood(", finish="length")
     with pytest.raises(UserError, match=r"all 4 replies were cut off .*server's default.* larger --max-tokens"):
         search(store, children, [cut], samples=2)
-    assert not of_kind(store, WinnerChosen)
-
-
-@pytest.mark.parametrize("said", ["", "I would rather not."])
-def test_nothing_but_replies_without_a_program_is_no_success(children: Executor, said: str) -> None:
-    store = MemoryStore()
-    with pytest.raises(UserError, match=r"none of 4 replies had a program in it: .* another --model"):
-        search(store, children, [answer(said)], samples=2)
     assert not of_kind(store, WinnerChosen)
 
 

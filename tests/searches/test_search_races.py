@@ -12,7 +12,6 @@ from search_parts import (
     SEEDS,
     Scripted,
     as_reply,
-    contents,
     judged,
     lineup,
     of_kind,
@@ -118,14 +117,6 @@ def test_the_first_are_never_stopped_and_neither_are_the_tasks_own(racers: Execu
     assert all(e.rungs for e in of_kind(store, CandidateJudged))
 
 
-def test_without_racing_all_are_scored_fully(racers: Executor) -> None:
-    watched = Watched(racers)
-    store = run(watched, *GOOD, share(0.3), share(0.2), racing=False)
-    assert {v.verdict for v in judged(store)} == {"scored"}
-    assert {v.rungs for v in judged(store)} == {()}
-    assert not any("R=" in name for _, names in watched.jobs for name in names)
-
-
 def test_of_a_crowd_a_plainly_worse_candidate_is_stopped_after_the_first_part(
     racers: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,15 +182,3 @@ def test_who_is_drafted_before_the_other_has_settled_is_scored_all_the_same(race
     study.tell(third, reply(as_reply(again)))
     study.wait_for_scores()
     assert [(v.verdict, v.of) for v in judged(study.store)][2] == ("same-decisions", SEEDS + 1)
-
-
-def test_what_is_stopped_does_not_depend_on_how_much_is_done_at_a_time(racers: Executor) -> None:
-    stores = []
-    for parallel in (1, 5):
-        store = MemoryStore()
-        programs = [share(0.3 + 37 * n % 41 / 30) for n in range(24)]
-        study = opened(store, racing(rounds=4, samples=6), racers)
-        study.run(lineup(Scripted(lambda r: as_reply(programs[r.proposal - SEEDS - 1]))), parallel=parallel)  # noqa: B023
-        stores.append(contents(store))
-    assert stores[0] == stores[1]
-    assert sum(getattr(e, "verdict", "") == "stopped" for e in stores[0][0]) == 5

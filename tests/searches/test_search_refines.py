@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import pytest
 from effort import few
-from rich_parts import answer, rich, search
+from rich_parts import rich, search
 from search_parts import (
     MOOD_TASK,
     SEEDS,
@@ -22,7 +21,6 @@ from search_parts import (
     lineup,
     of_kind,
     opened,
-    racing,
     share,
 )
 
@@ -186,45 +184,6 @@ def test_what_was_made_simpler_is_not_tuned_when_an_interrupted_search_goes_on(c
     assert simple.origin == "simplified"
     assert simple.score > before.score
     assert contents(stores[1]) == contents(stores[0])
-
-
-def test_a_program_of_a_single_number_is_tuned(children: Executor) -> None:
-    store = searched(children, *["def decide(load, room):\n    return min(load * 0.9, room)\n"] * 8, tune=8)
-    (refined,) = of_kind(store, CandidateRefined)
-    assert (refined.evaluations, refined.by) == (8, "tuned")
-
-
-def test_the_end_takes_no_more_evaluations_than_the_search_had_proposals(children: Executor) -> None:
-    padded = share(0.6851, "(min(load, room) + load * 1e-9)")
-    refined = of_kind(searched(children, *[padded] * 9, tune=8, simplify=80), CandidateRefined)
-    assert [r.by for r in refined if r.evaluations <= 9] == ["tuned", "simplified"]
-
-
-def test_without_tuning_and_simplification_nothing_is_refined(children: Executor) -> None:
-    assert of_kind(searched(children, *FAR), CandidateRefined) == []
-
-
-def test_the_best_score_after_each_proposal_is_never_lower_for_tuning(racers: Executor) -> None:
-    """The candidates of best-of-n do not depend on what is tuned: so the best so far can only gain."""
-
-    def bests(tune: int) -> list[float]:
-        store = MemoryStore()
-        chosen = racing(
-            strategy="best-of-n", objective="calm", rounds=4, samples=9, tune=tune, racing=False, seed=5
-        )  # fmt: skip
-        search(chosen, store, racers, answer)
-        by_proposal: dict[int, float] = {}
-        latest = 0
-        for event in store.events():
-            if isinstance(event, CandidateProposed):
-                latest = event.proposal
-            if isinstance(event, CandidateJudged) and event.score is not None:
-                by_proposal[latest] = max(event.score, by_proposal.get(latest, -9.0))
-        return list(accumulate((by_proposal.get(n, -9.0) for n in range(1, latest + 1)), max))
-
-    plain, tuned = bests(0), bests(8)
-    assert all(with_it >= without for with_it, without in zip(tuned, plain, strict=True))
-    assert any(with_it > without for with_it, without in zip(tuned, plain, strict=True))
 
 
 def test_fewer_evaluations_than_a_tuner_can_use_are_refused() -> None:

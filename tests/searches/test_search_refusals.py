@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from chat_server import Behaviour, ChatServer, Received, answer, fail, message
+from chat_server import Behaviour, ChatServer, Received, answer, fail
 from search_parts import MOOD_TASK, SEEDS, as_reply, contents, judged, share
 
 import vulcan
@@ -41,10 +41,6 @@ def only_run(runs: Path) -> vulcan.Run:
 
 def stored(run: vulcan.Run) -> Store:
     return open_store(run.path)
-
-
-def after_opening(events: list[Event]) -> list[Event]:
-    return [event for event in events if not isinstance(event, RunStarted)]
 
 
 def test_prompts_that_are_refused_now_and_then_are_lost_and_the_search_goes_on(tmp_path: Path) -> None:
@@ -169,13 +165,6 @@ def test_a_replay_records_what_a_model_refused(tmp_path: Path) -> None:
         (events, calls), again_contents = contents(store), contents(repeated)
         assert any(isinstance(event, CallsChanged) for event in events)
         assert without_stops(again_contents[0]) == without_stops(events) and again_contents[1] == calls
-
-
-def test_no_turn_of_a_chat_is_empty(tmp_path: Path) -> None:
-    with ChatServer([answer(""), message(content=None), answer(as_reply(share(1.5)))]) as server:
-        search(server, tmp_path, budget_candidates=1)
-    assert len(server.requests) == 3
-    assert all(turn["content"].strip() for request in server.requests for turn in request.body["messages"])
 
 
 def test_why_a_budget_ended_a_search_is_recorded(tmp_path: Path) -> None:

@@ -14,12 +14,11 @@ import pytest
 from backwards import BackwardsWhenIdle
 from effort import slow
 from rich_parts import Quiet, answer, rich, search
-from search_parts import MOOD_TASK, SEEDS, TASK, Scripted, config, contents, evidence, judged, lineup, opened
+from search_parts import SEEDS, TASK, Scripted, config, contents, evidence, judged, lineup, opened
 
 from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor, WorkerLost
-from vulcan.searches.model_pool import OFFLINE as THE_OFFLINE_GENERATOR
 from vulcan.searches.session import ExecutionConfig, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import Event, RunStopped
@@ -120,11 +119,6 @@ def one_worker(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     return searched(tmp_path_factory.mktemp("one") / "run.db", ExecutionConfig("local", 1))
 
 
-@pytest.mark.slow  # a search that cannot have Ray comes to the same, with as many workers
-def test_the_same_seed_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
-    assert searched(tmp_path / "run.db", ExecutionConfig("local", 2)) == one_worker
-
-
 @pytest.mark.slow
 def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
     other = searched(tmp_path / "run.db", ExecutionConfig("local", 1), seed=2, tune=0, simplify=0, control=False)
@@ -190,10 +184,3 @@ def test_the_store_is_told_why_a_search_stopped(error: BaseException, stopped: R
     with pytest.raises(type(error)):
         search(config(), store, children, display=Quiet(interrupt))
     assert list(store.events())[-1] == stopped
-
-
-def test_the_offline_generator_is_called_what_it_is(one_worker: tuple[Any, ...]) -> None:
-    calls = one_worker[1]
-    assert {call.model for call in calls} == {call.by for call in calls} == {THE_OFFLINE_GENERATOR}
-    assert {call.dollars for call in calls} == {0.0}
-    assert config().task == MOOD_TASK

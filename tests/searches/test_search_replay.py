@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from effort import few, slow
+from effort import few
 from rich_parts import answer, rich, search
 from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, share
 
@@ -15,7 +15,7 @@ from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.store import MemoryStore
-from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed
+from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged
 
 
 def no_call(request: Request) -> str:
@@ -64,21 +64,6 @@ def store(racers: Executor) -> MemoryStore:
     return recorded(racers, rich(control=False))[0]
 
 
-@pytest.mark.slow
-def test_a_repetition_of_a_repetition_is_no_other(racers: Executor, store: MemoryStore) -> None:
-    once, _ = repeated(racers, rich(control=False), store)
-    twice, _ = repeated(racers, rich(control=False), once)
-    assert contents(twice) == contents(store)
-
-
-@pytest.mark.slow
-def test_advice_that_did_not_come_does_not_come_again(racers: Executor) -> None:
-    store, _ = recorded(racers, rich(control=False), lambda r: None if r.operator == "advice" else answer(r))
-    assert [e.operator for e in of_kind(store, CandidateProposed)].count("advice") == 3
-    assert of_kind(store, AdviceReceived) == []
-    assert contents(repeated(racers, rich(control=False), store)[0]) == contents(store)
-
-
 def test_silence_that_stopped_the_search_for_a_while_does_not_stop_its_repetition(children: Executor) -> None:
     store = MemoryStore()
     with pytest.raises(UserError, match="no reply to 5 proposals in a row"):
@@ -109,19 +94,6 @@ def test_without_the_controls_replies_no_control_is_run(
     again, other = repeated(racers, rich(), store)
     assert list(other.events()) == []
     assert of_kind(again, CandidateJudged) == of_kind(store, CandidateJudged)
-
-
-@pytest.mark.parametrize("proposal", [slow(4), 17, slow(30)])
-def test_an_interrupted_repetition_goes_on(racers: Executor, store: MemoryStore, proposal: int) -> None:
-    events, half = list(store.events()), MemoryStore()
-    half.append(
-        *events[: next(i for i, e in enumerate(events) if isinstance(e, CandidateProposed) and e.proposal == proposal)]
-    )
-    for call in store.calls():
-        if call.proposal < proposal:
-            half.record(call)
-    search(rich(control=False), half, racers, no_call, recording=RecordedReplies.of(store))
-    assert contents(half) == contents(store)
 
 
 def only(recording: RecordedReplies, turn: int) -> CallRecord:

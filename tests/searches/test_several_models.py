@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from chat_server import ChatServer, Received, answer, fail
-from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
+from search_parts import Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
 from vulcan.models import ModelRefused, Reply, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
@@ -18,7 +18,7 @@ from vulcan.models.retry import RetryPolicy
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.store import MemoryStore
-from vulcan.store.events import CandidateJudged, CandidateProposed
+from vulcan.store.events import CandidateProposed
 
 MODELS = ("good", "bad")
 
@@ -81,19 +81,6 @@ def test_the_same_replies_give_the_same_choices(whole: MemoryStore, children: Ex
     assert contents(store) == contents(whole)
 
 
-@pytest.mark.parametrize("number", [9, 31])
-def test_an_interrupted_search_chooses_as_it_would_have(whole: MemoryStore, children: Executor, number: int) -> None:
-    def interrupt(event: object) -> None:
-        if isinstance(event, CandidateJudged) and event.proposal == SEEDS + number:
-            raise KeyboardInterrupt
-
-    store = MemoryStore()
-    with pytest.raises(KeyboardInterrupt):
-        opened(store, several(), children, [interrupt]).run(lineup(*models()), parallel=3)
-    opened(store, several(), children).run(lineup(*models()), parallel=3)
-    assert contents(store) == contents(whole)
-
-
 def test_the_cheaper_of_two_that_gain_alike_is_asked_more_often(children: Executor) -> None:
     store = MemoryStore()
     pair = (Named("good", nearer, 0.5), Named("bad", nearer, 0.01))
@@ -118,14 +105,6 @@ def test_one_that_is_not_available_is_covered_by_the_other(children: Executor) -
     assert "no-reply" not in {v.verdict for v in judged(store)}
     assert "bad" in chosen_models(store)
     assert {c.by for c in store.calls()} == {"good"}
-
-
-def test_where_none_is_available_the_proposal_has_no_reply(children: Executor) -> None:
-    store = MemoryStore()
-    silent = [Named(name, lambda r: None if r.proposal == SEEDS + 3 else useless(r)) for name in MODELS]
-    opened(store, several(rounds=1, samples=5), children).run(lineup(*silent), parallel=1)
-    (unanswered,) = [v for v in judged(store) if v.verdict == "no-reply"]
-    assert (unanswered.proposal, unanswered.feedback) == (SEEDS + 3, "nobody there; nobody there")
 
 
 def test_over_http_one_that_refuses_stops_the_search_at_once_and_one_that_is_down_does_not(children: Executor) -> None:

@@ -173,13 +173,6 @@ def test_state_that_only_itself_reads_is_cleaned_away() -> None:
     assert [variable.name for variable in program.variables] == ["policy.level", "policy.seen", "obj.mark"]
 
 
-def test_nothing_to_leave_out_is_none() -> None:
-    assert (
-        simplify(HEAD + "    return obj.count\n", TASK, 1.0, Needs("obj.count"), evaluations=9, tolerance=0.0) is None
-    )
-    assert simplify(RAMBLING, TASK, 2.0, Needs(), evaluations=30, tolerance=0.5) is None
-
-
 def test_whatever_the_scores_the_result_is_smaller_valid_and_good_enough() -> None:
     def noise(salt: int) -> Evaluate:
         def evaluate(sources: Sequence[str]) -> list[float | None]:

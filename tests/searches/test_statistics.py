@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from effort import few
 
-from vulcan.searches.bootstrap import MIN, ConfidenceInterval, mean_interval, selection_bias, student_quantile
+from vulcan.searches.bootstrap import mean_interval, selection_bias, student_quantile
 
 
 @pytest.mark.parametrize("count", few([5, 8, 12], 1))
@@ -32,24 +32,6 @@ def test_an_interval_narrows_with_more_instances_and_widens_with_more_confidence
     assert low is not None and high is not None
     assert high.low < low.low < np.mean(values) < low.high < high.high
     assert (low.confidence, high.confidence) == (0.5, 0.99)
-
-
-def test_with_many_scores_it_is_the_textbook_interval() -> None:
-    values = list(np.random.RandomState(4).randn(400) + 3)
-    found = mean_interval(values)
-    half = 1.96 * np.std(values, ddof=1) / 20
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx((np.mean(values) - half, np.mean(values) + half), abs=0.01)
-
-
-def test_too_few_scores_have_no_interval() -> None:
-    for count in range(MIN):
-        assert mean_interval([0.1 * n for n in range(count)]) is None
-    assert mean_interval([0.1, 0.2, 0.3, 0.5]) is not None
-
-
-def test_equal_scores_leave_no_doubt() -> None:
-    assert mean_interval([0.1] * 9) == ConfidenceInterval(pytest.approx(0.1), pytest.approx(0.1), 0.95)
 
 
 def test_pairs_tell_more_than_the_two_alone() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich_parts import answer, rich, search
-from search_parts import SEEDS, as_reply, contents, judged, of_kind, share
+from search_parts import SEEDS, contents, judged, of_kind, share
 
 from vulcan.errors import UserError
 from vulcan.models import Request
@@ -18,7 +18,6 @@ from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.steering import DIRECTORY, MAX_HINTS, MAX_WAITING, Inbox, Steering, instructions, steer
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import (
-    CandidateJudged,
     CandidateProposed,
     InstructionTaken,
     RunStopped,
@@ -91,14 +90,6 @@ def test_an_own_program_is_a_candidate_without_a_call(long: tuple[MemoryStore, l
         ("added", ()),
     ]
     assert len(proposed) == SEEDS + 27
-
-
-def test_an_event_precedes_its_proposal(long: tuple[MemoryStore, list[Request]]) -> None:
-    events = list(long[0].events())
-    for at, event in enumerate(events):
-        if isinstance(event, SearchSteered):
-            following = next(e for e in events[at:] if isinstance(e, CandidateProposed))
-            assert following.proposal == event.proposal
 
 
 def test_a_replay_repeats_it_event_for_event(racers: Executor, long: tuple[MemoryStore, list[Request]]) -> None:
@@ -203,12 +194,3 @@ def test_instructions_wait_until_they_are_taken(tmp_path: Path, record: RunRecor
         inbox.leave(act("hint", "Another."))
     with pytest.raises(UserError, match="wait for the search already"):
         inbox.leave(act("hint", "Another."))
-
-
-def test_a_rejected_program_of_the_user_is_recorded(racers: Executor, tmp_path: Path) -> None:
-    """As where the task has changed since it was checked."""
-    Inbox(tmp_path).leave(act("add", "def decide(load, room):\n    return missing\n"))
-    store = MemoryStore()
-    search(rich(**SERIAL, rounds=1, samples=2), store, racers, lambda r: as_reply(share(0.5)), directory=tmp_path)
-    first: CandidateJudged = judged(store)[0]
-    assert (first.origin, first.verdict) == ("user", "rejected")

@@ -51,14 +51,6 @@ def test_a_strategy_that_has_seen_a_search_drafts_as_one_that_comes_new_to_it(na
         assert old.draft(number, settled, random.Random(number)) == new.draft(number, settled, random.Random(number))
 
 
-def test_a_strategy_may_be_asked_about_another_population_in_between() -> None:
-    used = strategy("evolve", offline=True)
-    one, other = (population(random.Random(seed), 200) for seed in (1, 2))
-    expected = strategy("evolve", offline=True).draft(200, one, random.Random(9))
-    used.draft(200, other, random.Random(9))
-    assert used.draft(200, one, random.Random(9)) == expected
-
-
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(number=NUMBERS, seed=SEEDS_OF_RANDOM)
 @settings(max_examples=25, deadline=None)
@@ -66,19 +58,6 @@ def test_no_draft_waits_for_its_own_verdict(name: str, number: int, seed: int) -
     barriers = [strategy(name).barrier(n) for n in range(number + 1)]
     assert all(barrier <= n for n, barrier in enumerate(barriers))
     assert barriers == sorted(barriers)
-
-
-def test_how_many_proposals_may_be_on_their_way_at_once() -> None:
-    assert [strategy("evolve", in_flight=8).barrier(n) for n in (0, 7, 8, 9, 100)] == [0, 0, 0, 1, 92]
-    assert {strategy("best-of-n").barrier(n) for n in (0, 10, 299)} == {0}
-    assert [strategy("policysmith").barrier(n) for n in (0, 24, 25, 60)] == [0, 0, 25, 50]
-
-
-def test_how_many_proposals_there_are() -> None:
-    for name in STRATEGIES:
-        assert strategy(name).total() == 300
-    for name in ("evolve", "best-of-n"):
-        assert strategy(name, budget_candidates=450).total() == 450
 
 
 def test_an_unknown_strategy_is_named_with_the_nearest() -> None:
@@ -114,12 +93,6 @@ def test_evolve_gives_the_offline_generator_the_two_best_and_first_those_to_begi
     assert (later.operator, [m.candidate for m in later.parents]) == ("mutate", [10, 12])
     assert [made.barrier(n) for n in (0, 8, 100)] == [0, 0, 92]
     assert strategy("evolve", offline=False).draft(25, settled, random.Random(0)) != later
-
-
-def test_the_best_are_the_earlier_of_equals() -> None:
-    settled = Population([member(1, 0.5), member(2, 0.7), member(3, 0.7), member(4, 0.1, round=2)])
-    assert [m.candidate for m in settled.best(3)] == [2, 3, 1]
-    assert [m.candidate for m in settled.best(5, before_round=2)] == [2, 3, 1]
 
 
 def test_a_population_grows_and_hands_out_what_it_held() -> None:

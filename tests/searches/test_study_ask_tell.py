@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from search_parts import SEEDS, as_reply, judged, mood, new_study, of_kind, reply, share
+from search_parts import SEEDS, as_reply, judged, mood, new_study, reply, share
 
 from vulcan.scoring import Executor
 from vulcan.searches.study import Study
-from vulcan.store.events import CandidateProposed
 
 GOOD = as_reply(share(1.5))
 
@@ -30,17 +29,6 @@ def answer_next(study: Study, text: str) -> list:
         proposal = study.ask() if proposal.turn < study.config.repairs else None
     study.wait_for_scores()
     return judged(study.store)[before:]
-
-
-def test_the_tasks_own_policies_are_scored_first(children: Executor) -> None:
-    study = new_study(children)
-    first = study.ask()
-    assert [(p.round, p.operator) for p in of_kind(study.store, CandidateProposed)] == [(0, "seed")] * SEEDS
-    # least takes min(load, room): twice what the reference half takes; quarter half of that
-    assert [(c.candidate, c.score) for c in study.record.ranked()] == [(1, 1.0), (2, -0.5)]
-    assert first is not None
-    assert (first.number, first.turn, first.draft.round, first.draft.operator) == (SEEDS + 1, 0, 1, "initial")
-    assert [m.candidate for m in first.draft.parents] == [1, 2]
 
 
 def test_a_program_is_scored_and_its_trail_is_complete(children: Executor) -> None:
@@ -94,15 +82,6 @@ def test_a_program_that_stays_bad_is_rejected_with_the_rules_it_breaks(children:
         assert verdict.rules
         assert tuple(re.findall(r"^line .*: \[([a-z-]+)\]", verdict.feedback, re.MULTILINE)) == verdict.rules
     assert study.completed == 1
-
-
-def test_without_repairs_a_bad_reply_is_the_end_of_its_proposal(children: Executor) -> None:
-    study = new_study(children, repairs=0)
-    (verdict,) = answer_next(study, "no")
-    assert (verdict.verdict, verdict.rules) == ("rejected", ("no-code-block",))
-    following = study.ask()
-    assert following is not None
-    assert (following.number, following.turn) == (SEEDS + 2, 0)
 
 
 def test_an_equal_program_is_a_duplicate_whatever_its_names_and_comments(children: Executor) -> None:
@@ -166,13 +145,6 @@ def test_a_candidate_that_hangs_costs_its_time_limit_and_one_row(children: Execu
         study.tell(proposal, reply(text))
     study.wait_for_scores()
     assert [v.verdict for v in judged(study.store)] == ["timeout", "scored", "scored"]
-
-
-def test_a_failed_instance_makes_the_candidate_failed_though_the_other_was_fine(children: Executor) -> None:
-    study = new_study(children)
-    answer_next(study, as_reply(mood(105)))
-    record = study.record.candidates[SEEDS + 1]
-    assert (record.verdict, record.score, record.metrics) == ("failed", None, ())
 
 
 def test_no_proposal_is_told_twice_or_out_of_turn(children: Executor) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-import pytest
 from search_parts import (
     SEEDS,
     TASK,
@@ -105,20 +104,7 @@ def test_programs_that_do_the_same_are_one_finalist_and_the_smallest_of_them(chi
     assert measured >= {SEEDS + 2, SEEDS + 3} and SEEDS + 1 not in measured
 
 
-def test_without_a_split_nothing_is_held_out(children: Executor) -> None:
-    store = finished(children, OVERFITTED, share(1.5), split="none")
-    assert of_kind(store, WinnerChosen) == [WinnerChosen(SEEDS + 1, "train")]
-    assert of_kind(store, FinalistScored) == []
-
-
 def test_a_search_that_finds_nothing_keeps_the_best_of_the_tasks_own(children: Executor) -> None:
     store = finished(children, "no\n", "none\n", repairs=0)
     assert of_kind(store, WinnerChosen) == [WinnerChosen(1, "validation")]
     assert list(TASK.seed_policies()) == ["least", "quarter"]
-
-
-@pytest.mark.parametrize("objective", ["gain", "few"])
-def test_another_objective_has_another_winner(children: Executor, objective: str) -> None:
-    store = finished(children, share(0.125), share(1.5), objective=objective)
-    winner = {"gain": SEEDS + 2, "few": SEEDS + 1}[objective]
-    assert of_kind(store, WinnerChosen) == [WinnerChosen(winner, "validation")]

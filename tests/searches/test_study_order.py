@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
-import pytest
-from backwards import Backwards, BackwardsWhenIdle
+from backwards import Backwards
 from search_parts import (
     SEEDS,
     Scripted,
     as_reply,
     config,
-    contents,
     judged,
     lineup,
     mood,
@@ -109,16 +106,6 @@ def test_parents_are_the_best_of_all_earlier_rounds_and_of_equals_the_earlier(ch
     assert study.ask() is None
 
 
-def test_of_equal_scores_the_earlier_candidate_is_the_parent(children: Executor) -> None:
-    study = new_study(children, rounds=2, samples=3, parents=2)
-    for proposal, text in zip(ask_all(study), ("room", "room * 2", "room + 0.5"), strict=True):
-        study.tell(proposal, reply(as_reply(f"def decide(load, room):\n    return {text}\n")))
-    study.wait_for_scores()
-    assert len(set(scores(study).values())) == 1
-    parents = ask_all(study)[0].draft.parents
-    assert [m.candidate for m in parents] == [SEEDS + 1, SEEDS + 2]
-
-
 def test_failed_and_rejected_candidates_are_no_parents(children: Executor) -> None:
     study = new_study(children, rounds=2, samples=3, parents=9, repairs=0)
     for proposal, text in zip(ask_all(study), (mood(104), "def decide(load):\n", share(2.0)), strict=True):
@@ -126,58 +113,6 @@ def test_failed_and_rejected_candidates_are_no_parents(children: Executor) -> No
     study.wait_for_scores()
     parents = ask_all(study)[0].draft.parents
     assert [m.candidate for m in parents] == [SEEDS + 3, 1, 2]
-
-
-def test_results_are_applied_in_the_order_of_proposals(children: Executor) -> None:
-    plain = new_study(children, rounds=2, samples=7)
-    plain.run(lineup(Scripted(program)), parallel=1)
-    backwards = BackwardsWhenIdle(children)
-    mixed = new_study(backwards, rounds=2, samples=7)  # type: ignore[arg-type]
-    try:
-        mixed.run(lineup(Scripted(program)))
-    finally:
-        backwards.close()
-    assert backwards.finished != sorted(backwards.finished)
-    assert contents(mixed.store) == contents(plain.store)
-    verdicts = [v.verdict for v in judged(plain.store)]
-    assert {"scored", "duplicate", "rejected", "failed"} == set(verdicts)
-    numbers = [v.candidate for v in judged(plain.store)]
-    assert numbers == list(range(SEEDS + 1, SEEDS + 1 + len(numbers)))
-
-
-@pytest.mark.parametrize("slow", [1, 2, 6])
-def test_a_model_that_answers_out_of_order_changes_nothing(children: Executor, slow: int) -> None:
-    plain = new_study(children, rounds=2, samples=6)
-    plain.run(lineup(Scripted(program)), parallel=1)
-    others = threading.Semaphore(0)
-
-    def answer(request: Request) -> str:
-        """The reply to one proposal of the first round comes after all others of it."""
-        if request.proposal == SEEDS + slow and request.turn == 0:
-            for _ in range(5):
-                assert others.acquire(timeout=30)
-        elif request.proposal <= SEEDS + 6 and request.turn == 0:
-            others.release()
-        return program(request)
-
-    mixed = new_study(children, rounds=2, samples=6)
-    mixed.run(lineup(Scripted(answer)), parallel=6)
-    assert contents(mixed.store) == contents(plain.store)
-
-
-@pytest.mark.parametrize(("changes", "expected"), [
-    ({"budget_candidates": 4}, 4),
-    ({"budget_candidates": 1}, 1),
-    ({"budget_candidates": 100}, 6),
-    ({}, 6),
-])  # fmt: skip
-def test_the_budget_bounds_the_proposals(children: Executor, changes: dict[str, int], expected: int) -> None:
-    study = new_study(children, rounds=2, samples=3, **changes)
-    assert study.total == expected
-    proposer = Scripted(program)
-    study.run(lineup(proposer))
-    assert len([p for p in of_kind(study.store, CandidateProposed) if p.round > 0]) == expected
-    assert {r.proposal for r in proposer.requests} == {SEEDS + n for n in range(1, expected + 1)}
 
 
 def test_rounds_go_on_where_the_budget_ends_in_the_middle_of_one(children: Executor) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 from effort import few
@@ -26,8 +23,8 @@ from vulcan.models import ModelRefused, Request
 from vulcan.scoring import Executor, Job, WorkerLost
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.missing_replies import MAX_UNANSWERED
-from vulcan.store import MemoryStore, SQLiteStore, Store
-from vulcan.store.events import CandidateJudged, CandidateProposed, Event
+from vulcan.store import MemoryStore
+from vulcan.store.events import CandidateJudged
 
 ROUNDS, SAMPLES = 3, 5
 
@@ -49,84 +46,12 @@ def program(request: Request) -> str:
     return as_reply(share(round(request.parents[0].score + rng.random(), 3)))
 
 
-class InterruptAt:
-    """A listener that interrupts the search like Ctrl-C, at the n-th event of a kind."""
-
-    def __init__(self, number: int, kind: type[Event] = CandidateJudged) -> None:
-        self.left, self.kind = number, kind
-
-    def __call__(self, event: Event) -> None:
-        self.left -= isinstance(event, self.kind)
-        if self.left == 0 and isinstance(event, self.kind):
-            raise KeyboardInterrupt
-
-
 @pytest.fixture(scope="module")
 def calm(children: Executor):
     """What the uninterrupted run holds, and what it was asked."""
     store, proposer = MemoryStore(), Scripted(program)
     opened(store, plan(), children).run(lineup(proposer))
     return contents(store), {(r.proposal, r.turn) for r in proposer.requests}
-
-
-def test_the_uninterrupted_run_has_something_of_everything(calm) -> None:
-    (events, _), asked = calm
-    verdicts = Counter(e.verdict for e in events if isinstance(e, CandidateJudged))
-    assert set(verdicts) == {"scored", "duplicate", "rejected", "failed"}
-    assert len(asked) > ROUNDS * SAMPLES  # repairs
-    assert len({e.parents for e in events if isinstance(e, CandidateProposed)}) > 2
-
-
-@pytest.mark.parametrize("where", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", few(range(5), 1))
-def test_interrupted_at_random_again_and_again(calm, children: Executor, tmp_path: Path, seed: int, where: str) -> None:
-    rng = random.Random(seed)
-    kept, path = MemoryStore(), tmp_path / "run.db"
-
-    def store(create: bool = False) -> Store:
-        return kept if where == "memory" else SQLiteStore(path, create=create)
-
-    asked: list[tuple[int, int]] = []
-    stops = 0
-    with closing(store(create=True)):
-        pass
-    while True:
-        proposer = Scripted(program)
-        with closing(store()) as current:
-            study = opened(current, plan(), children, [InterruptAt(rng.randint(1, 6))])
-            try:
-                study.run(lineup(proposer), parallel=rng.choice([1, 3]))
-            except KeyboardInterrupt:
-                stops += 1
-                assert proposer.closed
-            else:
-                break
-            finally:
-                asked += [(r.proposal, r.turn) for r in proposer.requests]
-    assert stops >= 2
-    with closing(store()) as current:
-        assert contents(current) == calm[0]
-    assert Counter(asked) == Counter(calm[1])  # each was asked, and none of them twice
-
-
-@pytest.mark.parametrize("number", [1, SEEDS])
-def test_interrupted_while_the_tasks_own_policies_are_scored(calm, children: Executor, number: int) -> None:
-    store = MemoryStore()
-    with pytest.raises(KeyboardInterrupt):
-        opened(store, plan(), children, [InterruptAt(number)]).run(lineup(Scripted(program)))
-    opened(store, plan(), children).run(lineup(Scripted(program)))
-    assert contents(store) == calm[0]
-
-
-@pytest.mark.parametrize("number", few([1, 2, 5, 10], 2))
-def test_interrupted_while_the_winner_is_chosen(calm, children: Executor, number: int) -> None:
-    from vulcan.store.events import FinalistScored
-
-    store = MemoryStore()
-    with pytest.raises(KeyboardInterrupt):
-        opened(store, plan(), children, [InterruptAt(number, FinalistScored)]).run(lineup(Scripted(program)))
-    opened(store, plan(), children).run(lineup(Scripted(lambda _: pytest.fail("nothing is left to ask"))))
-    assert contents(store) == calm[0]
 
 
 def refuse_at(number: int) -> Callable[[Request], str]:
@@ -173,26 +98,6 @@ def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Execut
     assert min(r.proposal for r in again.requests) == SEEDS + 4  # what nobody answered is asked anew
     assert study.completed == ROUNDS * SAMPLES
     assert study.record.chosen is not None
-
-
-def test_now_and_then_no_answer_costs_a_row_and_nothing_else(children: Executor) -> None:
-    store = MemoryStore()
-    proposer = Scripted(lambda r: None if (r.proposal - SEEDS) % MAX_UNANSWERED else program(r))
-    opened(store, plan(), children).run(lineup(proposer), parallel=1)
-    verdicts = {
-        e.proposal - SEEDS: e.verdict for e in store.events() if isinstance(e, CandidateJudged) and e.proposal > SEEDS
-    }
-    assert [n for n, v in verdicts.items() if v == "no-reply"] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
-
-
-def test_an_answer_that_fails_to_come_for_a_repair_leaves_the_rejected_one(children: Executor) -> None:
-    store = MemoryStore()
-    last = SEEDS + 3  # with a program, else the search would be no success
-    proposer = Scripted(lambda r: as_reply(share(1.0)) if r.proposal == last else "no program" if r.turn == 0 else None)
-    opened(store, config(rounds=1, samples=3), children).run(lineup(proposer))
-    found = [(e.proposal - SEEDS, e.turn, e.verdict) for e in store.events() if isinstance(e, CandidateJudged)][SEEDS:]
-    rejected = [(1, 0, "rejected"), (1, 1, "no-reply"), (2, 0, "rejected"), (2, 1, "no-reply")]
-    assert found == [*rejected, (3, 0, "scored")]
 
 
 class Losing:

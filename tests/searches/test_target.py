@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from console import Console, one_line
-from locations import ROOT
 
 from vulcan.errors import UserError
 from vulcan.registry import find_task
@@ -46,8 +44,3 @@ def test_a_search_begins_with_what_the_format_carries() -> None:
         check_target(balancing, replace(config, target="bpf"))
     assert config.to_json()["target"] is None
     assert SearchConfig.from_json(replace(config, target="c").to_json()).target == "c"
-
-
-def test_an_unknown_format_is_one_line() -> None:
-    done = Console(ROOT)("search", "--task", "congestion_control", "--target", "bpff")
-    assert "no export format is called 'bpff'; did you mean 'bpf'?" in one_line(done)

@@ -52,14 +52,6 @@ def test_the_optimum_of_a_smooth_function_is_found(seed: int) -> None:
     assert after["SECOND"] == pytest.approx(-3.0, rel=0.1)
 
 
-@pytest.mark.parametrize("seed", few(range(5), 1))
-def test_a_staircase_with_a_plateau_at_the_start_is_climbed(seed: int) -> None:
-    tuned = tune(TWO, TASK, Counted(lambda found: -float(round(2.0 * distance(found)))), evaluations=150, seed=seed)
-    assert tuned is not None
-    assert tuned.before == -8.0
-    assert tuned.score >= -1.0
-
-
 @pytest.mark.parametrize("seed", few(range(3), 1))
 def test_no_more_is_evaluated_than_allowed_the_policy_itself_first_and_nothing_twice(seed: int) -> None:
     for allowed in (8, 30, 61):
@@ -108,12 +100,6 @@ def test_the_same_seed_gives_the_same_and_another_another() -> None:
     assert once(3) == once(3) is not None
     assert once(3) != once(4)
     assert once(2**40 + 3) is not None  # any integer is a seed
-
-
-def test_a_policy_without_numbers_costs_nothing() -> None:
-    evaluate = Counted(lambda _: 0.0)
-    assert tune(HEAD.strip() + "\n    return obj.last_access\n", TASK, evaluate, evaluations=60, seed=1) is None
-    assert evaluate.calls == []
 
 
 def test_numbers_of_the_body_are_named_and_those_of_statistics_stay_within_their_bounds() -> None:
