@@ -32,16 +32,6 @@ kdamond.0 46568 [027] 79357.842179: damon:damon_aggregated: target_id=0 nr_regio
 kdamond.0 46568 [027] 79357.842200: damon:damon_aggregated: target_id=0 nr_regions=3 20480-40960: 0 11
 kdamond.0 46568 [027] 79358.942201: damon:damon_aggregated: target_id=1 nr_regions=3 8192-12288: 2 1
 """
-# of Linux 6.18, from tracefs
-TRACED = """\
-# tracer: nop
-#
-#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
-#              | |         |   |||||     |         |
- kdamond.0-77 [001] ..... 56746.980642: damon_aggregated: target_id=0 nr_regions=2211 4319715328-4324536320: 0 7
- kdamond.0-77 [001] ..... 56746.980642: damon_aggregated: target_id=0 nr_regions=2211 4324536320-4324544512: 10 0
- kdamond.0-77 [001] ..... 56752.363855: damon_aggregated: target_id=0 nr_regions=2173 4324536320-4324540416: 4 1
-"""
 
 # as tools/mm/page-types.c of Linux lists a process's pages, twice; a huge page and one that is swapped out too
 IDLE = """\
@@ -85,13 +75,6 @@ def test_regions_of_damon_are_their_pages(write: Write) -> None:
     ((later, counts),) = ((key, counts) for key, counts in found.items() if key[0] == 1)
     assert counts == (20, 0)
     assert later[1] not in (2, 3, 4), "another target's page is another page"
-
-
-def test_the_kernels_own_text_of_it(write: Write) -> None:
-    first = 4324536320 // 4096
-    assert rows(write("trace", TRACED), epoch_seconds=5) == {
-        (0, first): (10, 0), (0, first + 1): (10, 0), (1, first): (4, 0),
-    }  # fmt: skip
 
 
 def test_listings_of_idle_pages_are_epochs(write: Write) -> None:

@@ -10,16 +10,10 @@ import struct
 
 import pytest
 import zstandard
-from effort import examples
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from traces_in_memory import skipped
 
 from vulcan.errors import UserError
 from vulcan_traces import load_trace, open_trace
-from vulcan_traces.parsing.column_spec import ColumnSpec
-from vulcan_traces.parsing.source import Source
-from vulcan_traces.raw_requests import join
 from vulcan_traces.readers import FORMATS
 
 DIGITS = "9" * 5000  # more than `int` reads by default: each reader must say so in a line
@@ -113,14 +107,6 @@ def test_junk_is_refused_under_any_name(write, name, length):
     assert str(path) in str(error.value)
 
 
-def test_junk_named_vscsi_is_not_a_vscsi_trace(write):
-    path = write("junk.vscsi", random.Random(1).randbytes(1000))
-    with pytest.raises(UserError, match="not in the format vscsi"):
-        open_trace(path)
-    with pytest.raises(UserError, match="not a vscsi trace"):
-        open_trace(path, format="vscsi")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -203,33 +189,6 @@ def test_wrong_options_are_errors(write, options, why):
         open_trace(write("t.csv", "1,2\n3,4\n"), **options)
     assert why in str(error.value)
     assert "\n" not in str(error.value)
-
-
-FRAGMENTS = st.sampled_from(
-    [
-        *(b"\n", b",", b" ", b"\t", b"0", b"1", b"-", b"9" * 20, b".5", b"e", b'"', b"*", b"Read", b"get", b"R"),
-        *(b'{"timestamp": 1, "hash_ids": [', b"]}", b"{}", b"id", b"size", b"\r", b"\x00", b"\xff"),
-        *(b"\xef\xbb\xbf", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00"),
-    ]
-)
-
-
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.binary(max_size=300) | st.lists(FRAGMENTS, max_size=60).map(b"".join), skip=st.booleans())
-def test_no_bytes_bring_any_reader_to_another_error(tmp_path, content, skip):
-    path = tmp_path / "fuzz"
-    path.write_bytes(content)
-    for known in FORMATS.values():
-        source = Source(path, skip)
-        try:
-            source.check()
-            raw = join(known.read(source, ColumnSpec()))
-        except UserError as error:
-            assert str(path) in str(error)
-            continue
-        assert len(raw.keys) == len(raw.sizes) == len(raw.times)
-        if known.recognises is not None:
-            known.recognises(source)
 
 
 def test_more_bytes_than_sums_can_hold_are_refused(write):

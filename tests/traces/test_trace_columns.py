@@ -52,16 +52,6 @@ def test_unit_sized_needs_every_size_to_be_one():
     assert not built([7, 8, 7], [1, 1, 2]).unit_sized
 
 
-def test_columns_have_their_types_and_cannot_be_written():
-    trace = built([3, 1, 3])
-    types = {"objects": "u4", "sizes": "i8", "times": "f8", "next_access": "i8", "keys": "u8"}
-    for column, code in types.items():
-        values = getattr(trace, column)
-        assert values.dtype == np.dtype(code)
-        with pytest.raises(ValueError, match="read-only"):
-            values[0] = 9
-
-
 def test_a_trace_without_a_request_is_an_error():
     with pytest.raises(UserError, match="holds no request"):
         built([])

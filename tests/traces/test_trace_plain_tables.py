@@ -17,15 +17,6 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("sign", [",", " ", "\t", ";"])
-def test_three_numbers_need_no_description(tmp_path: Path, sign: str) -> None:
-    rows = [("0", "7", "512"), ("0.5", "8", "512.0"), ("2", "7", "100")]
-    trace = load_trace(written(tmp_path, "".join(sign.join(row) + "\n" for row in rows)))
-    assert trace.times.tolist() == [0.0, 0.5, 2.0]
-    assert trace.sizes.tolist() == [512, 512, 100]
-    assert trace.keys.tolist() == [7, 8]
-
-
 @pytest.mark.parametrize("date", ["2024-02-29T12:30:15Z", "2024-02-29 12:30:15.5", "2024-02-29T14:30:15+02:00"])
 def test_a_date_and_two_numbers_need_no_description(tmp_path: Path, date: str) -> None:
     trace = load_trace(written(tmp_path, f"{date},7,512\n{date},8,100\n"))
@@ -39,11 +30,6 @@ def test_a_header_is_recognised_where_columns_are_given(tmp_path: Path, caplog: 
     assert trace.requests == 2
     assert ",header" in caplog.text
     assert load_trace(path, columns="time=1,id=2,size=3,header").keys.tolist() == trace.keys.tolist()
-
-
-def test_a_bad_first_line_is_no_header(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"line 1: the time is not a number, nor a date .* leave `time` out"):
-        load_trace(written(tmp_path, "-,7,512\n2,8,512\n"), columns="time=1,id=2,size=3")
 
 
 @pytest.mark.parametrize(("size", "says"), [("512.5", "not a whole number"), ("512.", "not a whole number")])
@@ -76,17 +62,6 @@ def test_dates_are_times(tmp_path: Path, spelled: str, seconds: float) -> None:
 def test_what_is_no_date_is_refused(tmp_path: Path, spelled: str) -> None:
     with pytest.raises(UserError, match="the time is not a number"):
         load_trace(written(tmp_path, f"time,id\n{spelled},7\n"))
-
-
-def test_a_unit_of_dates_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="leave out time-unit"):
-        load_trace(written(tmp_path, "2024-02-29T12:30:15,7\n"), columns="time=1,id=2,time-unit=ms")
-
-
-def test_times_that_go_backwards_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    trace = load_trace(written(tmp_path, "5,7,1\n3,8,1\n4,7,1\n1,7,1\n"), columns="time=1,id=2,size=3")
-    assert trace.times.tolist() == [5.0, 3.0, 4.0, 1.0]
-    assert "2 times go backwards" in caplog.text
 
 
 def test_a_frame_is_a_trace() -> None:

@@ -229,14 +229,6 @@ def test_the_operations_of_a_table_are_chosen_by_name(write: Callable[..., Path]
     assert open_trace(path, columns=f"{columns},ops=get+put").times.tolist() == [1, 2, 3]
 
 
-def test_a_comment_names_the_numbers_of_operations(write: Callable[..., Path]) -> None:
-    text = "# time (ms), op type [Put:0, Get: 1], id, size\n1000,0,7,5\n2000,1,7,5\n3000,1,8,6\n"
-    trace = open_trace(write("t.csv", text))
-    assert (trace.times.tolist(), trace.notes[0].reasons) == ([2, 3], {"put": 1})
-    written = open_trace(write("w.csv", text), columns="time=1,id=3,size=4,op=2,ops=put")
-    assert (written.requests, written.notes[0].reasons) == (1, {"get": 2})
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_commands_of_vscsi_are_chosen_by_what_they_do(version: int, tmp_path: Path) -> None:
     commands = (0x28, 0x2A, 0x88, 0x00, 0x8A)
@@ -276,34 +268,16 @@ def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Pat
         open_trace(write("t.csv", "moment,id,size\n1,2,3\n"))
 
 
-def test_columns_behind_the_last_used_one_may_be_missing(write: Callable[..., Path]) -> None:
-    path = write("t.csv", "# comment\n1,7,5,x,y\n2,8,5\n# another\n3,7,5,x\n")
-    assert open_trace(path, columns="time=1,id=2,size=3").times.tolist() == [1, 2, 3]
-    assert open_trace(write("P12.lis", "10 2 0 0\n11 1 1 1\n10 1 0 2\n")).keys.tolist() == [10, 11]
-
-
 def test_over_half_of_the_lines_cannot_be_skipped(write: Callable[..., Path]) -> None:
     path = write("t.csv", "id,size\n1,2\n2,-1\n3,-1\n")
     with pytest.raises(UserError, match="2 malformed lines skipped: the size is negative"):
         open_trace(path, skip_bad_lines=True)
 
 
-def test_requests_of_many_pages_do_not_hide_malformed_lines(write: Callable[..., Path]) -> None:
-    path = write("t.csv", "1,h,0,Read,0,1048576,1\n" + "2,h,0,Read,bad,4096,1\n" * 6)
-    with pytest.raises(UserError, match="of 7 lines, 86% are malformed"):
-        open_trace(path, format="msr", page_size="4KiB", skip_bad_lines=True)
-
-
 def test_columns_that_seem_swapped_are_doubted(write: Callable[..., Path]) -> None:
     text = "".join(f"{key},{1_700_000_000 + i},{i}\n" for i, (key, _, _) in enumerate(drawn(11)))
     kinds = [note.kind for note in open_trace(write("t.csv", text), columns="time=1,id=3,size=2").notes]
     assert "columns may be swapped" in kinds
-
-
-def test_two_volumes_tell_ids_apart(write: Callable[..., Path]) -> None:
-    text = "Timestamp,Hostname,DiskNumber,Offset\n1,a,0,5\n2,a,1,5\n3,b,0,5\n4,a,0,5\n"
-    columns = "time=Timestamp,id=Offset,volume=Hostname,volume=DiskNumber"
-    assert open_trace(write("t.csv", text), columns=columns).objects.tolist() == [0, 1, 2, 0]
 
 
 def test_a_line_of_a_million_requests_takes_memory_for_a_few(write: Callable[..., Path]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import lzma
 import struct
 
@@ -27,19 +26,6 @@ def test_msr_keys_are_host_disk_and_offset(write):
     assert trace.times[1] - trace.times[0] == pytest.approx(1.3320526, abs=5e-6)
 
 
-def test_twitter_sizes_are_key_and_value_together(write):
-    text = (
-        "0,q:q:1:8WTfjZU14ee,17,213,4,get,0\n"
-        "0,yDqF:3q:1AJrrJ1nnCJKKrnGx1A,27,27,5,get,0\n"
-        "1,q:q:1:8WTfjZU14ee,17,300,8,set,3600\n"
-    )
-    trace = open_trace(write("cluster.sample", text))
-    assert (trace.sizes.tolist(), trace.times.tolist()) == ([230, 54], [0, 0])
-    everything = open_trace(write("cluster.sample", text), columns="ops=get+set")
-    assert everything.objects.tolist() == [0, 1, 0]
-    assert everything.sizes.tolist() == [230, 54, 317]
-
-
 def test_alibaba_keys_are_device_and_offset_in_bytes(write):
     text = (
         "419,W,8792731648,16384,1577808144360767\n"
@@ -59,31 +45,11 @@ def test_tencent_counts_in_sectors_and_keys_by_volume(write):
     assert trace.sizes.tolist() == [65536, 4096, 4096]
 
 
-def test_keys_of_two_volumes_do_not_collide(write):
-    lines = [f"0,W,{4096 * block},4096,1" for block in range(3000)]
-    lines += [f"{volume},W,{4096 * block},4096,1" for volume in range(1, 40) for block in range(300)]
-    assert open_trace(write("volumes.csv", "\n".join(lines))).object_count == 3000 + 39 * 300
-
-
 def test_arc_lines_expand_to_runs_of_blocks(write):
     trace = open_trace(write("P.lis", "100 3 0 0\n101 2 0 1\n"))
     assert trace.keys[trace.objects].tolist() == [100, 101, 102, 101, 102]
     assert trace.times.tolist() == [0, 1, 2, 3, 4]
     assert trace.unit_sized
-
-
-def test_lirs_markers_and_blank_lines_are_no_requests(write):
-    trace = open_trace(write("cs.trace", "5\r\n*\r\n6\r\n\r\n5\r\n"))
-    assert trace.keys[trace.objects].tolist() == [5, 6, 5]
-    assert not trace.notes
-
-
-def test_mooncake_hash_ids_are_one_request_each(write):
-    records = [{"timestamp": 0, "hash_ids": [0, 1]}, {"timestamp": 1500, "hash_ids": []}]
-    records.append({"timestamp": 3000, "hash_ids": [0, 2]})
-    trace = open_trace(write("conversation.jsonl", "\n".join(json.dumps(record) for record in records)))
-    assert trace.keys[trace.objects].tolist() == [0, 1, 0, 2]
-    assert trace.times.tolist() == [0, 0, 3, 3]
 
 
 def test_vscsi_version_2_records(write):
@@ -139,11 +105,6 @@ def test_quoted_fields_may_hold_the_delimiter(write):
     assert trace.times.tolist() == [1.5, 2.5, 3.5]
 
 
-def test_volumes_of_a_table_tell_equal_ids_apart(write):
-    text = "a;1\nb;1\na;1\n"
-    assert open_trace(write("t", text), columns="volume=1,id=2").objects.tolist() == [0, 1, 0]
-
-
 def test_times_are_read_as_python_reads_them(write):
     times = ["0", "-1.5", "1538323200.123456", "1e3", "2.5E-3", ".5", "00012.0", "1577808144.360767", "3.0000001"]
     text = "".join(f"{time},{i}\n" for i, time in enumerate(times))
@@ -157,24 +118,9 @@ def test_the_largest_numbers_fit(write):
     assert trace.sizes.tolist() == [2**48, 2, 1]
 
 
-def test_a_byte_order_mark_and_a_missing_last_newline_do_not_matter(write):
-    marked = open_trace(write("a.csv", b"\xef\xbb\xbfid,size\n1,5\n2,6"))
-    assert (marked.keys.tolist(), marked.sizes.tolist()) == ([1, 2], [5, 6])
-
-
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress, bytes])
 def test_compression_is_seen_in_the_bytes_and_not_in_the_name(write, pack):
     text = "\n".join(str(i % 700) for i in range(20_000)).encode()
     parts = pack(text + b"\n") + pack(text + b"\n")  # members and frames one after another
     trace = open_trace(write("ids.csv", parts))
     assert (trace.requests, trace.object_count) == (40_000, 700)
-
-
-def test_a_text_of_many_blocks_is_read_like_one(write):
-    lines = "".join(f"{i} {i * 7919 % 100_003} {i % 1000 + 1}\n" for i in range(1_200_000))
-    assert len(lines) > 1 << 24
-    trace = open_trace(write("long.tr", lines))
-    index = np.arange(1_200_000)
-    assert np.array_equal(trace.keys[trace.objects], index * 7919 % 100_003)
-    assert np.array_equal(trace.sizes, index % 1000 + 1)
-    assert np.array_equal(trace.times, index)

@@ -18,7 +18,7 @@ from traces_in_memory import build_trace
 from vulcan.errors import UserError
 from vulcan_traces import open_trace
 from vulcan_traces.notes import NoteCounts, notes_of
-from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, join, without_clock
+from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, join
 from vulcan_traces.storage import column_files, dense_ids
 from vulcan_traces.storage.column_files import write_columns
 from vulcan_traces.storage.dense_ids import DenseIds
@@ -68,11 +68,6 @@ def test_ids_do_not_depend_on_how_often_there_had_to_be_more_room(keys, room):
     order = list(dict.fromkeys(keys))
     assert numbers.tolist() == [order.index(key) for key in keys]
     assert ids.keys.tolist() == order
-
-
-def test_without_a_clock_the_time_is_the_number_of_the_request_in_all_parts():
-    parts = [raw([(5, 1, 9.0)] * count) for count in (3, 0, 2)]
-    assert join(without_clock(parts)).times.tolist() == [0, 1, 2, 3, 4]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, MAX_SIZE)), min_size=1, max_size=100), st.integers(1, 9))

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,14 +43,6 @@ def test_a_file_is_fetched_and_verified(server: FileServer, tmp_path: Path) -> N
     assert told[-1] == (len(CONTENT), len(CONTENT))
 
 
-def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
-    given = ["fetch", "cloudphysics-sample/oraclegeneral", "-o", str(tmp_path / "x.txt")]
-    error = CliRunner().invoke(app, given).exception
-    assert isinstance(error, UserError)
-    assert "x.txt: a directory is expected, for DIR/cloudphysics-sample/" in str(error)
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_is_there_is_verified_and_not_fetched_again(server: FileServer, tmp_path: Path) -> None:
     fetch(wanted(server), tmp_path)
     assert fetch(wanted(server), tmp_path).was_there
@@ -64,12 +55,6 @@ def test_what_is_there_is_verified_and_not_fetched_again(server: FileServer, tmp
     with pytest.raises(UserError, match="5 bytes, expected 300,000 bytes"):
         fetch(wanted(server), tmp_path)
     assert path.read_bytes() == b"short"
-
-
-def test_what_is_not_known_is_not_called_verified(server: FileServer, tmp_path: Path) -> None:
-    found = fetch(wanted(server, checksum=None, size=None), tmp_path)
-    assert (found.verified, found.path.read_bytes()) == (False, CONTENT)
-    assert not fetch(wanted(server, checksum=None, size=None), tmp_path).verified
 
 
 def test_cuts_are_resumed_where_they_were(server: FileServer, tmp_path: Path) -> None:
@@ -106,14 +91,6 @@ def test_only_a_checksum_allows_to_resume(
     server.cuts = [50_000]
     assert get(wanted(server, checksum), tmp_path).read_bytes() == CONTENT
     assert [seen.range for seen in server.seen] == ranges
-
-
-def test_a_part_that_is_whole_already_is_only_verified(server: FileServer, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "file.bin.part").write_bytes(CONTENT)
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-    assert not server.seen
 
 
 def test_a_part_that_is_too_long_is_thrown_away(server: FileServer, tmp_path: Path) -> None:
@@ -167,12 +144,6 @@ def test_redirects_are_followed_also_when_resuming(server: FileServer, tmp_path:
     assert get(file, tmp_path).read_bytes() == CONTENT
     assert [seen.target for seen in server.seen] == ["/old", "/older", "/file.bin"] * 2
     assert server.seen[-1].range == "bytes=50000-"
-
-
-def test_redirects_that_never_end_are_told(server: FileServer, tmp_path: Path) -> None:
-    server.redirects = {"/old": "/old"}
-    with pytest.raises(UserError, match=r"cannot be fetched: .*redirects"):
-        get(replace(wanted(server), url=f"{server.base}/old"), tmp_path)
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])
@@ -325,25 +296,3 @@ def test_the_list_names_every_set_and_trace(server: FileServer, tmp_path: Path) 
         assert each["source"] in text
         assert all(file["name"] in text for file in each["files"])
     assert "mine/one" in invoke("list", "--catalogue", str(catalogue(server, tmp_path)))
-
-
-def test_a_process_that_is_killed_leaves_what_the_next_resumes(server: FileServer, tmp_path: Path) -> None:
-    killed: Callable[[str], str] = textwrap.dedent
-    code = killed("""
-        import os, sys
-        from pathlib import Path
-        from vulcan_traces.catalogue import TraceFile, fetch
-
-        def die(done, total):
-            os._exit(9)
-
-        fetch(TraceFile("mine/one", "be-u32", sys.argv[1], checksum=sys.argv[3]), Path(sys.argv[2]), progress=die)
-    """)
-    server.content = CONTENT * 10
-    checksum = "sha256:" + hashlib.sha256(server.content).hexdigest()
-    ended = subprocess.run([sys.executable, "-c", code, server.url, str(tmp_path), checksum], check=False)
-    assert ended.returncode == 9
-    kept = (tmp_path / "mine" / "file.bin.part").stat().st_size
-    assert 0 < kept < len(CONTENT) * 10
-    assert get(wanted(server, checksum, size=None), tmp_path).read_bytes() == CONTENT * 10
-    assert server.seen[-1].range == f"bytes={kept}-"

@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 
-import numpy as np
 import pytest
 from effort import examples
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import trace_of
 
-from vulcan.errors import UserError
 from vulcan_traces import EMBEDDED, load_trace
 from vulcan_traces.fingerprint import STATISTICS, Fingerprint, fingerprint
 from vulcan_traces.fingerprint.document import document, summary
@@ -38,38 +35,11 @@ def test_always_the_same() -> None:
     assert found.top_percent_share == 1
 
 
-def test_never_the_same() -> None:
-    found = fingerprint(trace_of([key * 1000 for key in range(5000)]))
-    assert (found.cold_share, found.one_hit_share, found.scan_share) == (1, 1, 1)
-    assert (found.drift, found.drift_from_start, found.zipf_exponent) == (1, 1, 0)
-    assert {ratio for curve in found.curves for ratio in curve.miss_ratios} == {1.0}
-
-
-def test_sizes_of_zero() -> None:
-    found = fingerprint(trace_of([1, 2, 1, 2], [0, 0, 0, 0]))
-    assert (found.footprint, found.size_mean, found.size_variation) == (0, 0, 0)
-    assert set(found.curve("bytes").byte_miss_ratios) == {0}
-
-
 def test_the_largest_sizes_and_times() -> None:
     found = fingerprint(trace_of([1, 2, 1] * 50, [MAX_SIZE] * 150, [i * 1e12 for i in range(150)]))
     assert found.requested_bytes == 150 * MAX_SIZE
     assert found.duration == 149e12
     json.dumps(document(found), allow_nan=False)
-
-
-def test_times_that_go_back_or_stand_still() -> None:
-    found = fingerprint(trace_of([1, 1, 1, 1], times=[9.0, 3.0, 3.0, 3.0]))
-    assert found.duration == 6
-    assert found.time_gaps is not None
-    assert found.time_gaps.octaves == ((0, 0, 1.0),)
-    still = fingerprint(trace_of([1, 1], times=[4.0, 4.0]))
-    assert (still.duration, still.request_rate) == (0, None)
-
-
-def test_without_a_clock_there_are_no_times() -> None:
-    found = fingerprint(trace_of([1, 2, 1]))
-    assert (found.duration, found.request_rate, found.time_gaps) == (None, None, None)
 
 
 def same(one: Fingerprint, other: Fingerprint) -> bool:
@@ -83,21 +53,6 @@ def test_a_prefix_is_as_if_the_trace_ended_there(ids: list[int], data: st.DataOb
     sizes = [key % 4 + 1 for key in ids]
     whole, cut = trace_of(ids, sizes), trace_of(ids[:first], sizes[:first])
     assert same(fingerprint(whole, first=first), fingerprint(cut))
-
-
-def test_a_prefix_longer_than_the_trace_is_the_trace() -> None:
-    trace = load_trace(EMBEDDED["train"][0])
-    assert same(fingerprint(trace, first=10**9), fingerprint(trace))
-    with pytest.raises(UserError, match="at least 1 is needed"):
-        fingerprint(trace, first=0)
-
-
-def test_a_sampled_prefix_is_as_if_the_trace_ended_there() -> None:
-    keys = np.random.default_rng(1).integers(0, 4000, 20_000).tolist()
-    limits = {"exact_requests": 0, "sampled_objects": 500}
-    cut = fingerprint(trace_of(keys[:15_000]), **limits)
-    assert cut.sample_rate < 0.2
-    assert same(fingerprint(trace_of(keys), first=15_000, **limits), cut)
 
 
 def test_every_statistic_has_unit_and_meaning_in_the_document() -> None:
@@ -114,12 +69,3 @@ def test_every_trace_can_be_told(ids: list[int]) -> None:
     found = fingerprint(trace_of(ids))
     told = "\n".join(summary(found))
     assert all(name in told for name in STATISTICS if name != "curves")
-
-
-def test_numbers_of_bytes_do_not_depend_on_how_the_trace_was_loaded(tmp_path) -> None:
-    """A trace from the cache directory is memory-mapped, and gives the same fingerprint."""
-    text = "\n".join(f"{i},{(i * i) % 97},{1 + i % 13}" for i in range(3000))
-    path = tmp_path / "t.csv"
-    path.write_text("time,id,size\n" + text)
-    assert same(fingerprint(load_trace(path)), fingerprint(load_trace(path)))
-    assert fingerprint(load_trace(path)).objects == len({(i * i) % 97 for i in range(3000)})

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from effort import examples
-from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_statistics import misses, reuse_distances, trace_of
+from slow_statistics import reuse_distances, trace_of
 
 from vulcan_cache.baselines import BASELINES
 from vulcan_traces import Trace, load_trace
@@ -79,16 +78,6 @@ def test_curves_of_sized_objects_are_those_of_simulated_caches(ids: list[int], s
     of_object = (np.random.default_rng(seed).pareto(1.0, 41) * 10).astype(int)
     trace = trace_of(ids, [int(of_object[obj]) for obj in ids])
     assert_curves_are_simulated(trace, fingerprint(trace))
-
-
-@settings(derandomize=True, deadline=None, max_examples=40)
-@given(IDS, st.integers(1, 60), st.sampled_from(["lru", "fifo"]))
-def test_the_simulated_caches_are_what_the_words_say(ids: list[int], capacity: int, policy: str) -> None:
-    """The oracle of the tests above, against a dictionary."""
-    trace = trace_of(ids, [1 + obj % 7 for obj in ids])
-    kernel = BASELINES[policy].kernel()
-    found = kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)
-    assert found[:2] == misses(policy, ids, trace.sizes.tolist(), capacity)
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(60))

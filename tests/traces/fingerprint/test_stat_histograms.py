@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vulcan.kernel_support import njit
 from vulcan_traces.fingerprint.kernels.intrinsics import bucket_of
-from vulcan_traces.fingerprint.log_histogram import BUCKETS, LogHistogram, buckets_of, lower_edges, middles
+from vulcan_traces.fingerprint.log_histogram import BUCKETS, LogHistogram, buckets_of, lower_edges
 
 
 @njit
@@ -57,13 +57,3 @@ def test_octaves_count_every_number_once(numbers: list[int]) -> None:
     assert math.isclose(sum(share for *_, share in octaves), 1.0)
     for low, high, share in octaves:
         assert math.isclose(share * len(numbers), sum(low <= number <= high for number in numbers), abs_tol=1e-9)
-
-
-def test_nothing_has_no_quantile_and_no_octave() -> None:
-    empty = LogHistogram(np.zeros(BUCKETS, np.int64))
-    assert empty.quantile(0.5) is None
-    assert empty.octaves() == []
-
-
-def test_the_middle_of_a_bucket_is_in_it() -> None:
-    assert buckets_of(middles()[:700]).tolist() == list(range(700))

@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from effort import examples
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import (
     gaps,
@@ -22,7 +21,6 @@ from slow_statistics import (
     trace_of,
 )
 
-from vulcan_traces import load_trace
 from vulcan_traces.fingerprint import QUANTILES, Distribution, fingerprint
 from vulcan_traces.fingerprint.log_histogram import BUCKETS, LogHistogram, buckets_of
 
@@ -131,33 +129,6 @@ def test_drift_is_one_less_morisitas_overlap(ids: list[int]) -> None:
 def test_a_sequence_is_ids_that_run_on(keys, size: int, share: float) -> None:
     found = fingerprint(trace_of(list(keys), [size] * 100))
     assert found.sequence_share == share
-
-
-def test_a_run_of_31_is_none() -> None:
-    keys = [*range(31), 1000, *range(31), 2000, *range(5000, 5031), 3000]
-    found = fingerprint(trace_of(keys))
-    assert (found.sequence_share, found.loop_share) == (0, 0)
-    assert fingerprint(trace_of([*range(32), *range(32)])).loop_share == 0.5
-
-
-def test_the_generators_show_what_they_are() -> None:
-    """A loop is one, a scan is one, drift drifts, and independent requests do none of it."""
-    zipf = fingerprint(load_trace("zipf:requests=100000,objects=5000,alpha=0.9,seed=1"))
-    loop = fingerprint(load_trace("loop:requests=100000,objects=5000"))
-    drift = fingerprint(load_trace("drift:requests=100000,objects=5000,alpha=0.9,period=1000,churn=0.05,seed=1"))
-    assert loop.loop_share == pytest.approx(0.95)
-    assert loop.curve("objects").at(0.63) == 1.0
-    assert (zipf.loop_share, zipf.scan_share) == (0, 0)
-    assert zipf.drift < 0.02
-    assert 0.2 < drift.drift < drift.drift_from_start
-    assert zipf.drift_from_start < 0.02
-
-
-@pytest.mark.parametrize("correlation", [-0.6, 0.0, 0.6])
-def test_the_correlation_of_sizes_is_found(correlation: float) -> None:
-    spec = "zipf:requests=500000,objects=5000,alpha=0.9,seed=1,sizes=lognormal,size_correlation="
-    found = fingerprint(load_trace(f"{spec}{correlation}")).size_correlation
-    assert found == pytest.approx(correlation, abs=0.07)
 
 
 def test_rank_correlation_is_spearmans() -> None:

@@ -41,11 +41,6 @@ def test_stats_as_json_is_the_fingerprint() -> None:
     assert document["digest"] == trace.digest
 
 
-def test_stats_of_a_prefix() -> None:
-    document = json.loads(run("stats", SPEC, "--first", "500", "--json"))
-    assert document["statistics"]["requests"]["value"] == 500
-
-
 def test_head_shows_requests_as_they_are_read() -> None:
     document = json.loads(run("head", SPEC, "-n", "7", "--json"))
     trace = load_trace(SPEC)
@@ -97,14 +92,6 @@ def test_libcachesim_reads_what_is_written(tmp_path: Path) -> None:
     assert ratio == pytest.approx(curve.miss_ratios[10], abs=1e-9)
 
 
-def test_the_same_trace_gives_the_same_file(tmp_path: Path) -> None:
-    for ending in ("csv.gz", "oracleGeneral.zst", "csv.xz"):
-        one, other = tmp_path / f"one.{ending}", tmp_path / f"other.{ending}"
-        run("convert", SPEC, str(one))
-        run("convert", SPEC, str(other))
-        assert one.read_bytes() == other.read_bytes()
-
-
 MISTAKES = [
     (["stats", "absent.csv"], "no trace at absent.csv"),
     (["stats", SPEC, "--first", "0"], "at least 1"),
@@ -154,24 +141,3 @@ def test_help_imports_nothing_heavy() -> None:
     assert told.stdout.splitlines()[-1] == "[]"
     for command in ("stats", "list", "fetch", "convert", "head"):
         assert command in told.stdout
-
-
-def test_no_percentile_exceeds_the_largest_number(tmp_path: Path) -> None:
-    path = tmp_path / "my.csv"
-    rows = [(0, 65536), (3817, 65536), (4000, 69632), (9000, 69632)]
-    path.write_text("".join(f"{time},{size},{size}\n" for time, size in rows), encoding="utf-8")
-    sizes = next(line for line in run("stats", str(path)).splitlines() if line.startswith("object_sizes"))
-    assert "p50 ~65,536" in sizes
-    assert "p99 ~69,632 bytes" in sizes
-    shown = json.loads(run("stats", str(path), "--json"))["statistics"]
-    assert max(shown["object_sizes"]["value"]["quantiles"]) == 69632
-    assert max(shown["time_gaps"]["value"]["quantiles"]) <= 5e9
-
-
-def test_gaps_are_shown_in_seconds_and_small_numbers_are_exact(tmp_path: Path) -> None:
-    path = tmp_path / "my.csv"
-    path.write_text("0,1,3\n10,1,3\n", encoding="utf-8")
-    text = run("stats", str(path))
-    assert re.search(r"^time_gaps .* p99 ~[\d.]+ seconds$", text, re.MULTILINE)
-    assert re.search(r"^object_sizes .* p99 3 bytes$", text, re.MULTILINE)
-    assert "~ marks percentiles rounded down" in text

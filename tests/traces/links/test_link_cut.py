@@ -64,17 +64,6 @@ def test_a_scaled_link_carries_its_share(link, share):
     assert slower.period == link.period
 
 
-def test_a_link_is_scaled_by_a_share_alone():
-    with pytest.raises(ValueError, match=r"a share of 1\.5"):
-        scaled_link(make_link("x", "opportunities", np.array([1, 2, 3]), 100), 1.5)
-
-
-def test_cutting_follows_the_rate_that_holds_there():
-    link = make_link("x", "rates", np.array([0, 10, 20]), 30, np.array([1e9, 2e9, 3e9]))
-    part = cut_link(link, 5, 25)
-    assert (part.times.tolist(), part.rates.tolist(), part.period) == ([0, 5, 15], [1e9, 2e9, 3e9], 20)
-
-
 def test_a_part_without_any_capacity_is_refused():
     link = make_link("quiet", "opportunities", np.array([1, 2, 3]), 100)
     with pytest.raises(UserError, match=r"quiet: nothing is delivered from .* use --split none"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import zipfile
 
 import numpy as np
 import pytest
@@ -27,11 +26,6 @@ def test_a_line_is_the_millisecond_of_an_opportunity(write):
     assert link.bits == 4 * OPPORTUNITY_BYTES * 8
     assert link.mean_rate == pytest.approx(4 * 1504 * 8 / 0.01)
     assert len(link.rates) == 0
-
-
-def test_opportunities_at_0_come_with_the_end_of_the_time_before(write):
-    link = load_link(write("a", "0\n0\n4\n10\n"))
-    assert link.times.tolist() == [4 * MS, 10 * MS, 10 * MS, 10 * MS]
 
 
 @pytest.mark.parametrize("text", ["3\n7\n", "3\r\n7\r\n", "\ufeff3\n7\n", "3\n7", " 3 \n7\n\n\n"])
@@ -180,14 +174,6 @@ def test_a_bitrate_log_is_averaged_by_second(write):
         load_link(write("back.csv", LOG + "2019.12.16_13.40.04,0,5\n"))
     with pytest.raises(UserError, match="line 5: no time and rate"):
         load_link(write("bad.csv", LOG + "yesterday,0,5\n"))
-
-
-def test_a_file_within_a_zip_archive_is_named_by_its_path(tmp_path):
-    with zipfile.ZipFile(tmp_path / "set.zip", "w") as archive:
-        archive.writestr("some/log.csv", LOG)
-    assert len(load_link(tmp_path / "set.zip" / "some" / "log.csv").times) == 2
-    with pytest.raises(UserError, match=r"there is no other\.csv in this archive"):
-        load_link(tmp_path / "set.zip" / "other.csv")
 
 
 def test_the_digest_is_of_the_content(write):

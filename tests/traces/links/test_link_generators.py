@@ -14,18 +14,6 @@ from vulcan_traces.links import load_link
 S = 10**9
 
 
-def test_a_constant_link():
-    link = load_link("constant:rate=12.5,seconds=3")
-    assert (link.times.tolist(), link.rates.tolist(), link.period) == ([0], [12.5e6], 3 * S)
-
-
-def test_steps_follow_one_another():
-    link = load_link("steps:rates=6-24-0,every=2.5")
-    assert link.rates.tolist() == [6e6, 24e6, 0.0]
-    assert link.times.tolist() == [0, 5 * S // 2, 5 * S]
-    assert link.period == 15 * S // 2
-
-
 def test_a_markov_link_stays_within_its_range_and_moves_to_neighbours():
     link = load_link("markov:low=2,high=32,states=5,dwell=0.2,jump=0,seconds=400,seed=4")
     levels = np.rint(np.geomspace(2, 32, 5) * 1e6)
@@ -89,8 +77,3 @@ def test_a_wrong_specification_is_told(spec, why):
     with pytest.raises(UserError) as error:
         load_link(spec)
     assert why in str(error.value)
-
-
-def test_a_format_is_for_files():
-    with pytest.raises(UserError, match="generated link"):
-        load_link("constant:rate=12", format="mahimahi")
