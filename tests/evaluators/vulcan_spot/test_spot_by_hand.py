@@ -42,12 +42,6 @@ def test_on_demand_pays_its_start_and_whole_ticks():
     assert round(made["cost"], 2) == 147.39
 
 
-def test_no_overhead_and_spot_all_along_costs_the_hours_of_spot():
-    made = run("spot_only", [1] * 30, SpotJob(3 * 3600, 5 * 3600, 0))
-    assert (made["spot"], made["finished"], made["starts"]) == (18, 3 * 3600, 1)
-    assert made["cost"] == pytest.approx(3 * 0.9731)
-
-
 def test_a_preemption_costs_a_start():
     """Four ticks of work and half a tick to start. Ticks: S(300) - S(300) S S S(300 of 600 needed): 5 on spot."""
     made = run("spot_only", [1, 0, 1, 1, 1, 1, 1], SpotJob(2400, 24000, 300))
@@ -85,12 +79,6 @@ def test_the_safety_net_lets_no_spot_vm_go_on_that_has_not_started_up():
     assert (made["spot"], made["on_demand"], made["finished"]) == (1, 6, 600 + 900 + 2400)
 
 
-def test_a_policy_may_change_over_itself():
-    """Work of 4 ticks, 60 s to start, 6 ticks: 540 s and 600 s on spot, 540 s, 600 s and 120 s on demand."""
-    made = run("1 if job.elapsed_s < 1200 else 2", [1] * 8, SpotJob(2400, 3600, 60))
-    assert (made["spot"], made["on_demand"], made["overruled"], made["finished"]) == (2, 3, 0, 2520)
-
-
 def test_under_the_published_net_a_preemption_in_that_very_tick_loses_a_tick_and_the_deadline():
     """Work of 4 ticks, one to start, 6 ticks. Tick 0 starts spot, tick 1 works. In tick 2, 3 ticks of work and a start
     take all 4 that are left: the net keeps spot, which is preempted right then. On-demand starts in tick 3."""
@@ -104,38 +92,6 @@ def test_under_the_exact_net_on_demand_starts_in_that_tick():
     """On-demand starts in tick 2 and works in ticks 3 to 5: the job is done at the deadline."""
     made = run("1", [1, 1, 0, 0, 0, 0], SpotJob(2400, 3600, 600))
     assert (made["spot"], made["preemptions"], made["on_demand"], made["finished"]) == (2, 1, 4, 3600)
-
-
-def test_missing_the_deadline_may_cost():
-    job = SpotJob(2400, 3600, 600)
-    free, dear = (run("1", [1, 1, 0], job, prices=Prices(missed=m), net="published") for m in (0.0, 25.0))
-    assert dear["cost"] == free["cost"] + 25
-    met = run("on_demand", [], job, prices=Prices(missed=25.0))
-    assert met["cost"] == dollars(0, 5)
-
-
-def test_to_change_over_and_back_costs_a_start_each_time():
-    """Spot, on-demand, spot, ...: with half a tick to start, each tick does half a tick of work."""
-    made = run("2 if vm.held == 1 else 1", [1] * 50, SpotJob(2400, 50 * 600, 300))
-    assert (made["spot"], made["on_demand"], made["starts"], made["finished"]) == (4, 4, 8, 8 * 600)
-
-
-def test_greedy_changes_over_when_two_starts_are_left():
-    """Work of 10 ticks, half a tick to start, 15 ticks, never any spot: ceil(10 + 2 * 0.5) are left at tick 4."""
-    made = run("greedy", [0] * 15, SpotJob(6000, 9000, 300))
-    assert (made["on_demand"], made["finished"]) == (11, 4 * 600 + 300 + 6000)
-
-
-def test_uniform_progress_helps_out_with_on_demand_as_soon_as_it_is_behind():
-    """No spot at tick 0: on the line, it waits; at tick 1 it is behind, and stays on demand to the end."""
-    made = run("uniform_progress", [0] * 20, SpotJob(6000, 12000, 300))
-    assert (made["on_demand"], made["finished"]) == (11, 600 + 300 + 6000)
-
-
-def test_the_bound_uses_the_long_spell_and_not_the_short_one():
-    """Work of 4 ticks, one to start. A spell of one tick does no work; the one of 5 does it all."""
-    made = run("least_cost", [1, 0, 1, 1, 1, 1, 1, 0, 0, 0], SpotJob(2400, 9000, 600))
-    assert (made["spot"], made["on_demand"], made["starts"]) == (5, 0, 1)
 
 
 @pytest.mark.parametrize(

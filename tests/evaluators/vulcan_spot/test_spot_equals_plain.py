@@ -65,29 +65,6 @@ def test_baselines_agree_with_the_plain_simulator(name):
         agree(runs, 0, plain_spot.run(plain_spot.BASELINES[name], case.available, case.gap, case.job, net))
 
 
-@pytest.mark.parametrize("name", ["greedy", "uniform_progress"])
-def test_a_seed_policy_is_the_baseline_of_its_name(name):
-    policy = check(TASK.seed_policies()[name], TASK)
-    for seed in range(CASES):
-        case = spot_cases.case(seed)
-        here = windows(case.available, gap=case.gap)
-        assert simulate(policy, here, case.job).decisions == simulate(name, here, case.job).decisions
-
-
-def test_the_random_cases_reach_every_corner():
-    """Else the agreement above would say little."""
-    cases = [spot_cases.case(seed) for seed in range(CASES)]
-    runs = [simulate("spot_only", windows(c.available, gap=c.gap), c.job, net="published") for c in cases]
-    late = [r.finished[0] > c.job.deadline for r, c in zip(runs, cases, strict=True)]
-    policies = [check(spot_cases.policy(seed), TASK) for seed in range(min(300, CASES))]
-    made = [simulate(p, windows(c.available, gap=c.gap), c.job) for p, c in zip(policies, cases, strict=False)]
-    assert sum(late) > 0.01 * CASES
-    assert sum(r.preemptions[0] > 0 for r in made) > 0.1 * len(made)
-    assert sum(r.overruled[0] > 0 for r in made) > 0.1 * len(made)
-    assert sum(c.job.overhead > c.gap for c in cases) > 0.1 * CASES
-    assert sum(bool(p.plan.statistics) for p in policies) > 0.1 * len(made)
-
-
 def test_the_bound_is_the_best_of_all_sequences_of_decisions():
     compared = 0
     for seed in range(4000):

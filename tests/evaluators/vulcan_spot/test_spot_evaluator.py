@@ -10,12 +10,9 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, load_evaluator
+from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
-from vulcan.scoring import Job as ScoringJob
-from vulcan.scoring import LocalExecutor, Setup
-from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import find_instances
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import SpotJob, Windows, simulate
 from vulcan_spot.job import USUAL_SINGLE, jobs_of
@@ -49,10 +46,6 @@ def seed(name):
     return check(TASK.seed_policies()[name], TASK)
 
 
-def test_it_is_an_evaluator(evaluator):
-    assert isinstance(evaluator, Evaluator)
-
-
 def test_without_a_trace_generated_environments_belong_to_one_split_each(evaluator):
     found = evaluator.instances(settings(), BY_TIME)
     jobs = 9
@@ -72,12 +65,6 @@ def test_a_long_trace_is_cut_along_time(evaluator):
         assert all(low <= begin and begin + 312 <= end == high for _, begin, end in instance.parameters["windows"])
     (whole,) = evaluator.instances(few(), Split(by="none"))
     assert (whole.split, len(whole.parameters["windows"])) == ("train", 10)
-
-
-def test_all_jobs_of_an_environment_run_in_the_same_windows(evaluator):
-    found = evaluator.instances(few(deadline=[52.0, 92.0], overhead=[0.0, 0.4]), Split(by="none"))
-    assert [i.name for i in found] == ["long@52h+0h", "long@52h+0.4h", "long@92h+0h", "long@92h+0.4h"]
-    assert len({str(i.parameters["windows"]) for i in found}) == 1
 
 
 def test_its_numbers_are_the_simulators(evaluator):
@@ -170,31 +157,6 @@ def test_an_oracle_that_would_take_longer_than_a_search_is_left_out(evaluator, c
     assert evaluator.compare_with(replace(slow[-1])).plan is None
 
 
-def test_policies_that_decide_alike_have_one_digest(evaluator):
-    instances = evaluator.instances(few(), BY_TIME)
-    with pytest.raises(ValueError, match="only after prepare"):
-        evaluator.decisions(seed("greedy"))
-    evaluator.prepare(instances)
-    spot = check("def decide(job, spot, vm):\n    return 1\n", TASK)
-    same = check("def decide(job, spot, vm):\n    return 0.7 * spot.available\n", TASK)
-    assert evaluator.decisions(spot) == evaluator.decisions(same)
-    assert len({evaluator.decisions(seed(name)) for name in TASK.seed_policies()}) == len(TASK.seed_policies())
-
-
-def test_candidates_are_scored_in_the_jail():
-    """After `prepare` nothing is opened or compiled."""
-    evaluator = load_evaluator(TASK)
-    instances = evaluator.instances(few(), BY_TIME)
-    evaluator.prepare(instances)
-    expected = [evaluator.evaluate(seed("paced"), instance) for instance in instances]
-    with LocalExecutor(Setup("spot_single", tuple(instances)), workers=1) as executor:
-        job = ScoringJob(1, TASK.seed_policies()["paced"], tuple(instances), limit=60, probe=True)
-        outcome = executor.submit(job).result()
-    assert (outcome.status, outcome.message) == ("scored", "")
-    assert [dict(metrics) for _, metrics in outcome.metrics] == expected
-    assert outcome.signature == evaluator.decisions(seed("paced"))
-
-
 @pytest.mark.parametrize(
     ("given", "what"),
     [
@@ -211,21 +173,6 @@ def test_settings_that_make_no_sense(evaluator, given, what):
     with pytest.raises(UserError, match=what) as raised:
         evaluator.instances(few(**given), BY_TIME)
     assert "\n" not in str(raised.value)
-
-
-def test_files_of_one_name_are_told_apart_by_the_shortest_part_of_their_paths(tmp_path, evaluator):
-    places = [tmp_path / folder / "zone.json" for folder in ("a/1", "b/1", "b/2")] + [tmp_path / "b" / "other.json"]
-    for number, place in enumerate(places):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        data = [int((tick // 40 + number) % 3 > 0) for tick in range(3000)]
-        place.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": data}))
-    config = SearchConfig(task="spot_single", objective="cost", settings=few(trace=[str(place) for place in places]))
-    found = find_instances(TASK, config, evaluator)
-    names = [instance.name.partition("@")[0] for instance in found if instance.split == "train"]
-    assert names == ["a/1/zone", "b/1/zone", "b/2/zone", "other"]
-    twice = SearchConfig(task="spot_single", objective="cost", settings=few(trace=[str(places[0])] * 2))
-    with pytest.raises(UserError, match="two instances"):
-        find_instances(TASK, twice, evaluator)
 
 
 def test_a_public_trace_and_public_windows(evaluator, spot_traces):
@@ -248,15 +195,6 @@ def test_a_public_trace_and_public_windows(evaluator, spot_traces):
     assert np.array_equal([w[0] for w in every.parameters["windows"]], [round(j * 299 / 29) for j in range(30)])
 
 
-def test_uniform_progress_with_memory_costs_less_than_without(evaluator):
-    instances = [i for i in evaluator.instances(settings(), BY_TIME) if i.split == "test"][::6]
-    evaluator.prepare(instances)
-    memory = check(TASK.seed_policies()["uniform_progress_memory"], TASK)
-    costs = [evaluator.evaluate(memory, instance)["mean_cost"] for instance in instances]
-    without = [evaluator.evaluate_baseline("uniform_progress", instance)["mean_cost"] for instance in instances]
-    assert sum(costs) < 0.98 * sum(without)
-
-
 @pytest.mark.parametrize(
     ("given", "jobs"),
     [
@@ -269,10 +207,3 @@ def test_uniform_progress_with_memory_costs_less_than_without(evaluator):
 def test_what_is_not_given_of_a_job_is_scaled_to_what_is(given, jobs):
     made = jobs_of(complete_settings(TASK, given), USUAL_SINGLE, 92 * 3600)
     assert jobs <= {(job.duration / 3600, job.deadline / 3600, job.overhead / 3600) for job in made}
-
-
-def test_the_usual_job_is_scaled_to_short_public_traces(spot_traces, evaluator):
-    for place in sorted((spot_traces / "skypilot-spot-traces").glob("**/*.json")):
-        found = evaluator.instances(settings(trace=[str(place)]), BY_TIME)
-        assert len(found) == 3 * 9
-        assert all(len({tuple(window) for window in i.parameters["windows"]}) > 1 for i in found)

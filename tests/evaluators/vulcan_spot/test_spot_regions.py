@@ -7,7 +7,6 @@ from random import Random
 
 import numpy as np
 import plain_regions
-import plain_spot
 import pytest
 import spot_cases
 from effort import ALL, examples
@@ -88,16 +87,6 @@ def test_baselines_agree_with_the_plain_simulator(name):
         agree(runs, plain_regions.run(decide, plain_regions.in_turn, regions, case.gap, case.job, net))
 
 
-@pytest.mark.parametrize("name", ["greedy_round_robin", "uniform_progress_round_robin"])
-def test_a_seed_policy_is_the_baseline_of_its_name(name):
-    """The region not seen for longest is the next in turn."""
-    policy = check(TASK.seed_policies()[name], TASK)
-    for seed in range(CASES):
-        case, regions = spot_cases.regions_case(seed)
-        here = windows(regions, case.gap)
-        assert simulate_regions(policy, here, case.job).decisions == simulate_regions(name, here, case.job).decisions
-
-
 @pytest.mark.parametrize("name", ["on_demand", "greedy", "uniform_progress", "least_cost"])
 def test_one_region_is_the_simulator_of_one_region(name):
     for seed in range(0, CASES, 4):
@@ -153,20 +142,3 @@ def test_no_policy_beats_the_bound_and_more_regions_never_raise_it():
             assert bound <= simulate_regions(who, here, case.job).cost[0] + 1e-9
         if len(regions) > 2:
             assert bound <= simulate_regions("least_cost", windows(regions[:-1], case.gap), case.job).cost[0] + 1e-9
-
-
-@pytest.mark.slow
-def test_the_random_cases_reach_every_corner():
-    """Else the agreement above would say little."""
-    cases = [spot_cases.regions_case(seed) for seed in range(300)]
-    policies = [check(spot_cases.regions_policy(seed), TASK) for seed in range(300)]
-    made = [simulate_regions(p, windows(r, c.gap), c.job) for p, (c, r) in zip(policies, cases, strict=True)]
-    assert sum(r.moves[0] > 1 for r in made) > 30
-    assert sum(r.preemptions[0] > 0 for r in made) > 20
-    assert sum(bool(p.plan.statistics) for p in policies) > 100
-    back = [
-        simulate_regions(p, windows(tuple(reversed(r)), c.gap), c.job)
-        for p, (c, r) in zip(policies, cases, strict=True)
-    ]
-    assert sum(a.cost[0] != b.cost[0] for a, b in zip(made, back, strict=True)) > 40
-    assert plain_spot.NONE == plain_regions.MOVE

@@ -11,19 +11,17 @@ import pytest
 from benchmarks.spot_leaderboard import least_bill, public_bill
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, load_evaluator
+from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
-from vulcan.scoring import Job as ScoringJob
-from vulcan.scoring import LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
 from vulcan.task import Split
 from vulcan_spot import Prices, SpotJob
-from vulcan_spot.simulate import MAX_REGIONS, simulate_regions
+from vulcan_spot.simulate import simulate_regions
 from vulcan_spot.simulator import RegionsSimulator
 from vulcan_spot.windows import Windows, load_regions, places_of
-from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace
+from vulcan_traces.spot import EMBEDDED_REGIONS
 
 TASK = find_task("spot_multi")
 BY_TIME = Split(0.6, 0.2, 0.2)
@@ -46,10 +44,6 @@ def few(**given):
 
 def seed(name):
     return check(TASK.seed_policies()[name], TASK)
-
-
-def test_it_is_an_evaluator(evaluator):
-    assert isinstance(evaluator, Evaluator)
 
 
 def test_without_a_trace_generated_regions_belong_to_one_split_each(evaluator):
@@ -81,20 +75,6 @@ def test_its_numbers_are_the_simulators(evaluator):
     references = {"greedy_round_robin": found["greedy_round_robin"]}
     savings = TASK.objective("savings").score(found["greedy"], references)
     assert savings == found["greedy_round_robin"]["mean_cost"] - found["greedy"]["mean_cost"]
-
-
-def test_candidates_are_scored_in_the_jail(evaluator):
-    """After `prepare` nothing is opened or compiled."""
-    instances = evaluator.instances(few(), BY_TIME)
-    evaluator.prepare(instances)
-    policy = seed("likely_region")
-    expected = [evaluator.evaluate(policy, instance) for instance in instances]
-    with LocalExecutor(Setup("spot_multi", tuple(instances)), workers=1) as executor:
-        job = ScoringJob(1, policy.source, tuple(instances), limit=60, probe=True)
-        outcome = executor.submit(job).result()
-    assert (outcome.status, outcome.message) == ("scored", "")
-    assert [dict(metrics) for _, metrics in outcome.metrics] == expected
-    assert outcome.signature == evaluator.decisions(policy)
 
 
 def test_where_it_moves_to_is_part_of_a_digest(evaluator):
@@ -184,10 +164,3 @@ def test_prices_are_offered_to_policies_only_where_they_differ():
     assert "region.price_ratio" not in texts["one"]
     for name in ("region.price_ratio", "regions.lowest_price_ratio", "a price\nof its own in each region"):
         assert name in texts["regions"]
-
-
-def test_too_many_regions():
-    trace = (SpotTrace("x", 600, np.ones(100, np.uint8)),)
-    windows = Windows.of_regions([trace] * (MAX_REGIONS + 1), [(0, 0, 100)])
-    with pytest.raises(UserError, match="regions"):
-        simulate_regions("greedy", windows, SpotJob(600, 6000, 0))

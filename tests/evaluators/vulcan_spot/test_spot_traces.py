@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan_spot.windows import Windows, places_of, regular
-from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
+from vulcan_spot.windows import Windows, places_of
+from vulcan_traces.spot import SpotTrace, load_spot
 
 HOUR = 3600
 
@@ -54,20 +54,6 @@ def test_prices_beside_the_data_are_dollars_an_hour_on_spot_and_no_part_of_a_tra
 def test_prices_that_are_no_dollars_for_each_tick(write, prices):
     with pytest.raises(UserError, match=r"zone.json: .?prices.* should be"):
         load_spot(write("zone.json", document([1, 0], prices=prices)))
-
-
-def test_a_window_of_the_simulator_counts_preemptions(write):
-    text = document([1, 0, 0], generator="random_start_time")
-    assert list(load_spot(write("0.json", text))[0].available) == [0, 1, 1]
-    assert list(load_spot(write("0.json", text), meaning="available")[0].available) == [1, 0, 0]
-    assert list(load_spot(write("1.json", document([1, 0, 0])), meaning="preempted")[0].available) == [0, 1, 1]
-
-
-def test_a_directory_is_its_files_in_alphabetical_order(write, tmp_path):
-    for name in ("10", "2", "1"):
-        write(f"windows/{name}.json", document([int(name) % 2]))
-    write("windows/readme.txt", "not a trace")
-    assert [trace.name for trace in load_spot(str(tmp_path / "windows"))] == ["1", "10", "2"]
 
 
 def test_a_folder_of_an_archive_is_the_same_as_a_directory(tmp_path):
@@ -146,14 +132,6 @@ def test_a_chain_of_two_states_forgets():
     assert up[2:][after_one].mean() == pytest.approx(up[1:][up[:-1]].mean(), abs=0.01)
 
 
-def test_a_generated_trace_follows_from_its_specification():
-    (one,), (again,), (other,) = (load_spot(f"markov:hours=500,seed={seed}") for seed in (1, 1, 2))
-    assert one.digest == again.digest != other.digest
-    assert one.ticks == 3000
-    (named,) = load_spot("markov:hours=500,seed=1,name=here")
-    assert (named.name, named.digest) == ("here", one.digest)
-
-
 @pytest.mark.parametrize(
     "spec",
     ["markov:upp=2", "markov:up", "markov:up=0", "markov:up=x", "markov:up=1,up=2", "markov:up_spread=0.5",
@@ -162,12 +140,6 @@ def test_a_generated_trace_follows_from_its_specification():
 def test_specifications_that_make_no_sense(spec):
     with pytest.raises(UserError, match="markov:"):
         load_spot(spec)
-
-
-def test_embedded_environments_share_no_trace():
-    digests = [load_spot(spec)[0].digest for specs in EMBEDDED_SPOT.values() for spec in specs]
-    digests += [load_spot(s)[0].digest for sets in EMBEDDED_REGIONS.values() for specs in sets for s in specs]
-    assert len(set(digests)) == len(digests)
 
 
 @settings(deadline=None, derandomize=True)
@@ -216,12 +188,6 @@ def test_windows_of_several_traces_keep_apart():
     mixed = [*traces, SpotTrace("c", 61, np.array([1], np.uint8))]
     with pytest.raises(UserError, match="different gaps"):
         places_of(mixed, 60, 1, 0.0, 1.0, "x")
-
-
-def test_regular_places():
-    assert regular(3, 9, 1) == [6]
-    assert regular(0, 299, 30)[:3] == [0, 10, 21]  # what the public evaluator takes of 300 windows
-    assert regular(5, 5, 3) == [5, 5, 5]
 
 
 def test_public_traces_are_read(spot_traces):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
+from vulcan_traces.memory import load_page_counts
 from vulcan_traces.memory.kernels.betweenness import run_betweenness
 from vulcan_traces.memory.kernels.bfs import run_bfs
 from vulcan_traces.memory.kernels.btree import insert, key_of, most_nodes, new_tree, run_ycsb
@@ -89,13 +89,6 @@ def test_gups_has_its_share_of_updates_in_a_hot_set_that_moves():
     assert np.median(at_once) == pytest.approx(0.9 + 0.1 * hot / pages, abs=0.02)
     hottest = {int(r.loads[i].argmax()) // hot for i in range(2, 40)}
     assert len(hottest) > 2
-
-
-def test_gups_stays_where_it_never_moves():
-    r = recorder(256 * PAGE, intervals=20, loads=10_000)
-    run_gups(r, 256 * 512, 32 * 512, 0.9, 0)
-    share = np.sort(r.loads[3:].sum(axis=0))[::-1][:33].sum() / r.loads[3:].sum()
-    assert share == pytest.approx(0.9 + 0.1 / 8, abs=0.01)
 
 
 def test_pagerank_is_the_power_iteration(graph):
@@ -214,13 +207,6 @@ def test_every_kind_repeats_itself_and_depends_on_its_seed(kind):
         assert first.loads[arrival, page] > 0
 
 
-def test_larger_pages_join_what_smaller_ones_count():
-    graph = "bfs:scale=9,intervals=3,loads=3000,cache=4096"
-    fine, coarse = (parse_workload(graph).record("d", size) for size in (4096, 16384))
-    assert fine.loads.sum(axis=1).tolist() == coarse.loads.sum(axis=1).tolist()
-    assert coarse.pages == -(-fine.pages // 4)
-
-
 def test_workloads_are_kept_and_damage_is_noticed(cache_of_tests, caplog):
     spec = "gups:pages=50,hot_pages=5,intervals=3,loads=2000,seed=77"
     first = load_page_counts(spec)
@@ -233,12 +219,6 @@ def test_workloads_are_kept_and_damage_is_noticed(cache_of_tests, caplog):
     assert np.array_equal(load_page_counts(spec).loads, expected)
     assert "damaged" in caplog.text
     assert np.array_equal(np.load(folder / "loads.npy"), expected)
-
-
-def test_names_are_labels():
-    plain, named = (load_page_counts(f"stream:pages=30,intervals=2,loads=500{x}") for x in ("", ",name=mine"))
-    assert plain.digest == named.digest
-    assert named.name == "mine"
 
 
 @pytest.mark.parametrize(
@@ -259,14 +239,3 @@ def test_names_are_labels():
 def test_specifications_that_make_no_sense(spec, message):
     with pytest.raises(UserError, match=message):
         load_page_counts(spec if "=" in spec or "gups" in spec else spec + "a=1")
-
-
-def test_the_default_workloads_are_well_formed():
-    specs = [spec for parts in MEMORY_WORKLOADS.values() for some in parts.values() for spec in some]
-    names = [parse_workload(spec).name for spec in specs]
-    assert len(set(names)) == len(names) == 20
-    small = MEMORY_WORKLOADS["small-pages"]
-    kinds = {part: {parse_workload(spec).kind for spec in some} for part, some in small.items()}
-    assert kinds["train"] | kinds["validation"] | kinds["test"] == set(KINDS)
-    seen = [parse_workload(spec).values["seed"] for spec in specs]
-    assert len(set(seen)) == 20

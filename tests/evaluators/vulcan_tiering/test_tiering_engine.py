@@ -137,13 +137,6 @@ def test_known_ways_run_as_in_plain_python(count: int):
     holds()
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
-@given(case=cases())
-def test_the_policy_of_arms_is_the_native_one(case: Case):
-    native = run_baseline("arms-like", case.counts, case.samples, case.capacity, **case.arguments())
-    assert simulate(CHECKED["arms_like"], case.counts, case.samples, case.capacity, **case.arguments()) == native
-
-
 @settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_pages_are_conserved(case: Case, name):
@@ -235,12 +228,6 @@ def test_a_case_by_hand():
     assert result.seconds == pytest.approx(expected * 1e-9, rel=1e-9)
     assert (result.promotions, result.demotions, result.hits) == (1, 1, 21)
     assert result.slow_bytes == 64 * (1 + 10 + 1) + 2 * 4096
-
-
-def test_an_exchange_needs_two_copies():
-    counts = counts_of([[10, 1], [1, 10], [1, 10]])
-    samples = AccessSamples(counts.loads, counts.stores)
-    assert simulate(CHECKED["latest"], counts, samples, 1, migration_limit=1, machine=QUIET).migrations == 0
 
 
 def test_migrations_take_bandwidth_of_both_tiers_and_stall():

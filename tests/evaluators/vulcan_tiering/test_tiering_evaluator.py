@@ -20,7 +20,6 @@ from vulcan.task import Split
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.simulate import sample_accesses
-from vulcan_tiering.simulator import size_in_bytes, size_in_pages
 from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
 
 TASK = find_task("memory_tiering")
@@ -175,13 +174,6 @@ def test_settings_that_make_no_sense(evaluator, given, message):
     assert "\n" not in str(caught.value)
 
 
-def test_sizes():
-    assert size_in_pages("10%", 1234, 4096, "x") == 123
-    assert size_in_pages("1MiB", 1234, 4096, "x") == 256
-    assert size_in_pages("17pages", 5, 4096, "x") == 17
-    assert (size_in_bytes("4KiB", "x"), size_in_bytes("2MiB", "x"), size_in_bytes("512", "x")) == (4096, 2**21, 512)
-
-
 def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
     (only,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
     monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
@@ -193,12 +185,6 @@ def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
     assert min(first, key=lambda name: first[name]["seconds"]) == "omniscient"
     kept[0].write_text(json.dumps({"seconds": 7.0}))
     assert {"seconds": 7.0} in [evaluator.evaluate_baseline(name, only) for name in first]
-
-
-def test_the_policy_of_arms_is_the_baseline(evaluator):
-    arms = check(TASK.seed_policies()["arms_like"], TASK)
-    for instance in evaluator.instances(settings(trace=[SPEC]), Split(0.6, 0.2, 0.2)):
-        assert evaluator.evaluate(arms, instance) == evaluator.evaluate_baseline("arms-like", instance)
 
 
 def offline_policies(count):
@@ -229,10 +215,6 @@ def test_rungs_rank_as_full_runs_do(evaluator):
     assert int(np.argmax(full)) in kept
 
 
-def test_small_fast_tiers_have_no_rung(evaluator):
-    assert rungs_of(evaluator, evaluator.instances(settings(trace=[SPEC]), Split(by="none"))) == ()
-
-
 def test_decisions_tell_policies_apart_by_what_they_move(evaluator):
     evaluator.prepare(evaluator.instances(settings(trace=[SPEC]), Split(by="none")))
     head = "def score(now, page, memory):\n    return "
@@ -243,11 +225,6 @@ def test_decisions_tell_policies_apart_by_what_they_move(evaluator):
     assert digests["page.accesses"] == digests["3 * page.accesses + 1"]
     assert digests["1"] == digests["now"]
     assert len(set(digests.values())) == 4
-
-
-def test_decisions_need_to_be_prepared(evaluator):
-    with pytest.raises(ValueError, match="prepare"):
-        evaluator.decisions(STEADY)
 
 
 def test_recorded_counts_by_trace(evaluator, page_counts):

@@ -113,16 +113,6 @@ def test_columns_that_are_read_only_serve_as_well_and_two_runs_agree(name):
     assert BASELINES[name].kernel()(*frozen, trace.object_count, 300, 0) == run(name, trace, 300)
 
 
-def test_the_table_names_each_policy_once_and_knows_which_are_bounds():
-    assert list(BASELINES) == [baseline.name for baseline in BASELINES.values()]
-    assert [name for name, baseline in BASELINES.items() if baseline.kind == "oracle"] == [
-        "belady",
-        "belady-size-sampled",
-    ]
-    assert len(ONLINE) == 17
-    assert all(baseline.source and baseline.version >= 1 for baseline in BASELINES.values())
-
-
 def test_reading_the_table_loads_no_kernel_and_asking_for_one_loads_that_one():
     program = """
 import sys

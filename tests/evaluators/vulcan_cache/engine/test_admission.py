@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from locations import DATA
 from plain_cache import assert_equal
 
 from vulcan.anvil import check
@@ -73,35 +71,3 @@ def test_requests_for_what_is_not_let_in_are_counted(mechanism):
     third_time = under(mechanism, POLICY.format("ghost.count(obj.id) >= 2"))
     plain = assert_equal(third_time, [(0, 1), (1, 1), (0, 1), (1, 1), (0, 1)], 5)
     assert sorted(plain.residents) == [0]
-
-
-def load(name):
-    path = DATA / "cache" / name
-    if not path.is_file():
-        pytest.skip(f"no trace at {path}: set VULCAN_DATA to the directory of traces")
-    trace = load_trace(path)
-    return trace, np.asarray(trace.objects), np.maximum(np.asarray(trace.sizes), 1)
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-def test_a_threshold_on_sizes_wins_on_requests_of_a_content_delivery_network(mechanism):
-    """The trace that comes with AdaptSize (Berger, Sitaraman and Harchol-Balter, NSDI 2017)."""
-    trace, objects, sizes = load("caffeine/adapt_size/request.trace.xz")
-    by_size, always = (under(mechanism, SEEDS[name]) for name in ("lru_by_size", "lru"))
-    for share in (0.001, 0.01, 0.1):
-        runs = [simulate(policy, objects, sizes, int(trace.footprint * share)) for policy in (by_size, always)]
-        assert runs[0].misses < 0.99 * runs[1].misses
-        assert runs[0].byte_miss_ratio > runs[1].byte_miss_ratio  # what it is paid with
-        unit = np.ones_like(sizes)
-        assert simulate(by_size, objects, unit, 500) == simulate(always, objects, unit, 500)
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-def test_admission_by_frequency_wins_where_most_is_asked_for_once(mechanism):
-    trace, objects, sizes = load("libcachesim/cloudPhysicsIO.vscsi")
-    by_frequency, always = (under(mechanism, SEEDS[name]) for name in ("lru_by_frequency", "lru"))
-    for share in (0.001, 0.01, 0.1):
-        capacity = int(trace.footprint * share)
-        assert (
-            simulate(by_frequency, objects, sizes, capacity).misses < simulate(always, objects, sizes, capacity).misses
-        )

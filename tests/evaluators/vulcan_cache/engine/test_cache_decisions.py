@@ -81,17 +81,6 @@ def test_policies_with_other_handlers_are_no_duplicates(evaluator):
     assert decisions_of(evaluator, slow) == decisions_of(evaluator, check("# the same\n" + slow.source, TASK))
 
 
-def test_a_digest_repeats(evaluator):
-    lru = policy("obj.last_access")
-    assert evaluator.decisions(lru) == evaluator.decisions(lru) == evaluator.decisions(policy("obj.last_access"))
-
-
-def test_mechanisms_decide_differently():
-    lru = policy("obj.last_access")
-    digests = {prepared(SPEC, **given).decisions(lru) for given in ({}, {"sample_size": 4}, {"sample_seed": 2})}
-    assert len({*digests, prepared(SPEC).decisions(policy("obj.last_access", "heap"))}) == 4
-
-
 def test_the_probe_is_at_the_scale_of_the_instances():
     late = CacheProbe.of([ProbeScale(4_000_000, 60_000.0, 30_000.0)], SETTINGS)
     assert late.times[-1] == pytest.approx(4_000_000, rel=0.01)
@@ -112,16 +101,3 @@ def test_what_only_equals_show_is_seen():
     ev = prepared(SPEC)
     first = "-10 ** 12 * obj.size"
     assert len({ev.decisions(policy(first + rest)) for rest in ("", " + obj.count", " + obj.last_access")}) == 3
-
-
-def test_where_all_objects_are_of_one_size_looking_at_it_is_no_difference():
-    unit = prepared(SPEC, unit_sizes=True)
-    sized = prepared(SPEC)
-    pair = policy("obj.count / obj.size"), policy("obj.count")
-    assert len({unit.decisions(p) for p in pair}) == 1
-    assert len({sized.decisions(p) for p in pair}) == 2
-
-
-def test_nothing_is_known_before_prepare():
-    with pytest.raises(ValueError, match="only after prepare"):
-        load_evaluator(TASK).decisions(policy("obj.count"))

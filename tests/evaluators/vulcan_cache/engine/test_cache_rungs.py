@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import decisions_of, load_evaluator, rungs_of
+from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.registry import find_task
-from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
-from vulcan_cache.spatial_sample import KEEP_SINGLE_RUNG, LADDER, MIN_RESIDENTS, make_rungs, sample_of
+from vulcan_cache.spatial_sample import KEEP_SINGLE_RUNG, MIN_RESIDENTS, make_rungs, sample_of
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")
 WHOLE = Split(by="none")
 LARGE = "zipf:requests=400000,objects=300000,alpha=0.6,seed=4,sizes=lognormal"
-SMALL = "zipf:requests=10000,objects=1500,alpha=0.9,seed=4,sizes=lognormal"
 GDSF = check(TASK.seed_policies()["gdsf"], TASK)
 
 
@@ -36,10 +34,6 @@ def instances_of(evaluator, *specs, split=WHOLE, **given):
     return evaluator.instances(complete_settings(TASK, {"trace": list(specs), "cache_size": ["20%"], **given}), split)
 
 
-def test_rungs_are_offered(evaluator):
-    assert LADDER == ((100, 1 / 3), (10, 0.3))
-
-
 def test_a_sampled_cache_holds_enough_objects(evaluator):
     instances = instances_of(evaluator, LARGE, cache_size=["1%", "20%", "50%"])
     (rung,) = rungs_of(evaluator, instances)
@@ -51,23 +45,6 @@ def test_a_sampled_cache_holds_enough_objects(evaluator):
     for instance in rung.instances[1:]:
         held = instance.parameters["capacity"] / (load.footprint / load.object_count) / 10
         assert held >= MIN_RESIDENTS
-
-
-def test_small_traces_have_none(evaluator):
-    assert rungs_of(evaluator, instances_of(evaluator, SMALL)) == ()
-    assert rungs_of(evaluator, instances_of(evaluator, cache_size=["10%"])) == ()
-
-
-def test_a_cache_larger_than_the_trace_holds_no_more_than_its_objects(evaluator):
-    (huge,) = instances_of(evaluator, LARGE, cache_size=["1tb"])
-    (rung,) = rungs_of(evaluator, [huge])
-    assert rung.name == "R=0.1"
-
-
-def test_unit_sizes_count_objects(evaluator):
-    few, many = instances_of(evaluator, LARGE, cache_size=["19999obj", "20000obj"], unit_sizes=True)
-    assert rungs_of(evaluator, [few]) == ()
-    assert [r.name for r in rungs_of(evaluator, [many])] == ["R=0.1"]
 
 
 def test_an_instance_stands_on_a_rung_as_sparse_as_its_cache_allows(evaluator):
@@ -107,15 +84,3 @@ def test_references_run_on_rungs_and_are_kept_apart(evaluator):
     assert evaluator.evaluate(fifo, sampled)["misses"] == first[sampled.name]["misses"]
     again = load_evaluator(TASK)
     assert {i.name: again.evaluate_baseline("fifo", i) for i in (full, *rung.instances)} == first
-
-
-def test_rungs_are_scored_in_the_jail():
-    evaluator = load_evaluator(TASK)
-    instances = instances_of(evaluator, LARGE)
-    (rung,) = rungs_of(evaluator, instances)
-    evaluator.prepare([*instances, *rung.instances])
-    with LocalExecutor(Setup("cache_eviction", (*instances, *rung.instances)), 1) as executor:
-        outcome = executor.submit(Job(1, GDSF.source, rung.instances, 60.0, probe=True)).result()
-    assert outcome.status == "scored", outcome.message
-    assert dict(outcome.metrics) == {i.name: evaluator.evaluate(GDSF, i) for i in rung.instances}
-    assert outcome.signature == decisions_of(evaluator, GDSF)

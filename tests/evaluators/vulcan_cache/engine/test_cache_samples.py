@@ -8,11 +8,10 @@ from cache_formats import under
 from locations import DATA
 
 from vulcan.anvil import check
-from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_cache import simulate
 from vulcan_cache.baselines import BASELINES
-from vulcan_cache.spatial_sample import sample_digest, sample_of
+from vulcan_cache.spatial_sample import sample_of
 from vulcan_traces import load_trace
 
 SPEC = "zipf:requests=200000,objects=40000,alpha=0.8,seed=6,sizes=lognormal"
@@ -43,22 +42,6 @@ def test_a_sample_is_of_about_its_rate_and_sparser_ones_are_inside_denser_ones(t
         spread = 4 * np.sqrt(count / one_in)
         assert abs(sample_of(trace, one_in).object_count - count / one_in) < spread
     assert set(sample_of(trace, 100).keys) < set(sample_of(trace, 10).keys)
-
-
-def test_a_sample_is_made_once_and_mapped_into_memory(trace, tmp_path):
-    first = sample_of(trace, 10)
-    (meta,) = tmp_path.glob(f"traces/*/{sample_digest(trace.digest, 10)}/meta.json")
-    written = meta.stat().st_mtime_ns
-    again = sample_of(trace, 10)
-    assert meta.stat().st_mtime_ns == written
-    assert isinstance(again.objects, np.memmap)
-    assert np.array_equal(first.objects, again.objects)
-    assert len({sample_digest(trace.digest, n) for n in (1, 10, 100)} | {sample_digest("other", 10)}) == 4
-
-
-def test_a_sample_without_a_request_is_refused(trace):
-    with pytest.raises(UserError, match="no object is in a sample of one in 1000000000"):
-        sample_of(trace, 10**9)
 
 
 def test_what_scales_a_cache_changes_no_decision_of_a_policy_without_a_scale(trace):

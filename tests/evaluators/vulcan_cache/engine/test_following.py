@@ -15,7 +15,6 @@ from hypothesis import given, settings
 
 from vulcan.anvil import Policy, check
 from vulcan.documents.library import Origin
-from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.portfolio.export import following_module
 from vulcan.portfolio.library_file import read_library
@@ -82,18 +81,6 @@ def test_the_export_has_the_misses_of_the_simulator(objective: str, seed: int) -
         assert simulated.switches
 
 
-def test_one_policy_that_is_followed_alone_misses_no_more_than_it_would() -> None:
-    """It misses less where the policy makes more room than is needed: what left stays until its room is."""
-    objects, sizes = changing(1)
-    for policy, own in POLICIES:
-        alone = simulate(policy, objects, sizes, 20_000, **own)
-        counts = simulate_following([(policy, own)], objects, sizes, 20_000).counts
-        assert counts.misses <= alone.misses and counts.missed_bytes <= alone.missed_bytes
-        unit = np.ones_like(sizes)
-        alone = simulate(policy, objects, unit, 60, **own)
-        assert simulate_following([(policy, own)], objects, unit, 60).counts.misses == alone.misses
-
-
 def test_a_change_costs_no_more_than_has_been_lost() -> None:
     """Where one of two is the better one throughout, what is lost to it is at most twice what the change asks for."""
     skewed, sizes = requests(4_000, 400, seed=5)
@@ -122,8 +109,3 @@ def test_the_evaluator_measures_what_follows() -> None:
     alone = [evaluator.evaluate(policy, instance)["miss_ratio"] for policy, instance in pairs]
     assert min(alone) - 0.02 <= metrics["miss_ratio"] <= alone[0] + 0.02
     assert metrics["switches"] == int(metrics["switches"])
-
-
-def test_members_that_there_are_not_are_refused() -> None:
-    with pytest.raises(UserError, match="--follow: no member 'lur'"):
-        following_module(LIBRARY, "object", ["lur"])

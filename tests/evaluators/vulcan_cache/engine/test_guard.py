@@ -19,7 +19,6 @@ from effort import slow
 from hypothesis import given, settings
 
 from vulcan.anvil import check
-from vulcan.errors import UserError
 from vulcan.export import Provenance
 from vulcan.export.source import policy_source
 from vulcan.portfolio.export import export_guarded
@@ -141,23 +140,6 @@ def test_a_plugin_of_libcachesim_has_the_misses_of_the_simulator() -> None:
         request = libcachesim.Request()
         request.obj_id, request.obj_size = key, size
         assert plugin.get(request) == (expected & 1 == 0)
-
-
-def test_a_safe_policy_is_the_baseline_of_its_name() -> None:
-    from vulcan_cache.baselines import BASELINES
-
-    objects, sizes = requests(2_000, 200, seed=3)
-    for name in SAFE_POLICIES:
-        ours = simulate(compiled(name), objects, sizes, 20_000).misses
-        none = np.zeros(len(objects), np.int64), 200, 20_000, 0, np.empty(0, np.uint8)
-        assert ours == BASELINES[name].kernel()(objects, sizes, *none)[0]
-
-
-def test_formats_without_a_guard_are_refused() -> None:
-    with pytest.raises(UserError, match="cannot be exported as c-fixed; use --format python or c"):
-        export_guarded(check(LFU, TASK), "c-fixed", Provenance(TASK.name, "a.py", "", "", ""), "lru")
-    with pytest.raises(UserError, match="no safe policy 'lur'; did you mean 'lru'"):
-        export_guarded(check(LFU, TASK), "python", Provenance(TASK.name, "a.py", "", "", ""), "lur")
 
 
 def test_the_command_measures_the_guarded_policy_beside_the_policy(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import decisions_of, load_evaluator, rungs_of
+from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.registry import find_task
-from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
@@ -36,17 +35,6 @@ def test_it_is_evaluated_as_it_is_simulated():
     assert evaluator.evaluate(check(SEEDS["clock"], TASK), only) == evaluator.evaluate_baseline("clock", only)
 
 
-def test_later_parts_are_entered_with_the_cache_as_it_was_left():
-    evaluator, parts = instances(split="time")
-    evaluator.prepare(parts)
-    _, (whole,) = instances()
-    policy = check(SEEDS["s3_fifo"], TASK)
-    assert (
-        sum(evaluator.evaluate(policy, part)["misses"] for part in parts)
-        == (evaluator.evaluate(policy, whole)["misses"])
-    )
-
-
 def test_a_sample_ranks_as_the_trace_does():
     spec = SPEC.replace("requests=60000,objects=6000", "requests=300000,objects=60000")
     evaluator = load_evaluator(TASK)
@@ -60,26 +48,3 @@ def test_a_sample_ranks_as_the_trace_does():
             for on in (whole, *rung.instances)
         )
         assert sampled == pytest.approx(full, abs=0.05)
-
-
-def test_policies_that_differ_have_digests_that_differ():
-    evaluator, found = instances()
-    evaluator.prepare(found)
-    # one that refuses objects larger than its window differs from its twin by those alone
-    names = [name for name in SEEDS if name.removesuffix("_refusing") + "_refusing" not in SEEDS or "_ref" in name]
-    assert len({evaluator.decisions(check(SEEDS[name], TASK)) for name in names}) == len(names) == 8
-    clock = SEEDS["clock"]
-    other = clock.replace("obj.hits > 0", "obj.hits >= 1").replace("return 1\n", "return 1.25\n")
-    assert other != clock
-    assert evaluator.decisions(check(clock, TASK)) == evaluator.decisions(check(other, TASK))
-
-
-def test_it_runs_in_the_jail():
-    evaluator, (only,) = instances(cache_size=["5%"])
-    evaluator.prepare([only])
-    with LocalExecutor(Setup("cache_eviction", (only,)), 1) as executor:
-        for number, source in enumerate(SEEDS.values()):
-            outcome = executor.submit(Job(number, source, (only,), 60.0, probe=True)).result()
-            assert outcome.status == "scored", outcome.message
-            assert dict(outcome.metrics) == {only.name: evaluator.evaluate(check(source, TASK), only)}
-            assert outcome.signature == decisions_of(evaluator, check(source, TASK))

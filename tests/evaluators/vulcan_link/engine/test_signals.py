@@ -108,11 +108,3 @@ def test_the_window_of_cubic_followed_is_cubic(link: str, packets: int, loss: fl
     assert ours.flows[0].window_avg == pytest.approx(known.flows[0].window_avg, rel=0.05)
     assert ours.queueing_delay_avg_ms == pytest.approx(known.queueing_delay_avg_ms, rel=0.06)
     assert abs(ours.flows[0].recoveries - known.flows[0].recoveries) <= 1
-
-
-def test_who_reads_no_signal_is_run_as_before() -> None:
-    """Reading one changes nothing but what it costs."""
-    scenario = Scenario(LINK, Queue(packets=60), (sender(),), 10.0, loss=0.002)
-    plain = simulate(scenario, policy("state.cwnd_packets + state.acked_packets / state.cwnd_packets"))
-    reads = "state.cwnd_packets + state.acked_packets / state.cwnd_packets + 0 * state.cubic_cwnd_packets"
-    assert simulate(scenario, policy(reads)) == plain

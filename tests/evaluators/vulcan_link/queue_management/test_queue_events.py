@@ -42,10 +42,6 @@ def scenario(
     )
 
 
-def managed(by: Policy, link: str, flows: int, **how: bool | float) -> object:
-    return simulate(scenario(link, flows, **how), manager=QueueManager("policy", by))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("ecn", [False, True])
 @pytest.mark.parametrize("link", LINKS)
 def test_codel_written_as_a_policy_is_the_kernels_own_packet_by_packet(link: str, ecn: bool) -> None:
@@ -78,13 +74,6 @@ def test_random_policies_with_state_decide_as_plain_python() -> None:
         dropped, marked = dropped + native.dropped, marked + native.marked
     assert dropped > 20
     assert marked > 2
-
-
-def test_policies_without_handlers_decide_as_plain_python_too() -> None:
-    for name in ("ramp", "spaced"):
-        compared = scenario(LINKS[1], 3, seconds=2.0, packets=60)
-        native = simulate(compared, manager=QueueManager("policy", POLICIES[name]))
-        assert native == plain_run(compared, PlainQueueManager(POLICIES[name]))
 
 
 def counting(handlers: str, result: str) -> Policy:

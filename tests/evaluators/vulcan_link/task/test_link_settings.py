@@ -13,7 +13,7 @@ from vulcan.task import Split
 from vulcan_link import Flow
 from vulcan_link.policy_state import SIGNALS
 from vulcan_link.simulator import LinkSimulator
-from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share, parse_competitors
+from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share
 from vulcan_traces.links import load_link
 
 S = 10**9
@@ -146,47 +146,6 @@ def test_windows_cover_a_part_up_to_a_limit_and_leave_out_outages(task, tmp_path
     assert starts == [60 * k for k in range(50) if k != 1]
     without = [i.parameters["from_ns"] // S for i in instances(task, Split(by="none"), link=[str(path)], windows=150)]
     assert {40, 60, 80, 100} & set(without) == set() and len(without) == 146
-
-
-def test_noise_is_set_for_every_path(task):
-    jitters = [0.0, 0.5, 2.0]
-    found = instances(task, jitter_ms=jitters, ack_batch_ms=3.0, competing_delay_ms=70.0)
-    assert [i.parameters["jitter_ms"] for i in found] == jitters * 19
-    assert {(i.parameters["ack_batch_ms"], i.parameters["competing_delay_ms"]) for i in found} == {(3.0, 70.0)}
-    usual = instances(task)
-    assert {i.parameters["jitter_ms"] for i in usual} == {0.0, 0.5, 2.0}
-    assert any(i.parameters["ack_batch_ms"] for i in usual) and any(i.parameters["loss"] for i in usual)
-
-
-def test_a_trace_shorter_than_a_run_is_repeated_before_it_is_cut(task):
-    found = instances(task, link=["constant:rate=12,seconds=3"], duration_s=10.0)
-    assert [i.parameters["to_ns"] for i in found] == [round(share * 12 * S) for share in (0.6, 0.8, 1.0)]
-
-
-def test_delays_and_buffers_are_taken_in_every_combination(task):
-    found = instances(
-        task,
-        Split(by="none"),
-        link=["constant:rate=12", "constant:rate=24"],
-        delay_ms=[10.0, 20.0],
-        buffer=["50", "2bdp"],
-    )
-    assert [i.parameters["buffer_packets"] for i in found] == [50, 40, 50, 80, 50, 80, 50, 160]
-    assert len({i.name for i in found}) == 8
-
-
-def test_links_of_one_name_are_told_apart_by_their_folders(task, tmp_path):
-    for folder in ("home", "bus"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "down").write_text(f"{len(folder)}\n")
-    found = instances(task, Split(by="none"), link=[str(tmp_path / f / "down") for f in ("home", "bus")])
-    assert [i.name for i in found] == ["home/down 20ms 150", "bus/down 20ms 150"]
-
-
-def test_competing_flows_are_parsed():
-    assert parse_competitors("cubic") == Competitors("cubic", 1)
-    assert parse_competitors("cubic:2@5-15") == Competitors("cubic", 2, 5.0, 15.0)
-    assert parse_competitors("reno@2.5") == Competitors("reno", 1, 2.5, None)
 
 
 def test_a_fair_share_follows_who_is_there():
