@@ -11,7 +11,6 @@ import pytest
 from chat_server import ChatServer, answer, fail
 from test_budget import Clock
 
-from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.ensemble import Breaker, BreakerPolicy
@@ -101,35 +100,6 @@ def test_the_time_it_is_open_doubles_up_to_the_longest() -> None:
     assert waits == [30.0, 60.0, 100.0, 100.0, 100.0]
 
 
-def test_failures_that_are_not_in_a_row_open_nothing() -> None:
-    model = Scripted(failing)
-    breaker = Breaker(model, POLICY, Clock())
-    for _ in range(5):
-        model.act = failing
-        assert unavailable(breaker) == "gave up"
-        assert unavailable(breaker) == "gave up"
-        model.act = lambda: REPLY
-        assert breaker.propose(REQUEST) == REPLY
-    assert model.calls == 15
-
-
-def test_a_success_makes_the_next_opening_short_again() -> None:
-    clock = Clock()
-    model = Scripted(failing)
-    breaker = Breaker(model, POLICY, clock)
-    for _ in range(3):
-        unavailable(breaker)
-    clock.seconds = 30.0
-    assert unavailable(breaker) == "gave up"
-    clock.seconds = 90.0
-    model.act = lambda: REPLY
-    breaker.propose(REQUEST)
-    model.act = failing
-    for _ in range(3):
-        assert unavailable(breaker) == "gave up"
-    assert "in 30 s" in unavailable(breaker)
-
-
 def test_one_call_alone_tries_a_model_again() -> None:
     clock = Clock()
     model = Scripted(failing)
@@ -190,18 +160,3 @@ def test_what_is_not_a_passing_fault_goes_through_and_counts_for_nothing(error: 
         breaker.propose(REQUEST)
     model.act = lambda: REPLY
     assert breaker.propose(REQUEST) == REPLY  # the try that came to nothing does not block the next
-
-
-def test_a_policy_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(UserError, match="at least 1"):
-        BreakerPolicy(failures=0)
-    with pytest.raises(UserError, match="above 0 and grow"):
-        BreakerPolicy(initial_open=10.0, max_open=5.0)
-
-
-def test_calls_that_are_cut_off_as_a_search_ends_are_no_failures(caplog: pytest.LogCaptureFixture) -> None:
-    model = Scripted(failing)
-    breaker = Breaker(model, POLICY, Clock())
-    breaker.close()
-    assert [unavailable(breaker) for _ in range(POLICY.failures + 1)] == ["gave up"] * (POLICY.failures + 1)
-    assert (model.calls, caplog.messages) == (POLICY.failures + 1, [])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from chat_server import ChatServer, answer, fail, raw
+from chat_server import ChatServer, answer, fail
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, Request, open_proposer
@@ -36,26 +36,6 @@ def test_a_server_that_does_need_a_key_leads_to_the_variable() -> None:
         pytest.raises(ModelRefused, match=r"set OPENAI_API_KEY to a key .* \(it is not set\)"),
     ):
         model.propose(REQUEST)
-
-
-def test_a_web_page_is_told_from_a_model_at_once() -> None:
-    with ChatServer([raw(b"<html>Welcome</html>", kind="text/html; charset=utf-8")]) as server:
-        with (
-            closing(open_proposer("toy", api_base=server.url)) as model,
-            pytest.raises(ModelRefused, match=r"answers with a web page.* /v1"),
-        ):
-            model.propose(REQUEST)
-        assert len(server.requests) == 1
-
-
-def test_text_in_parts_is_joined_and_foreign_words_for_the_limit_are_known() -> None:
-    body = (
-        b'{"choices": [{"finish_reason": "MAX_TOKENS", "message": {"role": "assistant", "content": '
-        b'[{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]}}]}'
-    )
-    with ChatServer([raw(body)]) as server, closing(open_proposer("toy", api_base=server.url)) as model:
-        reply = model.propose(REQUEST)
-    assert (reply.text, reply.finish, reply.model) == ("one two", "length", "toy")
 
 
 def test_a_password_in_the_address_is_not_shown() -> None:

@@ -37,11 +37,6 @@ def test_the_only_block_is_taken_whatever_its_fence(fence: str, info: str) -> No
     assert taken(f"Here it is.\n\n{block(SOURCE, info, fence)}\nIt is fast.") == SOURCE
 
 
-@pytest.mark.parametrize("info", ["anvil", "text", "priority.py"])
-def test_an_unusual_info_string_does_not_hide_the_program(info: str) -> None:
-    assert taken(block(SOURCE, info)) == SOURCE
-
-
 def test_the_last_block_that_defines_the_function_is_taken() -> None:
     assert taken(block(SOURCE) + "Better:\n" + block(OTHER) + "Use:\n" + block("x = priority(1)\n")) == OTHER
     assert taken(block(HELPER) + block(SOURCE) + block(HELPER)) == SOURCE
@@ -52,19 +47,6 @@ def test_blocks_of_other_languages_do_not_count_beside_python() -> None:
     assert taken(shell + block(SOURCE) + shell) == SOURCE
     assert taken(block("pip install vulcan\n", "sh") + block(HELPER)) == HELPER
     assert taken(block("{}\n", "json") + block(SOURCE, "")) == SOURCE
-
-
-def test_the_only_block_is_taken_though_it_lacks_the_function_for_the_checker_says_more() -> None:
-    assert taken(block(HELPER)) == HELPER
-
-
-def test_several_blocks_without_the_function_are_refused() -> None:
-    assert rule(block(HELPER) + block(HELPER)) == "missing-function"
-    assert rule(block("int priority(int now);\n", "c")) == "missing-function"
-
-
-def test_a_name_that_only_begins_alike_is_another_function() -> None:
-    assert taken(block(SOURCE) + block("def priority_of(now):\n    return 1\n")) == SOURCE
 
 
 def test_indented_fences_lose_their_indentation() -> None:
@@ -84,10 +66,6 @@ def test_a_fence_is_closed_by_one_of_its_kind_only() -> None:
     quoting = 'def priority(now):\n    """\n```\n    """\n    return now\n'
     assert taken(block(quoting, fence="````")) == quoting
     assert taken(block(quoting, fence="~~~")) == quoting
-
-
-def test_code_in_a_line_of_prose_is_no_fence() -> None:
-    assert taken("```python``` is the tag.\n" + block(SOURCE)) == SOURCE
 
 
 def test_a_reply_that_is_the_program_itself_is_taken() -> None:
@@ -127,18 +105,9 @@ def test_a_complete_program_is_taken_whatever_stands_after_it(text: str) -> None
     assert taken(text) == SOURCE
 
 
-def test_no_function_is_cut_off_in_its_middle() -> None:
-    assert rule("```python\ndef priority(now):\n    x = 1\n    return (x +", finish="unknown") == "truncated-reply"
-    assert "return (x +" in taken("```python\ndef priority(now):\n    x = 1\n    return (x +")  # for the checker to say
-
-
 def test_invisible_characters_are_blanks_or_nothing() -> None:
     odd = "\u200bdef\u00a0priority(now):\n\u00a0\u2003\u202f return\u2060 now\u200d\n"
     assert taken(block(odd)) == SOURCE
-
-
-def test_a_stray_fence_at_the_end_opens_nothing() -> None:
-    assert taken(block(SOURCE) + "Done.\n```\n") == SOURCE
 
 
 @pytest.mark.parametrize("tag", ["think", "thinking", "thought", "reasoning"])
@@ -146,14 +115,6 @@ def test_reasoning_is_passed_over(tag: str) -> None:
     assert taken(f"<{tag}>\nMaybe:\n{block(OTHER)}</{tag}>\n{block(SOURCE)}") == SOURCE
     assert taken(f"{block(SOURCE)}<{tag}>\nOr rather:\n{block(OTHER)}</{tag}>\n") == SOURCE
     assert rule(f"<{tag}>\n{block(OTHER)}</{tag}>\nI give up.") == "no-code-block"
-
-
-def test_reasoning_whose_opening_tag_the_server_swallowed_is_passed_over() -> None:
-    assert taken(f"Maybe:\n{block(OTHER)}</think>\n{block(SOURCE)}") == SOURCE
-
-
-def test_long_reasoning_does_not_make_a_reply_too_long() -> None:
-    assert taken("<think>" + "hmm " * MAX_REPLY + "</think>" + "\n" + block(SOURCE)) == SOURCE
 
 
 def test_a_giant_reply_is_refused() -> None:

@@ -43,16 +43,6 @@ def test_what_time_is_worth_decides_between_slow_and_dear() -> None:
     assert late_share(often, 0.10, seconds, hour=100.0) > 0.8  # $1.67 a minute: it costs 1.06 times as much
 
 
-def test_without_a_price_the_seconds_decide() -> None:
-    often = {OFFLINE: 0.2, MODEL: 0.4}
-    assert late_share(often, None, {OFFLINE: 1.0, MODEL: 30.0}) < 0.1
-    assert late_share(often, None, {OFFLINE: 30.0, MODEL: 30.0}) > 0.6
-
-
-def test_where_an_arm_took_no_time_the_gain_of_a_proposal_decides() -> None:
-    assert late_share({OFFLINE: 0.1, MODEL: 0.5}, None, {OFFLINE: 0.0, MODEL: 30.0}) > 0.7
-
-
 @pytest.mark.parametrize("seed", few(range(5), 1))
 def test_recorded_seconds_give_the_same_choices_and_others_may_not(seed: int) -> None:
     rng = random.Random(seed)

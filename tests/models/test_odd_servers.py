@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from contextlib import closing
 
@@ -23,7 +22,6 @@ from vulcan.models import (
 )
 from vulcan.models.accommodation import Changes
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.ensemble import Breaker, Ensemble
 from vulcan.models.retry import RetryPolicy
 
 SOURCE = "def priority(now):\n    return now\n"
@@ -85,22 +83,6 @@ def test_a_parameter_that_a_model_refuses_is_changed_once_and_remembered(
     assert caplog.text.count("as it refuses other calls") == 1
 
 
-def test_several_refusals_are_met_one_after_the_other() -> None:
-    def script(request: Received) -> Behaviour:
-        for accepts, words in REFUSALS.values():
-            if not accepts(request):
-                return fail(400, words)
-        return stream(BLOCK)
-
-    changes = Changes()
-    with ChatServer(script) as server:
-        assert ask(server, changes=changes).tokens_out == 20
-    assert changes.of("toy") == set(REFUSALS)
-    sent = server.requests[-1].body
-    assert sent["max_completion_tokens"] == 2000
-    assert sent["messages"] == [{"role": "user", "content": "You write policies.\n\nWrite one."}]
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -115,34 +97,6 @@ def test_a_refusal_of_what_was_asked_is_of_this_request_alone(words: str) -> Non
         ask(server)
     assert words.split(":", maxsplit=1)[0] in str(caught.value)
     assert len(server.requests) == 1
-
-
-def test_a_change_that_does_not_help_is_not_made_again_and_again() -> None:
-    words = "Unsupported parameter: max_tokens, max_completion_tokens"
-    with ChatServer([fail(400, words)]) as server, pytest.raises(RequestRefused):
-        ask(server)
-    assert len(server.requests) == 2
-
-
-def test_a_model_that_refuses_prompts_is_not_left_alone() -> None:
-    with (
-        ChatServer([fail(400, "filtered")] * 5 + [answer(BLOCK)]) as server,
-        closing(Breaker(open_proposer("toy", api_base=server.url, settings=SET))) as model,
-    ):
-        for _ in range(5):
-            with pytest.raises(RequestRefused):
-                Ensemble([model]).propose(REQUEST)
-        assert model.propose(REQUEST).text == BLOCK
-
-
-def test_a_call_cut_off_by_the_end_of_a_search_is_no_failure_of_the_model(caplog: pytest.LogCaptureFixture) -> None:
-    with ChatServer([answer(BLOCK)]) as server:
-        model = Breaker(open_proposer("toy", api_base=server.url, settings=SET))
-        model.close()
-        for _ in range(5):
-            with pytest.raises(ModelUnavailable, match="closed"):
-                model.propose(REQUEST)
-    assert "leaving it alone" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -162,11 +116,6 @@ def test_a_call_cut_off_by_the_end_of_a_search_is_no_failure_of_the_model(caplog
 def test_a_program_is_read_wherever_the_answer_has_it(behaviour: Behaviour) -> None:
     with ChatServer([behaviour]) as server:
         assert extract_source(ask(server), "priority") == SOURCE
-
-
-def test_reasoning_beside_a_program_is_left_out() -> None:
-    with ChatServer([message(content=BLOCK, reasoning_content="```python\ndef priority(now):\n    x\n```")]) as server:
-        assert ask(server).text == BLOCK
 
 
 def test_reasoning_that_used_all_tokens_is_truncated() -> None:
@@ -214,12 +163,6 @@ def test_a_proxy_before_a_server_on_this_host_is_named(monkeypatch: pytest.Monke
             ask(server)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         assert ask(server).text == BLOCK
-
-
-def test_a_server_that_counts_no_tokens_says_nothing_without_a_budget(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING), ChatServer([answer(BLOCK, usage=None)]) as server:
-        assert ask(server).tokens_in is None
-    assert caplog.text == ""
 
 
 def test_an_error_in_a_stream_is_one() -> None:

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from vulcan.models import Message
 from vulcan.models.prices import (
-    UNKNOWN,
     Price,
     expected_cost,
     expected_tokens,
     find_price,
-    format_price,
     load_litellm,
     max_call_cost,
     max_prompt_tokens,
@@ -57,13 +55,6 @@ def test_no_priced_chat_model_costs_more_than_the_most(litellm: Any, tokens_in: 
     assert compared > 100
 
 
-def test_long_prompts_are_at_the_dearer_rate() -> None:
-    # gemini-2.5-pro: $1.25 and $10 a million tokens, above 200,000 tokens of prompt $2.50 and $15
-    price = find_price("gemini/gemini-2.5-pro")
-    assert price.dollars(200_000, 1_000) == pytest.approx(0.25 + 0.01)
-    assert price.dollars(200_001, 1_000) == pytest.approx(0.5 + 0.015, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     "name", ["openrouter/no/such", "openai/no-such-model", "anthropic/gpt-4o", "ollama/llama3", "toy"]
 )
@@ -72,10 +63,6 @@ def test_what_the_table_does_not_price_is_unknown(name: str) -> None:
     assert not price.known
     assert price.dollars(1, 1) is None
     assert max_call_cost(price, CHAT, 10).dollars is None
-
-
-def test_a_server_of_ones_own_has_no_price_though_its_model_has_a_known_name() -> None:
-    assert find_price("gpt-4o", "http://localhost:8000/v1") is UNKNOWN
 
 
 def test_the_cost_before_a_call_is_prompt_and_longest_reply() -> None:
@@ -95,13 +82,3 @@ def test_no_tokeniser_counts_more_tokens_than_the_most(contents: list[str]) -> N
     chat = [{"role": m.role, "content": m.content.encode("utf-8", "replace").decode()} for m in messages]
     counted = load_litellm().token_counter(model="gpt-4o", messages=chat)
     assert counted <= max_prompt_tokens(messages)
-
-
-def test_an_unknown_price_is_shown_as_unknown() -> None:
-    assert [format_price(d) for d in (None, 0.0, 0.00123, 0.5, 12.3456)] == [
-        "unknown",
-        "$0.00",
-        "$0.00123",
-        "$0.5",
-        "$12.35",
-    ]

@@ -15,7 +15,6 @@ from chat_server import (
     Behaviour,
     ChatServer,
     Exchange,
-    Received,
     answer,
     cut_off,
     drip,
@@ -27,7 +26,7 @@ from chat_server import (
 )
 
 from vulcan.errors import UserError
-from vulcan.models import Message, ModelRefused, ModelUnavailable, NoSource, Proposer, Request, extract_source
+from vulcan.models import Message, ModelRefused, ModelUnavailable, NoSource, Request, extract_source
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
@@ -103,18 +102,6 @@ def test_the_server_gets_the_chat_the_key_and_the_sampling_that_was_set(open_mod
     assert "max_tokens" not in second.body
 
 
-def test_tokens_that_the_server_did_not_count_are_unknown(open_model: Open) -> None:
-    with ChatServer([answer("hello", usage=None)]) as server:
-        reply = open_model(server.url).propose(REQUEST)
-    assert (reply.tokens_in, reply.tokens_out, reply.dollars) == (None, None, None)
-
-
-def test_a_message_without_content_is_an_empty_reply(open_model: Open) -> None:
-    with ChatServer([answer(None, finish="content_filter")]) as server:
-        reply = open_model(server.url).propose(REQUEST)
-    assert (reply.text, reply.finish) == ("", "content_filter")
-
-
 @pytest.mark.parametrize(
     ("behaviour", "status", "advice"),
     [
@@ -150,14 +137,6 @@ def test_the_wait_that_the_server_asks_for_is_kept(open_model: Open) -> None:
     assert reply.text == "hello"
     assert len(waits.seconds) == 1
     assert 7.0 <= waits.seconds[0] <= 7.7
-
-
-def test_a_wait_asked_for_in_milliseconds_is_kept(open_model: Open) -> None:
-    waits = Waits()
-    slow = fail(429, "slow down", retry_after_ms="4000")
-    with ChatServer([slow, answer("hello")]) as server:
-        open_model(server.url, waits).propose(REQUEST)
-    assert 4.0 <= waits.seconds[0] <= 4.4
 
 
 def test_a_server_error_is_tried_again(open_model: Open, caplog: pytest.LogCaptureFixture) -> None:
@@ -218,11 +197,6 @@ def test_a_stalled_reply_ends_at_the_clients_own_limit(open_model: Open, behavio
         assert len(server.requests) == 2
 
 
-def test_a_stall_is_got_over(open_model: Open) -> None:
-    with ChatServer([stall_after_headers, answer("hello")]) as server:
-        assert open_model(server.url, timeout=0.4).propose(REQUEST).text == "hello"
-
-
 def test_a_reply_cut_at_the_token_limit_says_so(open_model: Open) -> None:
     text = "```python\ndef priority(now):\n    return now\n```\nThis works bec"
     with ChatServer([answer(text, finish="length")]) as server:
@@ -231,39 +205,6 @@ def test_a_reply_cut_at_the_token_limit_says_so(open_model: Open) -> None:
     with pytest.raises(NoSource) as caught:
         extract_source(reply, "priority")
     assert caught.value.rule == "truncated-reply"
-
-
-def test_replies_with_no_and_with_three_code_blocks(open_model: Open) -> None:
-    block = "```python\ndef {0}(now):\n    return {1}\n```\n"
-    three = block.format("priority", 1) + block.format("priority", 2) + block.format("helper", 3)
-    with ChatServer([answer("I would rather not."), answer(three)]) as server:
-        model = open_model(server.url)
-        with pytest.raises(NoSource) as caught:
-            extract_source(model.propose(REQUEST), "priority")
-        assert caught.value.rule == "no-code-block"
-        source = extract_source(model.propose(REQUEST), "priority")
-    assert source == "def priority(now):\n    return 2\n"
-
-
-def test_eight_threads_call_side_by_side(open_model: Open) -> None:
-    together = threading.Barrier(8, timeout=10)
-
-    def script(request: Received) -> Behaviour:
-        def behave(exchange: Exchange) -> None:
-            together.wait()  # nobody is answered before all eight have asked
-            answer(request.body["messages"][0]["content"])(exchange)
-
-        return behave
-
-    def ask(model: Proposer, number: int) -> str:
-        request = Request(number, 0, (Message("user", f"number {number}"),), (), number)
-        return model.propose(request).text
-
-    with ChatServer(script) as server, ThreadPoolExecutor(8) as pool:
-        models = [open_model(server.url), open_model(server.url)]
-        for model in models:
-            texts = list(pool.map(lambda n, model=model: ask(model, n), range(8)))
-            assert texts == [f"number {n}" for n in range(8)]
 
 
 def test_waits_repeat_with_the_seed_and_differ_between_proposals(open_model: Open) -> None:
@@ -300,14 +241,6 @@ def test_closing_cuts_off_a_call_in_flight(open_model: Open) -> None:
         assert waits.seconds == []
 
 
-def test_a_call_that_nobody_waits_for_is_not_made_again(open_model: Open) -> None:
-    with ChatServer([fail(500, "boom")]) as server:
-        model = open_model(server.url, lambda seconds: True)
-        with pytest.raises(ModelUnavailable, match="stopped before another attempt"):
-            model.propose(REQUEST)
-    assert len(server.requests) == 1
-
-
 @pytest.mark.parametrize("status", [401, 400, 429, 500])
 def test_the_key_is_never_shown_even_by_a_server_that_repeats_it(
     open_model: Open, status: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
@@ -325,15 +258,6 @@ def test_the_key_is_never_shown_even_by_a_server_that_repeats_it(
     assert out == ""
 
 
-def test_a_server_that_answered_once_is_tried_as_often_as_any(open_model: Open) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        model = open_model(f"http://127.0.0.1:{free.getsockname()[1]}/v1")
-        model._seconds.append(0.1)  # as after an answer
-        with pytest.raises(ModelUnavailable, match="gave up after 3 failed attempts"):
-            model.propose(REQUEST)
-
-
 def test_a_call_that_hangs_is_made_a_second_time_and_the_first_answer_counts(open_model: Open) -> None:
     with ChatServer([*[answer("quick", usage=(100, 20))] * 3, stall, answer("second", usage=(100, 20))]) as server:
         model = open_model(server.url, hedge_after=0.4)
@@ -344,18 +268,3 @@ def test_a_call_that_hangs_is_made_a_second_time_and_the_first_answer_counts(ope
         assert time.monotonic() - began < 5.0  # and not the ten seconds of the limit
         assert len(server.requests) == 5
     assert (reply.text, reply.tokens_in, reply.tokens_out) == ("second", 200, 20)  # both prompts were sent
-
-
-def test_the_first_call_may_still_answer_first(open_model: Open) -> None:
-    slow = threading.Event()
-
-    def late(exchange: Exchange) -> None:
-        slow.wait(1.0)
-        answer("first")(exchange)
-
-    with ChatServer([*[answer("quick")] * 3, late, stall]) as server:
-        model = open_model(server.url, hedge_after=0.3)
-        for _ in range(3):
-            model.propose(REQUEST)
-        assert model.propose(REQUEST).text == "first"
-        assert len(server.requests) == 5

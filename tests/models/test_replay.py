@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
-from vulcan.errors import UserError
 from vulcan.models import Message, Proposer, Reply, Request
 from vulcan.models.base import Recorded
 from vulcan.models.open import Replay
@@ -62,21 +58,3 @@ def test_changed_prompts_are_counted_and_the_first_difference_is_shown(caplog: p
     other = (Message("user", "You write policies."), *chat("first\nsecond")[1:])
     assert "message 1 is of the user and was of the system" in difference(request(1, other), caplog)
     assert "'" + "x" * 60 + "...'" in difference(request(1, chat("x" * 500)), caplog)
-
-
-def test_a_proposal_that_was_never_made_is_named() -> None:
-    with pytest.raises(UserError, match="proposal 8, turn 2, is not among the 4 recorded calls") as caught:
-        Replay(RECORDED).propose(request(8, chat("other"), turn=2))
-    assert "\n" not in str(caught.value)
-
-
-def test_no_connection_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object) -> None:
-        raise AssertionError("a connection was tried")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    replay = Replay(Recorded(n, 0, chat(str(n)), reply(str(n))) for n in range(200))
-    with ThreadPoolExecutor(32) as threads:
-        texts = list(threads.map(lambda n: replay.propose(request(n, chat(str(n)))).text, range(200)))
-    assert texts == [str(n) for n in range(200)]

@@ -30,12 +30,6 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
     assert repr(text) in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["-1", "1:-0.1"])
-def test_no_temperature_is_below_0(text: str) -> None:
-    with pytest.raises(UserError, match="must be 0 or more"):
-        parse_temperature(text)
-
-
 @given(st.floats(0, 2), st.floats(0, 2), st.floats(-1, 2))
 def test_it_stays_between_its_ends_whatever_the_progress(first: float, last: float, progress: float) -> None:
     value = Temperature(first, last).at(progress)
