@@ -12,7 +12,6 @@ import pytest
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import RunStarted
-from vulcan.store.file import make_file
 from vulcan.store.recovery import repair
 from vulcan.store.runs import FILE
 from vulcan.store.sqlite import DamagedRun
@@ -90,8 +89,3 @@ def test_pages_that_refer_to_each_other_have_an_end(file: Path, read: Callable[[
 def test_a_file_that_is_only_read_cannot_be_written_by_a_query(file: Path) -> None:
     with closing(SQLiteStore(file)) as store, pytest.raises(UserError, match="readonly"):
         store._rows("DELETE FROM events RETURNING id")
-
-
-def test_a_new_file_has_our_schema(tmp_path: Path) -> None:
-    make_file(tmp_path / FILE)
-    SQLiteStore(tmp_path / FILE).close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -17,7 +16,7 @@ from awkward_events import CALLS
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import ENTRIES, CallRecord, Entry, QuestionAsked, RunStarted, WinnerChosen
-from vulcan.store.journal import Journal, SavedEntries, journal_of, read_journal
+from vulcan.store.journal import SavedEntries, journal_of, read_journal
 from vulcan.store.recovery import repair
 from vulcan.store.runs import FILE
 from vulcan.store.sqlite import DamagedRun
@@ -37,14 +36,6 @@ def path(tmp_path: Path) -> Path:
             store.record(call)
         store.append(WinnerChosen(1, "train"))
     return path
-
-
-def test_each_line_is_an_object_and_the_first_says_what_the_search_is(path: Path) -> None:
-    lines = [json.loads(line) for line in journal_of(path).read_text(encoding="utf-8").splitlines()]
-    assert [line["kind"] for line in lines] == ["RunStarted", "QuestionAsked", *["CallRecord"] * len(CALLS)]
-    assert [line["row"] for line in lines] == list(range(1, len(lines) + 1))
-    assert lines[0]["data"]["config"] == STARTED.config
-    assert all(line["checksum"] for line in lines)
 
 
 def entries_of(content: SavedEntries) -> list[Entry]:
@@ -167,14 +158,6 @@ def test_a_journal_of_another_search_is_set_aside_and_nothing_of_it_is_used(path
     assert entries_of(read_journal(journal_of(path))) == [STARTED, QuestionAsked(1, 0), *CALLS]
 
 
-def test_a_journal_that_is_removed_while_it_is_written_to_is_an_error(path: Path) -> None:
-    with closing(SQLiteStore(path)) as store:
-        store.record(CALL)
-        journal_of(path).unlink()
-        with pytest.raises(UserError, match=r"was removed or replaced .* `vulcan resume .*writes it again"):
-            store.record(QuestionAsked(78, 0))
-
-
 def test_two_processes_that_write_to_one_run_are_told(path: Path) -> None:
     """As where the lock of the run was removed."""
     with closing(SQLiteStore(path)) as one, closing(SQLiteStore(path)) as other:
@@ -182,10 +165,3 @@ def test_two_processes_that_write_to_one_run_are_told(path: Path) -> None:
         other.append(WinnerChosen(2, "train"))
         with pytest.raises(UserError, match="another process writes to"):
             one.append(WinnerChosen(3, "train"))
-
-
-def test_a_journal_that_cannot_be_read_is_told_in_a_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot read the journal of replies"):
-        read_journal(tmp_path)
-    with pytest.raises(UserError, match="cannot write the journal of replies"):
-        Journal(tmp_path).append(b"x")

@@ -58,17 +58,6 @@ def test_a_record_holds_what_the_events_said() -> None:
     assert record.verdicts() == {"scored": 2, "rejected": 1, "duplicate": 1, "timeout": 1, "no-reply": 1}
 
 
-def test_a_run_that_goes_on_has_not_stopped() -> None:
-    assert RunRecord.of([RunStopped("interrupted"), PROPOSED]).stopped is None
-
-
-def test_the_best_comes_first_and_of_equals_the_earlier() -> None:
-    scores = [(1, 0.5), (2, 0.7), (3, None), (4, 0.7), (5, -1.0), (6, 0.0), (7, None)]
-    verdicts = [judged(n, s, verdict="scored" if s is not None else "stopped") for n, s in scores]
-    record = RunRecord.of([PROPOSED, *verdicts])
-    assert [c.candidate for c in record.ranked()] == [2, 4, 1, 6, 5]
-
-
 def test_an_equal_program_is_found_by_its_fingerprint_unless_it_was_never_run() -> None:
     record = RunRecord.of(
         [PROPOSED, judged(1, 0.5, "a"), judged(2, None, "b", "timeout"), judged(3, None, "c", "rejected"),

@@ -11,15 +11,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from awkward_events import CALLS, EVENTS, TEXT
+from awkward_events import CALLS, EVENTS
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import (
-    AdviceReceived,
-    CandidateJudged,
     CandidateProposed,
-    ControlFinished,
     Event,
     RunStarted,
     WinnerChosen,
@@ -54,9 +51,6 @@ print(len(list(SQLiteStore(Path(sys.argv[1])).events())))
 """
 
 
-JUDGED = next(event for event in EVENTS if isinstance(event, CandidateJudged) and event.source == TEXT)
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "run.db"
@@ -82,21 +76,6 @@ def one_line(caught: pytest.ExceptionInfo[UserError], path: Path) -> str:
 
 
 # What is written stays
-
-
-def test_a_run_reads_the_same_after_it_is_opened_again(path: Path) -> None:
-    filled(path)
-    for _ in range(2):
-        with closing(SQLiteStore(path)) as store:
-            assert repr(list(store.events())) == repr(list(EVENTS))
-            assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
-
-
-def test_a_second_store_sees_what_the_first_has_appended(path: Path) -> None:
-    with closing(SQLiteStore(path, create=True)) as writer, closing(SQLiteStore(path)) as reader:
-        for count in range(1, 4):
-            writer.append(WinnerChosen(count, "train"))
-            assert len(list(reader.events())) == count
 
 
 def test_reading_a_run_changes_nothing_on_disk(path: Path) -> None:
@@ -152,21 +131,6 @@ def test_an_append_that_fails_half_way_leaves_nothing(path: Path) -> None:
         assert list(store.events()) == [WinnerChosen(1, "train")]
         store.append(WinnerChosen(3, "train"))
         assert list(store.events()) == [WinnerChosen(1, "train"), WinnerChosen(3, "train")]
-
-
-def test_long_texts_are_kept_once(path: Path) -> None:
-    with closing(SQLiteStore(path, create=True)) as store:
-        for _ in range(5):
-            store.append(JUDGED, AdviceReceived(1, TEXT), ControlFinished(TEXT, 1, ()))
-    assert rows(path, "SELECT count(*), count(DISTINCT text) FROM texts") == [(1, 1)]
-
-
-def test_when_the_first_event_was_appended_is_known(path: Path) -> None:
-    with closing(SQLiteStore(path, create=True)) as store:
-        assert store.started_at() == ""
-        store.append(*EVENTS)
-        ((first,),) = rows(path, "SELECT time FROM events WHERE id = 1")
-        assert store.started_at() == first
 
 
 # What is no run
@@ -255,9 +219,3 @@ def test_a_run_is_not_made_twice_in_one_place(path: Path) -> None:
         SQLiteStore(path, create=True)
     with closing(SQLiteStore(path)) as store:
         assert list(store.events()) == list(EVENTS)
-
-
-def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError) as caught:
-        SQLiteStore(tmp_path / "missing" / "run.db", create=True)
-    assert "unable to open" in one_line(caught, tmp_path / "missing" / "run.db")

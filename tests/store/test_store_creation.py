@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.errors import UserError
-from vulcan.store import SQLiteStore
-from vulcan.store.runs import FILE, LOCK, RunNotStarted, create_store, find_run, open_store, run_directories
+from vulcan.store.runs import FILE, LOCK, create_store, open_store, run_directories
 
 # In a child for each line that the making of a store consists of: that child is killed as it comes to this line.
 KILLED_AT_EACH_LINE = """
@@ -75,14 +73,6 @@ def test_a_file_is_there_whole_or_not_at_all(killed: Path) -> None:
     assert {LOCK, f"{FILE}.new"} <= left <= {LOCK, *(f"{FILE}.new{ending}" for ending in ("", "-wal", "-shm"))}
 
 
-def test_what_was_killed_before_is_named_and_says_what_to_do(killed: Path) -> None:
-    for run in set(killed.iterdir()) - set(run_directories(killed)):
-        with pytest.raises(
-            RunNotStarted, match=f"{run} was stopped before anything .* nothing is lost; delete it, and"
-        ):
-            find_run(run.name, killed)
-
-
 def test_what_is_left_of_one_that_was_killed_does_not_disturb_the_next(killed: Path, tmp_path: Path) -> None:
     """The control of a search is made in the search's directory, again when it is resumed."""
     half_made = [run / f"{FILE}.new" for run in killed.iterdir() if (run / f"{FILE}.new").is_file()]
@@ -104,9 +94,3 @@ def test_a_disk_that_is_full_at_the_very_beginning_leaves_nothing_behind(tmp_pat
     assert f"cannot use the run's file {FILE}: disk" in done.stderr.splitlines()[-1]
     assert done.stderr.splitlines()[-1].endswith("then start again")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_with_nothing_in_it_is_damaged_and_of_no_format(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"")
-    with pytest.raises(UserError, match=r"is damaged: it is empty; `vulcan repair .*` rebuilds it from its replies"):
-        SQLiteStore(tmp_path / FILE)
