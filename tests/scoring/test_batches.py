@@ -68,30 +68,6 @@ def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, si
         assert way.job == 0
 
 
-def test_calls_of_one_size_are_filled_as_before() -> None:
-    """Where no two calls differ, what a job adds is hidden in the call: the size that holds the share then holds it."""
-    way, work = CallOverhead(0.003, 0.0001), 0.006
-    size = taught(way, work, (1, 8)).size([request()] * 100, 1)
-    assert taught(way, work, (size,)).size([request()] * 100, 1) == size
-
-
-def test_nothing_is_known_at_first_and_of_instances_that_never_ran() -> None:
-    assert BatchSizer().size([request()] * 100, 1) == 1
-    batching = taught(CallOverhead(0.004), 0.001)
-    assert batching.size([request()] * 100, 1) == 64
-    assert batching.size([request(instances=(1,))] * 100, 1) == 1
-    assert batching.size([request()] * 3 + [request(instances=(1,))] + [request()] * 9, 1) == 4
-
-
-def test_a_first_call_that_starts_a_child_does_not_count_for_long() -> None:
-    batching = BatchSizer()
-    batching.learn([request()], [outcome(0.05)], 30.0)
-    for _ in range(4):
-        batching.learn([request()], [outcome(0.05)], 0.052)
-    assert batching.overhead == CallOverhead(pytest.approx(0.002))
-    assert batching.size([request()] * 100, 1) == 1
-
-
 class Recorder:
     """Answers each job by its number, and fails where it is told to."""
 

@@ -111,17 +111,6 @@ def test_outcomes_are_the_same_on_both_and_with_any_number_of_workers(ray_runtim
     ]
 
 
-def test_one_worker_keeps_one_child_and_the_order(make: Make) -> None:
-    finished: list[int] = []
-    with make(workers=1) as executor:
-        futures = [executor.submit(TOY.job("where_it_runs", id=number)) for number in range(100)]
-        for future in futures:
-            future.add_done_callback(lambda done: finished.append(done.result().job))
-        assert len({future.result().metrics[0][1]["pid"] for future in futures}) == 1
-    # a callback added to a finished future runs at once, and in the order of adding
-    assert finished == list(range(100))
-
-
 def test_closing_cancels_what_runs_and_what_waits(make: Make) -> None:
     executor = make(workers=1)
     futures = [executor.submit(TOY.job("spin", limit=600)) for _ in range(3)]
@@ -134,12 +123,6 @@ def test_closing_cancels_what_runs_and_what_waits(make: Make) -> None:
         executor.submit(TOY.job("honest"))
 
 
-def test_a_set_up_that_fails_is_a_users_error(make: Make) -> None:
-    setup = Setup(TOY_TASK, (Instance("honest", "train", {"prepare": "user_error"}),))
-    with pytest.raises(UserError, match=r"^no such trace: give another$"):
-        make(setup)
-
-
 def test_a_set_up_that_fails_later_is_no_outcome(make: Make, tmp_path: Path) -> None:
     pack = tmp_path / "toy_task"
     pack.mkdir()
@@ -150,17 +133,6 @@ def test_a_set_up_that_fails_later_is_no_outcome(make: Make, tmp_path: Path) -> 
     (pack / "task.py").unlink()
     with pytest.raises(UserError, match="no task at"):
         executor.submit(TOY.job("segfault")).result()
-
-
-def test_limits_and_set_ups_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ValueError, match="every limit must be above 0"):
-        Limits(memory_bytes=0)
-    with pytest.raises(ValueError, match="at least one instance"):
-        Setup(TOY_TASK, ())
-    with pytest.raises(ValueError, match="two instances of one split share a name"):
-        Setup(TOY_TASK, (Instance("same", "test", {}), Instance("same", "test", {"by": 2})))
-    both = Setup(TOY_TASK, (Instance("same", "train", {}), Instance("same", "test", {"by": 2})))
-    assert Setup.from_json(both.to_json()) == both
 
 
 class UnreliableWorker:

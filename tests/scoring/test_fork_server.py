@@ -74,15 +74,6 @@ def test_each_candidate_starts_from_the_same_state(server: ForkServer) -> None:
     assert outcome(server, "import os; result = hasattr(os, 'mark')") == b"False"
 
 
-def test_a_message_of_the_largest_size_comes_and_goes(server: ForkServer) -> None:
-    code = "result = 7 #" + "x" * (MAX_MESSAGE - 12)
-    assert outcome(server, code) == b"7"
-    answer = outcome(server, f"result = 'x' * {MAX_MESSAGE - 2}")
-    assert isinstance(answer, bytes) and len(answer) == MAX_MESSAGE
-    with server.open(20.0) as child, pytest.raises(ValueError, match="a message has at most"):
-        child.ask(b"x" * (MAX_MESSAGE + 1))
-
-
 @pytest.mark.parametrize(
     ("code", "status", "message"),
     [
@@ -129,16 +120,6 @@ def test_the_clock_runs_while_nobody_asks(server: ForkServer) -> None:
         wait_until(lambda: False, 0.3)
         with pytest.raises(ProgramEnded, match="took more than"):
             child.ask(b"result = 1")
-
-
-def test_one_child_at_a_time(server: ForkServer) -> None:
-    with server.open(20.0), pytest.raises(ValueError, match="one child at a time"):
-        server.open(20.0)
-
-
-def test_a_timeout_names_the_limit_that_was_granted(server: ForkServer) -> None:
-    with server.open(0.2, 5.0) as child, pytest.raises(ProgramEnded, match="took more than 5 s"):
-        child.ask(b"while True: pass")
 
 
 def test_a_child_sees_no_key(runner: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,18 +171,6 @@ def test_a_server_that_is_killed_is_no_fault_of_the_candidates_and_takes_all_alo
     server.close()
     assert outcome(server, "result = 1") == b"1"
     server.close()
-
-
-def test_a_runner_that_does_not_load_is_a_users_error(runner: str) -> None:
-    with pytest.raises(UserError, match=r"'does_not_load:run': it does not load: ModuleNotFoundError"):
-        ForkServer("does_not_load:run").start()
-    with pytest.raises(UserError, match="it does not load: AttributeError"):
-        ForkServer(runner.replace(":run", ":gone")).start()
-
-
-def test_a_missing_working_directory_is_a_users_error(runner: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot start a fork server in"):
-        ForkServer(runner, directory=str(tmp_path / "gone")).start()
 
 
 def test_a_host_without_seccomp_does_not_run_free_python_unless_it_is_told_to(

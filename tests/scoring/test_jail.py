@@ -218,16 +218,6 @@ def test_a_job_whose_child_is_killed_from_outside_is_run_again() -> None:
     assert (outcomes[0].status, outcomes[0].metrics[0][1]["sum"]) == ("scored", 25.0)
 
 
-def test_a_child_that_died_idle_is_replaced() -> None:
-    evaluator = JailedEvaluator(TOY.setup)
-    evaluator.start()
-    first = evaluator.pid
-    os.kill(first, signal.SIGKILL)
-    assert evaluator.run(TOY.job("honest")).status == "scored"
-    assert evaluator.pid != first
-    evaluator.close()
-
-
 @pytest.mark.parametrize(
     ("task", "prepare", "message"),
     [
@@ -252,12 +242,6 @@ def test_a_warm_up_run_that_fails_is_a_users_error() -> None:
     evaluator = JailedEvaluator(Setup(TOY_TASK, (Instance("bad", "train", {"kind": "nan"}),)))
     with pytest.raises(UserError, match="its warm-up run is failed: bad: BadMetrics: sum is nan"):
         evaluator.start()
-
-
-def test_a_missing_working_directory_is_a_users_error(tmp_path: Path) -> None:
-    setup = Setup(TOY_TASK, TOY.setup.instances, directory=str(tmp_path / "gone"))
-    with pytest.raises(UserError, match=r"cannot start a scoring process in .*gone: No such file or directory"):
-        JailedEvaluator(setup).start()
 
 
 def test_missing_defences_are_reported() -> None:

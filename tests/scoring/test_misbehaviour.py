@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from effort import few
-from scoring_toys import LIMIT, MIN, Toy
+from scoring_toys import LIMIT, Toy
 
 from vulcan.scoring import JailedEvaluator
 
@@ -74,11 +74,6 @@ def test_an_end_is_the_same_on_a_new_child_and_a_used_one(kind: str) -> None:
     assert (first.status, first.message) == (second.status, second.message) == ENDS[kind][1:]
 
 
-def test_printing_garbage_changes_nothing(evaluator: JailedEvaluator) -> None:
-    outcome = evaluator.run(TOY.job("print_garbage"))
-    assert outcome.metrics == (("print_garbage", HONEST[0][1]),)
-
-
 def test_an_instance_that_fails_makes_the_candidate_failed(evaluator: JailedEvaluator) -> None:
     outcome = evaluator.run(TOY.job("honest", "nan", "honest"))
     assert (outcome.status, outcome.metrics) == ("failed", ())
@@ -90,19 +85,3 @@ def test_a_rejected_policy_is_no_failure_and_costs_no_child(evaluator: JailedEva
     outcome = evaluator.run(TOY.job("honest", source="import os\n"))
     assert (outcome.status, evaluator.pid) == ("rejected", pid)
     assert outcome.message.startswith("line 1, column 1: [import] `import os` is not allowed")
-
-
-def test_a_misspelt_name_is_rejected_with_the_hint_that_it_has_outside(evaluator: JailedEvaluator) -> None:
-    """What the hint needs is there, though files no longer are."""
-    outcome = evaluator.run(TOY.job("honest", source=MIN.replace("min(load", "min(lode")))
-    assert outcome.status == "rejected"
-    assert "did you mean 'load'" in outcome.message
-
-
-def test_a_source_with_broken_text_is_rejected(evaluator: JailedEvaluator) -> None:
-    outcome = evaluator.run(TOY.job("honest", source="def decide(load, room):\n    return '\ud800\x00'\n"))
-    assert outcome.status == "rejected"
-
-
-def test_a_source_of_ten_megabytes_is_rejected(evaluator: JailedEvaluator) -> None:
-    assert evaluator.run(TOY.job("honest", source="x = 1\n" * 1_700_000)).status == "rejected"

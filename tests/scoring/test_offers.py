@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scoring_toys import MIN, TOY_TASK
 
-from vulcan.anvil import Policy, check
+from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, Instance, Rung, decisions_of, load_evaluator, rungs_of
+from vulcan.evaluator import Evaluator, Instance, Rung, load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring.evaluator_child import EvaluatorWorker
 from vulcan.scoring.job import Setup
@@ -48,13 +47,6 @@ class Offering(Plain):
         return list(self.offered)
 
 
-def test_an_evaluator_need_not_offer_anything() -> None:
-    policy = check(MIN, find_task(TOY_TASK))
-    assert rungs_of(Plain(), FULL) == ()
-    assert decisions_of(Plain(), policy) is None
-    assert decisions_of(load_evaluator(find_task(TOY_TASK)), policy) == "0,1,2,3,4,5,4,3,2,1,0"
-
-
 def test_rungs_are_given_in_their_order() -> None:
     rungs = (Rung("first", CHEAP, 1 / 3), Rung("second", (CHEAP[0], FULL[1]), 0.3))
     assert rungs_of(Offering(*rungs), FULL) == rungs
@@ -73,17 +65,6 @@ def test_rungs_are_given_in_their_order() -> None:
 def test_rungs_that_break_the_contract_are_refused(rungs: list[Rung], message: str) -> None:
     with pytest.raises(UserError, match=f"^Offering.rungs: .*{message}"):
         rungs_of(Offering(*rungs), FULL)
-
-
-@pytest.mark.parametrize("keep", [0.0, -0.1, 1.01, float("nan")])
-def test_a_share_that_is_none_is_refused(keep: float) -> None:
-    with pytest.raises(ValueError, match="keeps"):
-        Rung("x", CHEAP, keep)
-
-
-def test_a_rung_has_instances() -> None:
-    with pytest.raises(ValueError, match="has no instance"):
-        Rung("x", (), 0.5)
 
 
 def test_a_child_warms_up_on_the_opening_of_an_instance_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

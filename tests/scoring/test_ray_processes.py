@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import secrets
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,9 +16,8 @@ from types import SimpleNamespace
 import pytest
 from scoring_toys import Toy
 
-from vulcan.errors import UserError
 from vulcan.scoring.ray_executor import RemoteEvaluator
-from vulcan.scoring.ray_runtime import Head, ProcessGuard, reach, signal_handler_kept
+from vulcan.scoring.ray_runtime import reach, signal_handler_kept
 from vulcan.scoring.sandbox.processes import is_alive
 
 DRIVER = """
@@ -58,17 +55,6 @@ def test_nothing_of_a_ray_outlives_a_killed_driver(ray: str, tmp_path: Path) -> 
     assert ended([int(pid) for pid in driver.stdout.split()])
     assert ("`vulcan resume` continues it" in driver.stderr) == (ray != "alive")
     assert not session.exists()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="pidfd is Linux's")
-def test_a_guard_ends_when_it_is_closed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    token = secrets.token_hex(32)
-    with subprocess.Popen(["sleep", "60"], env={"RAY_AUTH_TOKEN": token}) as agent:
-        guard = ProcessGuard(token, str(tmp_path / "none"))
-        guard.close()
-        guard._tell(b"closed", os.getpid())  # as when the interpreter ends
-        assert agent.wait(10) == -signal.SIGKILL
-    assert capfd.readouterr().err == ""
 
 
 READ_ENVIRONMENTS = """
@@ -110,13 +96,6 @@ def test_no_process_of_a_search_on_ray_has_a_key_and_nothing_is_left() -> None:
     assert {"gcs_server", "raylet"} <= set(lines) and any(line.startswith("ray::Scoring") for line in lines), lines
     assert [line for line in lines if "API_KEY" in line or "ANY_OTHER" in line] == []
     assert left == []
-
-
-def test_a_head_that_accepts_no_connection_three_times_is_gone() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        head = Head(f"127.0.0.1:{server.getsockname()[1]}")
-        assert head.answers()
-    assert [head.answers() for _ in range(3)] == [True, True, False]
 
 
 def test_an_address_at_which_nothing_listens_is_told_at_once() -> None:
@@ -164,9 +143,3 @@ def test_without_its_ray_a_worker_scores_in_a_child_of_this_process() -> None:
     finally:
         worker.interrupt()
         worker.close()
-
-
-def test_without_its_cluster_a_worker_says_how_to_go_on() -> None:
-    toy = Toy("honest")
-    with pytest.raises(UserError, match=r"the Ray cluster at head:6379 no longer answers: `vulcan resume`"):
-        remote(toy, "head:6379").serve(toy.setup.request(toy.job("honest")))

@@ -37,12 +37,6 @@ def test_policies_that_decide_alike_have_one_signature(executor: Executor) -> No
     assert first.metrics[0][1]["sum"] == 25.0
 
 
-def test_without_being_asked_there_is_none_and_the_rest_is_the_same(executor: Executor) -> None:
-    plain, probed = (executor.submit(TOY.job("honest", probe=probe)).result() for probe in (False, True))
-    assert (plain.signature, probed.signature) == (None, OF_LEAST)
-    assert plain.metrics == probed.metrics
-
-
 def test_a_job_may_be_for_the_signature_alone(executor: Executor) -> None:
     outcome = executor.submit(TOY.job(probe=True)).result()
     assert (outcome.status, outcome.metrics, outcome.signature) == ("scored", (), OF_LEAST)
@@ -71,9 +65,3 @@ def test_a_probe_that_misbehaves_ends_as_what_it_is(
     assert (outcome.status, outcome.message, outcome.signature) == (status, message, None)
     after = jailed.run(TOY.job("honest", source=constant(value)))
     assert (after.status, after.metrics[0][1]["sum"]) == ("scored", 11 * value)
-
-
-def test_what_is_not_scored_has_no_signature(jailed: JailedEvaluator) -> None:
-    assert jailed.run(TOY.job("honest", source="import os\n", probe=True)).signature is None
-    failed = jailed.run(TOY.job("honest", "raise_an_error", probe=True))
-    assert (failed.status, failed.signature) == ("failed", None)
