@@ -79,22 +79,6 @@ def winner_of(server: Server) -> float:
     return score
 
 
-def test_the_keys_are_listed_under_a_question_mark(opened: Tab) -> None:
-    page = opened.open("/runs/recorded")
-    expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
-    page.keyboard.press("?")
-    expect(page.locator("#keys")).to_be_visible()
-    listed = set(opened.texts("#keys dt"))
-    assert {"?", "h", "j", "/", "n", "p"} <= listed
-    page.keyboard.press("h")  # no shortcut works behind the list
-    page.keyboard.press("Escape")
-    expect(page.locator("#keys")).to_be_hidden()
-    page.keyboard.press("/")
-    page.keyboard.type("hs?")  # nor while one writes
-    assert page.url.split("#")[0].endswith("/runs/recorded")
-    expect(page.locator("#keys")).to_be_hidden()
-
-
 def test_everything_that_can_be_done_can_be_reached_with_tab(opened: Tab) -> None:
     page = opened.open("/runs/recorded")
     expect(page.locator("#descent a").first).to_be_visible()
@@ -196,21 +180,3 @@ def test_all_text_stands_out_in_light_and_dark(browser: Browser, page_server: Se
             for ink, behind, text in found:
                 low, high = sorted((luminance(ink), luminance(behind)))
                 assert (high + 0.05) / (low + 0.05) >= 4.5, (path, text, ink, behind)
-
-
-def test_nothing_moves_where_that_is_not_wanted(browser: Browser, page_server: Server) -> None:
-    moves = "getComputedStyle(document.querySelector('#state'), '::before').animationName"
-    for wanted, name in (("reduce", "none"), ("no-preference", "beat")):
-        with tab(browser, page_server.home, page_server.address, reduced_motion=wanted) as one:
-            page = one.open("/runs/recorded")
-            expect(page.locator("#state")).to_have_text("finished")
-            page.evaluate("document.querySelector('#state').className = 'state running'")
-            assert page.evaluate(moves) == name
-
-
-def test_a_mistake_is_a_line_on_the_page(opened: Tab) -> None:
-    page = opened.open("/runs/nothing")
-    expect(page.locator("main .trouble").nth(1)).to_contain_text("no run 'nothing'")
-    page = opened.open("/runs/damaged")
-    expect(page.locator("main")).to_contain_text("vulcan repair")
-    opened.complaints.clear()  # the browser's own, of answers with the code 404

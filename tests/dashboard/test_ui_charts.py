@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
 import signal
@@ -89,35 +88,6 @@ def test_the_chart_is_zoomed_and_put_over_other_axes(opened: Tab) -> None:
     assert ends(page)[0] == 0
 
 
-def test_other_runs_are_laid_over_the_chart(opened: Tab) -> None:
-    page = opened.page
-    chart = page.locator("#chart svg")
-    expect(page.locator("#other option")).to_have_count(3)
-    for name in ("second", "third"):
-        page.locator("#other").select_option(name)
-        expect(chart.locator("text", has_text=name)).to_have_count(1)
-    page.get_by_role("button", name="take second off the chart").click()
-    expect(chart.locator("text", has_text="second")).to_have_count(0)
-    expect(chart.locator("text", has_text="third")).to_have_count(1)
-
-
-def test_the_map_shows_what_policies_do(opened: Tab) -> None:
-    page = opened.page
-    shown = page.locator("#map svg")
-    expect(shown).to_have_attribute("data-shown", '["miss_ratio", "byte_miss_ratio"]')
-    expect(shown.locator("title", has_text=", oracle:")).to_have_count(2)
-    baselines = shown.locator("title", has_text=", baseline:")
-    assert baselines.count() > 10
-    page.locator("#map-up").select_option("size in nodes")
-    expect(baselines).to_have_count(0)  # they have no program
-    page.locator("#map-up").select_option("byte_miss_ratio")
-    expect(baselines).not_to_have_count(0)
-    point = shown.locator("a").last
-    address = str(point.get_attribute("href"))
-    point.locator("circle").click()
-    page.wait_for_url(f"**{address}")
-
-
 def test_the_tree_shows_who_descends_from_whom(opened: Tab, server: Server) -> None:
     page = opened.page
     record = record_of(server.directory / "runs" / "recorded")
@@ -134,28 +104,6 @@ def test_the_tree_shows_who_descends_from_whom(opened: Tab, server: Server) -> N
     node.focus()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/candidates/{best.candidate}")
-
-
-def test_the_page_begins_with_the_result_and_the_program(opened: Tab, server: Server) -> None:
-    record = record_of(server.directory / "runs" / "recorded")
-    best = best_of(record)
-    assert best is not None
-    expect(opened.page.locator("#headline")).to_contain_text("on held-out data")
-    shown = opened.page.locator("#program pre").inner_text()
-    lines = [[line.rstrip() for line in text.splitlines() if line.strip()] for text in (shown, best.source)]
-    assert lines[0] == lines[1]
-
-
-def test_the_table_is_a_file_too(server: Server) -> None:
-    record = record_of(server.directory / "runs" / "recorded")
-    with server.client() as client:
-        answer = client.get("/api/runs/recorded/candidates.csv")
-    assert "recorded.csv" in answer.headers["content-disposition"]
-    rows = list(csv.DictReader(answer.text.splitlines()))
-    assert [int(row["candidate"]) for row in rows] == list(record.candidates)
-    assert [float(row["score"]) for row in rows if row["score"]] == [
-        c.score for c in record.candidates.values() if c.score is not None
-    ]
 
 
 def test_runs_are_sorted_filtered_and_compared(opened: Tab, server: Server) -> None:
@@ -182,24 +130,6 @@ def test_runs_are_sorted_filtered_and_compared(opened: Tab, server: Server) -> N
     opened.complaints.clear()  # the browser's own, of an answer with the code 404
 
 
-def test_any_two_candidates_are_compared(opened: Tab) -> None:
-    page = opened.open("/runs/recorded/candidates/30")
-    page.locator("#against").fill("12")
-    page.locator("#against").press("Enter")
-    page.wait_for_url("**/candidates/30?against=12")
-    expect(page.locator("#diff-title")).to_have_text("Against candidate 12")
-    expect(page.locator("pre.diff")).to_contain_text("--- candidate 12")
-    assert page.locator("pre.diff mark").count() > 0
-    assert page.locator("pre.source .code-keyword").count() > 0
-
-
-def test_the_headline_is_of_held_out_data(opened: Tab) -> None:
-    page = opened.page
-    expect(page.locator("#best-title")).to_have_text("Score on test, held out")
-    (winner,) = opened.texts("#policies tr.ours td:last-child")
-    expect(page.locator("#best")).to_have_text(winner)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_of_it_fits_a_telephone(scheme: Any, server: Server, browser: Browser) -> None:
     with tab(browser, server.home, server.address, color_scheme=scheme) as one:
@@ -213,32 +143,6 @@ def test_all_of_it_fits_a_telephone(scheme: Any, server: Server, browser: Browse
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
             for height in page.eval_on_selector_all("tbody tr", "all => all.map((row) => row.offsetHeight)"):
                 assert height < 140, path
-
-
-def test_a_server_that_died_is_said_within_two_seconds(
-    tmp_path: Path, browser: Browser, serve: Callable[..., Server]
-) -> None:
-    """Two seconds by the page's own clock, which stands still otherwise."""
-    (tmp_path / "runs").mkdir()
-    run = unfinished(tmp_path / "runs" / "stopped")
-    server = Server(tmp_path, run.name)
-    try:
-        with tab(browser, server.home, server.address) as one:
-            page = one.page
-            expect(page.locator("#live")).to_have_text("live")
-            page.clock.install()
-            page.clock.pause_at(page.evaluate("Date.now() + 1000"))
-            server.process.kill()
-            server.process.wait()
-            page.clock.run_for(2000)
-            expect(page.locator("#state")).to_have_text("unreachable")
-            expect(page.locator("#trouble")).to_contain_text("is `vulcan ui` still running?")
-            expect(page.locator("#pace")).to_have_text("")
-            one.complaints.clear()  # the browser's own, of the connection that was lost
-    finally:
-        if server.process.poll() is None:
-            server.process.kill()
-        server.process.communicate()
 
 
 def test_a_server_that_hangs_is_said_within_two_seconds_and_listened_to_once_it_goes_on(

@@ -16,7 +16,6 @@ from live import MARKUP, Server
 from locations import recorded_run
 
 from vulcan.dashboard.server import serve as serve_page
-from vulcan.errors import UserError
 
 PAGES = (
     "/",
@@ -134,14 +133,6 @@ def test_it_listens_to_this_machine_alone(server: Server) -> None:
         if line.split()[3] == "0A" and line.split()[1].endswith(f":{port:04X}")
     ]
     assert listening == [f"0100007F:{port:04X}"]
-
-
-def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=f"port {port}.*--port") as error:
-            serve_page(tmp_path, None, port, pytest.fail, browser=False)
-    assert "\n" not in str(error.value)
 
 
 def test_its_address_can_be_reached_as_soon_as_it_is_told(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from live import Server, ended, only_run, record_of, start_search
 from locations import TASKS
 from playwright.sync_api import Browser, expect
 
-from vulcan.dashboard.api import AppState, Busy
-from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
 from vulcan.results.explanation import explain_candidate
 from vulcan.results.report.data import Report
@@ -64,11 +62,3 @@ def test_a_report_explains_the_winner_where_that_is_asked_for(searched: Path) ->
         assert text in swept
     with pytest.raises(UserError, match="HTML"):
         report_text(report, "md", 0.0, explain=True)
-
-
-def test_one_candidate_is_explained_at_a_time(searched: Path) -> None:
-    state = AppState(Runs(searched / "runs"))
-    run = state.runs.get(only_run(searched).name)
-    with state._explaining, pytest.raises(Busy, match="one at a time"):
-        state.explain(run, 1)
-    state.close()
