@@ -13,7 +13,6 @@ from console import MOOD_TASK, Console
 
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
-from vulcan.terminal_text import printable
 
 CLEAR, TITLE, CLIPBOARD = "\x1b[2J\x1b[H", "\x1b]0;owned\x07", "\x1b]52;c;b3duZWQ=\x07"
 SCRIPT = "</script></code></pre><script>alert('owned')</script><img src=x onerror=\"alert('owned')\">"
@@ -118,9 +117,3 @@ def test_a_markdown_file_has_no_heading_and_no_element_that_a_model_wrote(shown:
     assert fence == ""
     assert "owned" in shown["md"]
     assert [line for line in outside if re.search(r"(?<!\\)<|^# owned", line)] == []
-
-
-def test_what_is_fit_is_left_as_it_is() -> None:
-    fit = "a\tb\nüñí \N{GREEK SMALL LETTER LAMDA} \N{PILE OF POO} \\x1b"
-    assert printable(fit) == fit
-    assert printable("a\r\nb\rc\x00\x9b\ud800") == "a\nb\\x0dc\\x00\\x9b\\ud800"

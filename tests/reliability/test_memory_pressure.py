@@ -100,35 +100,6 @@ def test_a_search_that_gets_no_memory_is_not_lost(vulcan: Console) -> None:
     assert vulcan.document("show", run)["state"] == "finished"
 
 
-def test_want_of_memory_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def without(**_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(main, "app", without)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as ended:
-        main.run()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == (
-        "vulcan: there is not enough memory: free some; a search continues with `vulcan resume`\n"
-    )
-
-
-def test_a_search_with_too_little_address_space_says_so(vulcan: Console) -> None:
-    """Where it would end in a traceback, or never, as numerical libraries wait for memory that does not come."""
-    command = ["sh", "-c", 'ulimit -v 700000; exec "$@"', "sh", COMMAND, "search", "--task", "cache_eviction"]
-    done = subprocess.run(
-        [*command, "--executor", "local", "--workers", "1"], cwd=vulcan.directory, env=vulcan.environment(),
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == (
-        "vulcan: the address space is limited to 700,000 KiB, and a search needs 1,200,000: raise it with "
-        "`ulimit -v unlimited`"
-    )
-    assert "Traceback" not in done.stderr
-
-
 def test_a_thread_that_cannot_be_started_is_told_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,6 @@ from chat_server import ChatServer
 from console import Console, one_line
 from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wait_until
 
-from vulcan.cli import main
 from vulcan.store.runs import LOCK, lock_run
 
 
@@ -87,26 +86,6 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console)
         assert (run / LOCK).read_text() == str(os.getpid())
 
 
-@pytest.mark.slow
-def test_a_search_whose_children_are_killed_again_and_again_goes_on_by_itself(vulcan: Console, calm: list[Any]) -> None:
-    model = Model()
-    killed: list[int] = []
-    asked = 0
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        while search.poll() is None and len(killed) < 4:
-            children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.evaluator_child" in line]
-            if children and children[0] not in killed and len(server.requests) > asked + 3:
-                os.kill(children[0], signal.SIGKILL)
-                killed.append(children[0])
-                asked = len(server.requests)
-            time.sleep(0.02)
-        _, errors = search.communicate(timeout=240)
-    assert search.returncode == 0, errors
-    assert len(killed) >= 2
-    assert contents(only_run(vulcan)) == calm
-
-
 # A wall clock that jumps by a day, to and fro, each time it is read. What measures time has to use another one
 CLOCK = r"""
 #define _GNU_SOURCE
@@ -158,16 +137,3 @@ def test_a_wall_clock_that_steps_changes_nothing(vulcan: Console, calm: list[Any
         budget = ("--budget-minutes", "60")
         vulcan.good(*SEARCH, *budget, "--api-base", server.url, LD_PRELOAD=str(library))
     assert contents(only_run(vulcan)) == calm
-
-
-def test_an_alarm_that_ray_sets_at_a_sigterm_does_not_cut_the_orderly_end_short() -> None:
-    """Ray sees the signal before Python does, and would abort the process three seconds later."""
-    before = signal.getsignal(signal.SIGTERM)
-    signal.alarm(60)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            main._Exit()(signal.SIGTERM, None)
-        assert signal.alarm(0) == 0
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGTERM, before)

@@ -19,8 +19,7 @@ from locations import TESTS
 from scoring_toys import Toy
 
 from vulcan.errors import UserError
-from vulcan.scoring import Outcome, WorkerLost
-from vulcan.scoring.executor import WorkerRetired
+from vulcan.scoring import Outcome
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import TRIES, Pool
 from vulcan.scoring.sandbox.lockdown import Defences
@@ -51,25 +50,6 @@ class Mortal:
 
 def statuses(futures: list[Future[Outcome]]) -> list[str]:
     return [future.result(timeout=60).status for future in futures]
-
-
-def test_a_worker_that_is_gone_gets_no_other_job() -> None:
-    gone, well = Mortal(*[WorkerRetired("its node is gone")] * 99), Mortal()
-    with Pool("test", TOY.setup, [gone, well]) as pool:
-        assert statuses([pool.submit(TOY.job("honest")) for _ in range(20)]) == ["scored"] * 20
-    assert (gone.jobs, well.jobs) == (1, 20)
-
-
-def test_the_last_worker_is_kept_though_it_seems_gone() -> None:
-    """Else every job would wait for ever: it ends as lost instead, and is no verdict on any candidate."""
-    workers = [Mortal(*[WorkerRetired("its node is gone")] * TRIES) for _ in range(2)]
-    with Pool("test", TOY.setup, workers) as pool:
-        with pytest.raises(WorkerLost):
-            pool.submit(TOY.job("honest")).result(timeout=60)
-        last = max(workers, key=lambda worker: worker.jobs)
-        while last._failures:
-            last._failures.pop()
-        assert statuses([pool.submit(TOY.job("honest")) for _ in range(5)]) == ["scored"] * 5
 
 
 def test_a_worker_that_cannot_be_set_up_any_more_is_replaced_by_another() -> None:

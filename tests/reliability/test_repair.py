@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 from console import Console, one_line
-from edited_log import cut_log, rewrite_log
+from edited_log import rewrite_log
 from effort import slow
 from whole_runs import Runs, held
 
 from vulcan.errors import UserError
-from vulcan.store import SQLiteStore
-from vulcan.store.events import CallRecord, ControlFinished, InstancesPrepared, QuestionAsked, RunStarted, RunStopped
+from vulcan.store.events import ControlFinished, RunStopped
 from vulcan.store.file import make_file
 from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.recovery import repair
-from vulcan.store.runs import CONTROL, FILE, lock_run
+from vulcan.store.runs import CONTROL, FILE
 
 PAGE = 4096
 Damage = Callable[[bytearray, random.Random], None]
@@ -85,20 +84,6 @@ def test_a_damaged_run_is_repaired_and_ends_as_it_would_have(
     assert held(run) == runs.held
 
 
-def test_a_run_that_is_killed_with_its_file_damaged_goes_on_without_asking_twice(runs: Runs, tmp_path: Path) -> None:
-    """The journal ends in the middle, as does the search; what comes after it is asked, and nothing before."""
-    run = runs.copied(tmp_path / "run")
-    lines = journal_of(run / FILE).read_bytes().splitlines(keepends=True)
-    half = len(lines) // 2
-    journal_of(run / FILE).write_bytes(b"".join(lines[:half]) + lines[half][:50])  # the last one was cut off
-    damaged(run, beheaded, 0)
-    done = repair(run / FILE)
-    assert done is not None
-    assert (done.replies, done.lines_lost) == (half - 1, 1)
-    assert runs.go_on(run) == len(runs.calls) - done.replies
-    assert held(run) == runs.held
-
-
 def test_replies_are_taken_from_wherever_they_are_left_where_both_are_damaged(runs: Runs, tmp_path: Path) -> None:
     run = runs.copied(tmp_path / "run")
     journal = journal_of(run / FILE)
@@ -145,16 +130,6 @@ def test_a_journal_is_written_again_from_a_sound_run(runs: Runs, tmp_path: Path,
     assert held(run) == runs.held
 
 
-def test_a_run_without_a_journal_is_opened_and_searched_on(runs: Runs, tmp_path: Path) -> None:
-    """Its journal is written again from what the run holds."""
-    run = runs.copied(tmp_path / "run")
-    cut_log(run / FILE, lambda event: getattr(event, "proposal", 0) >= 10)
-    journal_of(run / FILE).unlink()
-    assert runs.go_on(run) == 0
-    assert held(run) == runs.held
-    assert len(read_journal(journal_of(run / FILE)).of(CallRecord)) == len(runs.calls)
-
-
 def test_a_run_that_lost_its_write_ahead_log_is_damaged_and_no_reply_is_lost(runs: Runs, vulcan: Console) -> None:
     """As of a copy of the two files of a search that was killed: until it ends, the file has its schema alone."""
     run = runs.copied(vulcan.directory / "runs" / "mine")
@@ -165,16 +140,6 @@ def test_a_run_that_lost_its_write_ahead_log_is_damaged_and_no_reply_is_lost(run
         assert "is damaged: what follows event 0 is gone, and its journal goes on; `vulcan repair runs/mine`" in line
     (one,) = vulcan.document("repair", "mine")["repaired"]
     assert one["replies"] == len(runs.calls)
-    assert runs.go_on(run) == 0
-    assert held(run) == runs.held
-
-
-def test_a_run_whose_file_is_gone_is_made_again(runs: Runs, vulcan: Console) -> None:
-    run = runs.copied(vulcan.directory / "runs" / "mine")
-    (run / FILE).unlink()
-    assert "run.db is damaged: it is missing; `vulcan repair runs/mine` " in one_line(vulcan("show", "mine"))
-    document = vulcan.document("repair", "mine")
-    assert [(one["file"], one["kept_as"]) for one in document["repaired"]] == [("runs/mine/run.db", None)]
     assert runs.go_on(run) == 0
     assert held(run) == runs.held
 
@@ -216,12 +181,6 @@ def test_where_nothing_can_be_saved_nothing_is_changed(vulcan: Console, content:
     assert (run / FILE).read_bytes() == content
 
 
-def test_a_run_that_is_searched_in_is_not_repaired(runs: Runs, vulcan: Console) -> None:
-    run = runs.copied(vulcan.directory / "runs" / "mine")
-    with lock_run(run):
-        assert "another process is searching in" in one_line(vulcan("repair", "mine"))
-
-
 def test_a_text_that_was_changed_is_noticed(runs: Runs, tmp_path: Path) -> None:
     run = runs.copied(tmp_path / "run")
     with closing(sqlite3.connect(run / FILE)) as db:
@@ -230,30 +189,3 @@ def test_a_text_that_was_changed_is_noticed(runs: Runs, tmp_path: Path) -> None:
         db.commit()
     with pytest.raises(UserError, match="is damaged: a text is not as it was written"):
         held(run)
-
-
-def answered(number: int) -> CallRecord:
-    return CallRecord(number, 0, (("user", f"question {number}"),), f"answer {number}", "me", "stop", 1, 1, None, 1.0)
-
-
-def test_a_run_that_was_answered_by_hand_goes_on_from_what_is_left(tmp_path: Path) -> None:
-    """What was asked behind the first gap is asked again: no answer stands for another question."""
-    path = tmp_path / FILE
-    started = RunStarted({"task": "x"}, "0")
-    with closing(SQLiteStore(path, create=True)) as store:
-        store.append(started, InstancesPrepared(()))
-        for number in (1, 2, 3, 4, 5, 6):
-            store.record(QuestionAsked(number, 0))
-            store.record(answered(number))
-    journal = journal_of(path)
-    lines = [line for line in journal.read_bytes().splitlines(keepends=True) if b"answer 4" not in line]
-    journal.write_bytes(b"".join(lines) + b'{"kind": "reply", "prop')
-    path.write_bytes(b"")
-    done = repair(path)
-    assert done is not None
-    assert (done.replies, done.lines_lost, done.replies_left_out) == (3, 1, 2)
-    with closing(SQLiteStore(path)) as store:
-        assert list(store.events()) == [started]
-        assert list(store.questions()) == [(1, 0), (2, 0), (3, 0), (4, 0)]
-        assert list(store.calls()) == [answered(1), answered(2), answered(3)]
-        assert store.recover() is None  # the journal says the same

@@ -6,7 +6,6 @@ import errno
 import json
 import logging
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,17 +56,6 @@ def test_a_link_in_a_run_is_replaced_and_one_that_the_user_names_is_followed(tmp
     assert (target.read_text(), link.read_text(), link.is_symlink()) == ("new", "else", False)
 
 
-def test_a_pipe_that_the_user_names_is_written_into(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
-        write_output(pipe, "a report\n")
-        assert reader.communicate()[0] == "a report\n"
-    write_output(Path("/dev/null"), "nothing")
-    with pytest.raises(UserError, match="Is a directory"):
-        write_output(tmp_path, "a report")
-
-
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "cache"
@@ -102,15 +90,3 @@ def test_a_trace_is_decoded_to_a_temporary_cache(options: str, small: Path, capl
         assert list(small.rglob(".writing-*")) == []
     (warning,) = (record.getMessage() for record in caplog.records if record.name == "vulcan.paths")
     assert str(small) in warning and str(temporary) in warning
-
-
-def test_kernels_of_a_read_only_cache_are_used(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    with mounted(small, "size=1m"):
-        kernel = paths.cache_directory("kernels", paths._kernels_version()) / "kernel.nbi"
-        kernel.write_bytes(b"compiled")
-        remount(small, "ro")
-        paths.keep_compiled_kernels_in_cache()
-        copy = Path(os.environ["NUMBA_CACHE_DIR"])
-        assert copy != kernel.parent and (copy / "kernel.nbi").read_bytes() == b"compiled"
-        (copy / "another.nbi").write_bytes(b"compiled now")

@@ -87,15 +87,6 @@ def change_address(run: Path, url: str) -> None:
     configured(run / FILE, api_base=url)
 
 
-def test_a_runs_directory_that_cannot_be_written_is_told_in_a_line(vulcan: Console, calm: list[Any]) -> None:
-    place = vulcan.directory / "sealed"
-    with mounted(place, "size=50m"), ChatServer(Model()) as server:
-        remount(place, "ro")
-        line = last_line(vulcan(*SEARCH, "--api-base", server.url, "--runs-dir", place))
-        assert f"cannot write runs to {place}: Read-only file system; name another place with --runs-dir" in line
-        assert server.requests == []
-
-
 @pytest.mark.slow
 def test_a_run_that_cannot_be_written_any_more_is_shown_and_goes_on_later(vulcan: Console, calm: list[Any]) -> None:
     place, model = vulcan.directory / "sealed", Model(9)
@@ -152,13 +143,3 @@ def test_a_store_that_stays_locked_is_told_in_a_line_and_nothing_is_half_written
         with pytest.raises(UserError, match=r"database is locked; .*: end that, then start again"):
             store.append(RunStarted({"task": "x"}, "0"))
         assert list(store.events()) == []  # who only reads is not kept waiting
-
-
-def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / FILE
-    with closing(SQLiteStore(path, create=True)) as store, locked(path) as holder:
-        assert holder.stdin is not None
-        holder.stdin.write("go\n")
-        holder.stdin.flush()
-        store.append(RunStarted({"task": "x"}, "0"))
-        assert len(list(store.events())) == 1

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 from console import Console
-from test_store_faults import mounted
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import RunStarted, RunStopped
 from vulcan.store.file import use_rollback_journal
-from vulcan.store.runs import FILE, RunNotStarted, find_run
+from vulcan.store.runs import FILE
 
 STARTED = RunStarted({"task": "x"}, "0")
 
@@ -63,12 +62,6 @@ def started(path: Path) -> Path:
     return path
 
 
-def test_a_search_runs_without_shared_memory(vulcan: Console, no_shared_memory: dict[str, str]) -> None:
-    vulcan.good(*SEARCH, **no_shared_memory)
-    assert "finished" in vulcan.good("runs", **no_shared_memory).stdout
-    assert "finished" in vulcan.good("show", "latest").stdout
-
-
 def test_a_run_from_elsewhere_is_read_and_resumed_without_shared_memory(
     vulcan: Console, no_shared_memory: dict[str, str]
 ) -> None:
@@ -76,26 +69,6 @@ def test_a_run_from_elsewhere_is_read_and_resumed_without_shared_memory(
     assert "finished" in vulcan.good("show", "latest", **no_shared_memory).stdout
     vulcan.good("resume", "latest", **no_shared_memory)
     assert "finished" in vulcan.good("show", "latest").stdout
-
-
-def test_a_rollback_journal_serves_as_well(tmp_path: Path) -> None:
-    path = started(tmp_path / FILE)
-    use_rollback_journal(path)
-    with closing(SQLiteStore(path)) as writer, closing(SQLiteStore(path)) as reader:
-        writer.append(RunStopped("finished"))
-        assert list(reader.events()) == [STARTED, RunStopped("finished")]
-
-
-def test_a_finished_run_is_read_on_a_full_disk(tmp_path: Path) -> None:
-    with mounted(tmp_path / "small", "size=400k"):
-        path = started(tmp_path / "small" / FILE)
-        with (path.parent / "fill").open("wb", buffering=0) as fill, pytest.raises(OSError, match="No space"):
-            while True:
-                fill.write(bytes(4096))
-        with closing(SQLiteStore(path)) as store:
-            assert list(store.events()) == [STARTED]
-            with pytest.raises(UserError, match=r"is full; make room, then continue with"):
-                store.append(RunStopped("finished"))
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -114,20 +87,6 @@ def test_a_path_too_long_for_sqlite_is_said_to_be(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     with pytest.raises(UserError, match="longer than SQLite takes"):
         SQLiteStore(place / FILE, create=True)
-
-
-def test_a_disk_full_before_the_first_event_needs_a_new_start(tmp_path: Path) -> None:
-    """As `resume` would refuse it."""
-    with closing(SQLiteStore(tmp_path / FILE, create=True)) as store:
-        store._db.execute("PRAGMA max_page_count = 1")
-        with pytest.raises(UserError, match="full; make room, then start again"):
-            store.append(RunStarted({"task": "x" * 100_000}, "0"))
-
-
-def test_an_empty_directory_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(UserError) as caught:
-        find_run(str(tmp_path), tmp_path / "runs")
-    assert not isinstance(caught.value, RunNotStarted)
 
 
 def test_opening_a_run_deletes_no_file_that_its_journal_names(tmp_path: Path) -> None:
