@@ -290,12 +290,6 @@ def test_a_task_without_events_knows_no_state() -> None:
             check(source, TOY)
 
 
-def test_names_are_free_in_a_policy_without_state() -> None:
-    lines = ("policy = now", "hash = policy + 1", "random = hash", "return random")
-    source = "def rate(now, item, world, past):\n" + "".join(f"    {line}\n" for line in lines)
-    assert check(source, STATEFUL).fingerprint == check(source, TOY).fingerprint
-
-
 def test_the_plan_says_what_state_costs() -> None:
     source = (
         "class policy:\n    n = 1\n    a = [0] * 100\nclass item:\n    t = 0\n"

@@ -19,10 +19,6 @@ def warned(source: str, task=STATEFUL) -> list[tuple[str, int, int]]:
     return [(w.rule, w.line, w.column) for w in check(source, task).warnings]
 
 
-def names(source: str) -> list[str]:
-    return [rule for rule, _, _ in warned(source)]
-
-
 # `«` stands before the place that the one warning of that name is at; it is no part of the program.
 WARNED = {
     "zero-divisor": [
@@ -164,12 +160,6 @@ def test_a_message_names_the_operand_its_range_and_what_becomes_of_it():
     )
 
 
-def test_nothing_more_is_said_of_what_a_constant_condition_holds():
-    assert names(
-        HEAD + "    if item.positive > 0 and item.below < 0:\n        return now\n    else:\n        return now + 1\n"
-    ) == ["constant-condition"]
-
-
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -187,12 +177,6 @@ def test_a_policy_says_why_its_result_is_always_the_same(source, reason):
     policy = check(source, STATEFUL)
     assert policy.constant == reason
     assert ("constant-result" in {w.rule for w in policy.warnings}) == (reason is not None)
-
-
-def test_other_parameters_bring_other_warnings():
-    policy = check("A = 0\n" + returning("A * now"), STATEFUL)
-    assert policy.constant is not None
-    assert policy.with_parameters({"A": 2}).constant is None
 
 
 def test_warnings_are_few_and_pass_between_processes():

@@ -60,12 +60,6 @@ def test_the_warning_names_the_mechanism_and_the_one_without_it() -> None:
     assert warning.hint.endswith("or use the mechanism `heap`")
 
 
-def test_a_task_with_one_mechanism_has_no_other_to_offer() -> None:
-    (warning,) = check("def score(now, server, servers):\n    return now\n", BALANCER).ranking_warnings
-    assert warning.rule == "equal-for-all"
-    assert "mechanism" not in warning.hint
-
-
 def test_a_search_does_not_record_them() -> None:
     """Recorded searches are replayed event for event, and their events have the warnings."""
     assert check(HEAD + "return cache.used + now\n", CACHE).warnings == ()
