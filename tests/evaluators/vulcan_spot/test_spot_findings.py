@@ -220,12 +220,3 @@ def test_an_evaluator_says_it_in_words_and_tables(name: str, spec: str) -> None:
     for table in between[1:]:
         assert sum(row[-1] for row in table.rows) == pytest.approx(costs[1] - costs[0], abs=0.01)
     assert "of slack" in evaluator.workload(instance)[0].text
-
-
-def test_a_workload_is_described_as_runs_meet_it() -> None:
-    job = SpotJob(2 * 600, 8 * 600, 0)
-    said = describe(one([1, 1, 0, 0, 0, 1, 0, 1, 1, 1], 600), job, Prices())
-    assert said[1].text.startswith("Spot is available in 50% of the time")
-    assert "Spot stays available for 0.22 h on average" in said[2].text  # spells of 2, 1 and 1 ticks of 10 min
-    assert "out for 0.33 h" in said[2].text  # of 3 and 1
-    assert [row[1:] for row in said[3].rows] == [(100.0, 100.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)]
