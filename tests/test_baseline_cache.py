@@ -47,13 +47,6 @@ def test_what_differs_in_anything_is_measured_anew(place: Path) -> None:
     assert measure.times == 3 == len(measurements(place))
 
 
-def test_the_order_of_keys_does_not_matter(place: Path) -> None:
-    measure = Counting()
-    cached_metrics([{"a": 1, "b": 2}], measure)
-    cached_metrics([{"b": 2, "a": 1}], measure)
-    assert measure.times == 1
-
-
 def test_what_is_damaged_is_measured_again_with_a_warning(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     measure = Counting()
     cached_metrics(["cache"], measure)

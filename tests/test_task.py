@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,21 +39,6 @@ def test_what_makes_no_sense_is_refused(make, said):
         make()
 
 
-def test_features_go_by_the_name_they_are_read_by():
-    signature = Rank("f", (Scalar(LENGTH), THING, Global("world", "", (LENGTH,))), "y", (PICK,))
-    assert dict(signature.features()) == {"length": LENGTH, "thing.length": LENGTH, "world.length": LENGTH}
-    assert signature.entity is THING
-
-
-def test_declarations_are_frozen():
-    with pytest.raises(FrozenInstanceError):
-        LENGTH.low = 3.0
-
-
-def test_a_mechanism_spells_out_the_settings_it_runs_under():
-    assert PICK.description_with({"count": 7, "other": 1}) == "The lowest of 7 is taken."
-
-
 @pytest.mark.parametrize(
     ("metrics", "fifo", "score"),
     [(0.5, 0.5, 0.0), (0.4, 0.5, 0.2), (0.5, 0.4, -0.2), (0.0, 0.5, 1.0), (1.0, 0.0, -1.0)],
@@ -63,12 +48,6 @@ def test_improvement_over_fifo_is_symmetric(metrics, fifo, score):
     for objective, metric in (("object", "miss_ratio"), ("byte", "byte_miss_ratio")):
         got = task.objective(objective).score({metric: metrics}, {"fifo": {metric: fifo}})
         assert got == pytest.approx(score)
-
-
-def test_the_seed_policies_come_in_order(tmp_path: Path) -> None:
-    assert list(find_task("spot_single").seed_policies()) == [
-        "greedy", "paced", "uniform_progress", "uniform_progress_memory",
-    ]  # fmt: skip
 
 
 ITEM = Entity("item", "a thing", (Feature("id", "int", "identity", 0, 9, "its number"),), "id")

@@ -59,14 +59,6 @@ def test_a_search_gives_its_run(run: vulcan.Run, runs: Path) -> None:
     assert run.summary["proposals"] == 6
 
 
-def test_a_run_is_loaded_by_its_place_and_by_its_name(
-    run: vulcan.Run, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert vulcan.load(run.path) == vulcan.load(str(run.path)) == vulcan.load(run.name, runs) == run
-    monkeypatch.setenv("VULCAN_RUNS_DIR", str(runs))
-    assert vulcan.load(run.name).summary == run.summary
-
-
 # Tables
 
 
@@ -152,22 +144,6 @@ def test_a_candidate_knows_its_parents_and_what_it_changed(run: vulcan.Run) -> N
     assert run.candidate(1).difference == ""
 
 
-def test_the_best_is_exported_as_the_command_line_does(run: vulcan.Run, tmp_path: Path) -> None:
-    (written,) = run.best.export(tmp_path / "new" / "best.py")
-    program = str(Path(sys.executable).parent / "vulcan")
-    command = [program, "export", str(run.path), "--candidate", str(run.best.number), "-o", "o.py"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert written.read_text() == (tmp_path / "o.py").read_text()
-    header, *_ = run.best.export(tmp_path / "policy.h", format="c")
-    assert header.read_text().startswith("/*")
-
-
-@pytest.mark.parametrize(("name", "begins"), [("r.html", "<!"), ("r.md", "#"), ("r.json", "{")])
-def test_a_report_is_written(run: vulcan.Run, tmp_path: Path, name: str, begins: str) -> None:
-    path = run.report(tmp_path / "here" / name, seconds=0.0)
-    assert path.read_text(encoding="utf-8").lstrip().startswith(begins)
-
-
 # Going on
 
 
@@ -202,12 +178,6 @@ def _first_half(events: Iterator[Any]) -> list[Any]:
     return kept
 
 
-def test_a_run_is_repeated(run: vulcan.Run, runs: Path) -> None:
-    again = vulcan.search(replay=run.path, runs_dir=runs, executor="local", workers=1, progress="none")
-    assert again.path != run.path
-    assert again.candidates["score"].to_dict() == pytest.approx(run.candidates["score"].to_dict(), nan_ok=True)
-
-
 # Options
 
 
@@ -220,14 +190,6 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     assert {*OPTIONS, *EXECUTION_OPTIONS} <= ours
     ours = set(inspect.signature(vulcan.Run.resume).parameters)
     assert ours == {"self", *RESUME_OPTIONS, *EXECUTION_OPTIONS, "progress"}
-
-
-def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:
-    find_task(MOOD_TASK)  # a file names only packs that its user has named
-    file = tmp_path / "search.toml"
-    file.write_text(f'task = "{MOOD_TASK}"\nseed = 9\nweight = 7.0\nexecutor = "local"\nworkers = 1\nsamples = 1\n')
-    made = vulcan.search(config=file, seed=8, rounds=1, tune=0, simplify=0, runs_dir=runs, progress="none")
-    assert (made.config["seed"], made.config["samples"], made.config["settings"]["weight"]) == (8, 1, 7.0)
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
@@ -331,13 +293,6 @@ def test_importing_vulcan_loads_nothing_heavy() -> None:
     names, version, listed, heavy = done.stdout.splitlines()
     assert names == str(sorted(vulcan.__all__))
     assert (version, listed, heavy) == (vulcan.__version__, "True", "[]")
-
-
-def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'vulcan' has no attribute 'serach'"):
-        vulcan.serach  # type: ignore[attr-defined]  # noqa: B018
-    assert all(getattr(vulcan, name) is not None for name in vulcan.__all__)
-    assert inspect.getdoc(vulcan.search)
 
 
 # Policies by themselves

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from locations import few_starts
 
-from benchmarks.evidence import HEAD, HEADLINES, PAGE, Headline, compare, find_result, page_table, table_of
-from benchmarks.recordings import RECORDINGS, differences, unpack
-from vulcan.registry import find_task
+from benchmarks.evidence import HEAD, HEADLINES, PAGE, Headline, find_result, page_table, table_of
 
 TRACE = "zipf:requests=4000,objects=400,alpha=0.9,seed=3,sizes=lognormal"
 SMALL = Headline(
@@ -33,18 +30,6 @@ def test_a_table_has_the_winners_and_the_best_of_the_others(tmp_path: Path) -> N
     assert [float(row[3]) for row in rows] == sorted((float(row[3]) for row in rows), reverse=True)
 
 
-def test_a_finished_search_is_not_run_again(tmp_path: Path) -> None:
-    (tmp_path / "small-7.json").write_text(json.dumps({"verdict": "undecided"}))
-    assert find_result(SMALL, 7, tmp_path) == {"verdict": "undecided"}
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_headlines_name_tasks_and_have_names_of_their_own() -> None:
-    assert len({headline.name for headline in HEADLINES}) == len(HEADLINES)
-    for headline in HEADLINES:
-        assert find_task(headline.task).name == headline.task
-
-
 def test_each_headline_has_a_table_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     places = [page_table(page, headline) for headline in HEADLINES]
@@ -53,23 +38,3 @@ def test_each_headline_has_a_table_on_the_page() -> None:
         rows = page[begin:end].splitlines()
         assert rows[0] == HEAD
         assert sum("**winner, seed" in row for row in rows) == 3
-
-
-def test_what_differs_from_the_page_is_said() -> None:
-    score = {"score": 0.5, "baselines": {"lru": 0.25}}
-    document = {"verdict": "better", "train": score, "validation": score, "test": score}
-    headline = Headline("loops", "cache_eviction", trace="loops")
-    page = "\n".join(["", "**loops.** Prose.", "", *table_of(headline, {1: document, 2: document}), "", "More.", ""])
-    assert compare(page, headline, {1: document, 2: document}) == []
-    assert compare(page, headline, {2: document}) == []
-    worse = {**document, "test": {"score": 0.5, "baselines": {"lru": 0.125}}}
-    assert [line for line in compare(page, headline, {1: worse}) if line.startswith(("-|", "+|"))] == [
-        "-| lru | 0.2500 | 0.2500 | 0.2500 |  |",
-        "+| lru | 0.2500 | 0.2500 | 0.1250 |  |",
-    ]
-
-
-def test_a_recording_differs_from_another_and_not_from_itself(tmp_path: Path) -> None:
-    one, other = (unpack(recording.archive, tmp_path / recording.name) for recording in RECORDINGS[:2])
-    assert differences(one, one) == []
-    assert [line.split()[0] for line in differences(one, other)] == ["event", "call"]

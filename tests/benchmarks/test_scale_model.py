@@ -45,15 +45,6 @@ def test_several_servers_wait_as_erlang_says(servers: int, load: float) -> None:
     assert mean_wait(offered, servers, 1.0, exponential=True) == pytest.approx(expected, rel=0.08)
 
 
-@pytest.mark.parametrize(("servers", "load"), [(2, 0.7), (8, 0.85)])
-def test_constant_times_wait_about_half_as_long_as_exponential_ones(servers: int, load: float) -> None:
-    """M/D/c after Cosmetatos (1975), good to a few percent: the wait of M/M/c, halved and a little more."""
-    exponential = mean_wait(servers * load, servers, 1.0, exponential=True)
-    correction = 1 + (1 - load) * (servers - 1) * (math.sqrt(4 + 5 * servers) - 2) / (16 * load * servers)
-    constant = mean_wait(servers * load, servers, 1.0, exponential=False)
-    assert constant == pytest.approx(exponential / 2 * correction, rel=0.1)
-
-
 COSTS = st.builds(
     Costs,
     call=st.floats(1e-4, 5e-3),
@@ -77,38 +68,3 @@ def test_no_rate_is_above_what_any_part_can_do(costs: Costs, workers: int, work:
     assert said.rate <= workers / (costs.call + costs.job + costs.way + at_worker) * 1.001
     assert said.rate * (costs.job_at_worker + (0 if sleeps else work)) <= cores * 1.001
     assert max(said.driver, said.working, said.model) <= 1.001
-
-
-def test_one_worker_takes_the_sum_of_all_steps() -> None:
-    costs = Costs(call=0.002, job=0.001, job_at_worker=0.0005, way=0.004)
-    said = predict(costs, Cluster(1, 1), 50, 0.1, together=False)
-    assert said.seconds == pytest.approx(50 * (0.002 + 0.001 + 0.0005 + 0.004 + 0.1))
-    assert said.limit == "the workers"
-
-
-def test_short_jobs_travel_together_so_that_the_way_is_a_twentieth() -> None:
-    costs = Costs(call=0.001, job=0.0, job_at_worker=0.0, way=0.004)
-    alone = predict(costs, Cluster(1, 1), 400, 0.01, together=False)
-    together = predict(costs, Cluster(1, 1), 400, 0.01)
-    assert alone.working == pytest.approx(10 / 15)
-    assert together.working > 0.95
-
-
-def test_a_driver_that_is_asked_too_much_is_the_limit() -> None:
-    costs = Costs(call=0.001, job=0.001, job_at_worker=0.0, way=0.001)
-    said = predict(costs, Cluster(1024, 1024), 4096, 0.05, together=False)
-    assert said.limit == "the driver"
-    assert said.rate == pytest.approx(1 / 0.002, rel=0.05)
-
-
-def test_a_model_that_answers_too_slowly_is_the_limit() -> None:
-    cluster = Cluster(16, 16, model_seconds=2.0, calls_at_once=8, in_flight=64)
-    said = predict(Costs(0.001, 0.0, 0.0, 0.001), cluster, 2000, 0.05)
-    assert said.limit == "the model"
-    assert said.rate == pytest.approx(8 / 2.0, rel=0.1)
-
-
-def test_the_same_seed_predicts_the_same() -> None:
-    cluster = Cluster(8, 8, model_seconds=1.0, calls_at_once=16, in_flight=32)
-    first, second, other = (predict(Costs(0.001, 0.001, 0.001, 0.001), cluster, 200, 0.1, seed=s) for s in (1, 1, 2))
-    assert first == second != other

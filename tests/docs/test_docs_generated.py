@@ -8,15 +8,13 @@ from command_line_page import command_line_page, commands
 from generate import DOCS, generated_pages
 from markdown_parts import paragraphs
 from python_page import MODULES, python_page
-from task_pages import task_pages
 
 import vulcan
 import vulcan.anvil
 import vulcan.task
 import vulcan.testing
 from vulcan.cli.main import app
-from vulcan.evaluator import load_evaluator
-from vulcan.registry import built_in_directory, find_task
+from vulcan.registry import built_in_directory
 
 PAGES = generated_pages()
 TASKS = sorted(path.parent.name for path in built_in_directory().glob("*/task.py"))
@@ -45,30 +43,6 @@ def test_the_command_line_has_every_command_and_option() -> None:
                 "help", "install_completion", "show_completion",
             ):  # fmt: skip
                 assert all(f"`{o}" in section for o in parameter.opts), (name, parameter.opts)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_a_task_has_its_features_settings_and_known_policies(name: str) -> None:
-    task, page = find_task(name), task_pages()[f"reference/tasks/{name}.md"]
-    for declared in (each for kind in task.kinds for each in kind.functions):
-        for reads, feature in declared.features():
-            assert f"| `{reads}` | {feature.type} | {feature.unit} |" in page or declared.function == "Policy"
-        for mechanism in declared.mechanisms:
-            assert f"- **{mechanism.name}**" in page
-    for setting in task.settings:
-        assert f"| `{setting.option}` |" in page
-    for known in load_evaluator(task).baselines():
-        assert f"`{known}`" in page
-    for objective in task.objectives:
-        assert f"| `{objective.name}` | `{objective.metric}` |" in page
-    for policy in task.seed_policies():
-        assert f"| `{policy}` |" in page
-
-
-def test_the_page_on_state_shows_lecar_as_it_is() -> None:
-    _, _, code = find_task("cache_eviction").seed_policies()["lecar"].split('"""')
-    page = (DOCS / "how-to" / "policies-with-state.md").read_text(encoding="utf-8")
-    assert f"```python lecar.py\n{code.strip()}\n```\n" in page
 
 
 def test_the_python_page_has_every_public_name() -> None:

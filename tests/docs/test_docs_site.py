@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from docs_pages import ROOT
-from mkdocs.exceptions import PluginError
 from run_reports import linked_stores, page_of
 from site_pages import elsewhere, links_of_the_site
 
@@ -109,11 +108,6 @@ def test_links_within_the_site_lead_to_files(site: Path) -> None:
             if target and not re.match(r"\w+:", target) and not (path.parent / target).exists():
                 broken.add(f"{path.relative_to(site)}: {link}")
     assert broken == set()
-
-
-def test_a_link_to_what_is_not_there_is_an_error() -> None:
-    with pytest.raises(PluginError, match=r"there is no docs/nothing\.md"):
-        links_of_the_site("[no](docs/nothing.md)", "README.md", "index.md")
 
 
 def test_links_hold_in_the_repository_and_on_the_site() -> None:

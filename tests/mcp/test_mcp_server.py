@@ -229,21 +229,6 @@ def test_a_mistake_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
-@pytest.mark.slow
-def test_another_process_may_answer_in_between(tmp_path: Path) -> None:
-    async def share(agent: Agent) -> Any:
-        run = (await agent("open_study", task=MOOD_TASK, options=PLAN))["run"]
-        asked = subprocess.run(
-            [COMMAND, "ask", run, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        proposal = json.loads(asked.stdout)["proposal"]
-        assert (await agent("ask", run=run))["open"] == [proposal, "4"]
-        return await agent("tell", run=run, proposal=proposal, reply=program(0.75))
-
-    told = play(tmp_path, share, process=True)
-    assert (told["verdict"], told["score"]) == ("scored", 0.5)
-
-
 def test_nothing_but_the_protocol_stands_on_standard_output(tmp_path: Path) -> None:
     hello = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",

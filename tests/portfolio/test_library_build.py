@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,14 +89,6 @@ def test_matrix_is_what_eval_measures(vulcan: Console, built: dict[str, Any]) ->
     assert built["matrix"]["object"]["members"][member["name"]] == [measured[name] for name in names]
 
 
-def test_the_same_command_again_repeats_nothing(vulcan: Console, built: dict[str, Any]) -> None:
-    before = _contents(vulcan.directory / "lib")
-    assert vulcan.document(*BUILD, "-o", "lib") == built
-    assert _contents(vulcan.directory / "lib") == before
-    refused = vulcan(*BUILD, "--margin", "0.5", "-o", "lib")
-    assert "was begun with other options (margin)" in one_line(refused)
-
-
 def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, Any]) -> None:
     plan = vulcan.directory / "plan.toml"
     member = f"lib/{built['members'][0]['policy']}"
@@ -132,12 +123,6 @@ def test_a_plan_with_another_type_is_refused(vulcan: Console, line: str, what: s
     assert f"wrong.toml: {what}" in one_line(refused)
 
 
-def _contents(place: Path) -> dict[str, bytes]:
-    """What a build wrote, but for the marks that an open database leaves."""
-    kept = [*place.rglob("run.db"), *place.rglob("*.json*"), *place.rglob("*.py")]
-    return {str(path.relative_to(place)): path.read_bytes() for path in kept}
-
-
 @pytest.mark.slow
 def test_a_build_that_was_killed_goes_on(vulcan: Console, built: dict[str, Any]) -> None:
     """Killed while the second search runs: the first one is not repeated, and the library comes out the same."""
@@ -155,33 +140,6 @@ def test_a_build_that_was_killed_goes_on(vulcan: Console, built: dict[str, Any])
     assert vulcan.document(*BUILD, "-o", "killed") == built
     assert (killed / "build" / "runs" / "cluster_0_object" / "run.db").read_bytes() == first
     assert policies_in(killed) == policies_in(vulcan.directory / "lib")
-
-
-def test_select_ranks_the_members_of_the_right_cluster_first(vulcan: Console, built: dict[str, Any]) -> None:
-    """On traces that were not there, of the same generators."""
-    of_cluster = {i["name"]: i["cluster"] for i in built["instances"]}
-    searched = {m["name"]: m["provenance"]["workloads"][0][0] for m in built["members"]}
-    for spec, kind, name in (
-        ("zipf:requests=9000,objects=1500,alpha=0.88,seed=11", "z", "z1@10%"),
-        ("loop:requests=9000,objects=730", "l", "l1@10%"),
-    ):
-        (choice,) = vulcan.document("library", "select", spec, "--library", "lib")["choices"]
-        assert choice["trusted"]
-        assert choice["confidence"] == 1.0
-        assert choice["cluster"] == of_cluster[name]
-        ranked = [each["choice"] for each in choice["expected"] if each["choice"] in searched]
-        if kind in searched.values():
-            assert searched[ranked[0]] == kind
-
-
-def test_an_alien_trace_gets_the_fallback(vulcan: Console, built: dict[str, Any]) -> None:
-    alien = "scan-mix:requests=9000,objects=4000,alpha=0.2,once_share=0.7,sizes=pareto,seed=5"
-    (choice,) = vulcan.document("library", "select", alien, "--library", "lib")["choices"]
-    assert (choice["kind"], choice["trusted"]) == ("baseline", False)
-    assert choice["choice"] == built["fallback"]["object"]["baseline"]
-    assert choice["policy"] is None
-    shown = vulcan.good("library", "select", alien, "--library", "lib").stdout
-    assert "unlike everything that the library knows: the fallback is chosen" in shown
 
 
 @pytest.mark.slow

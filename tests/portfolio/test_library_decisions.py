@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from effort import examples
-from hypothesis import given, settings
 from hypothesis import strategies as st
-from libraries import LOOPS, ZIPF, fingerprint, instance, usual
+from libraries import ZIPF, fingerprint, instance, usual
 
 from vulcan.errors import UserError
 from vulcan.portfolio.candidates import earned, prune
-from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, prefixes_of, standard
-from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
+from vulcan.portfolio.features import clusters_of, kmeans, prefixes_of, standard
+from vulcan.portfolio.selector import choose_rule, select, select_for
 from vulcan_cache.simulator import CacheSimulator
 
 NEW_ZIPF = "zipf:requests=6000,objects=900,alpha=0.95,seed=7,name=new zipf"
@@ -40,13 +39,6 @@ def test_an_alien_trace_gets_the_fallback() -> None:
     assert chosen.expected[0][0] != "lru", "it is the distance that decides, and not what is expected"
     assert chosen.confidence == pytest.approx(usual().rule.reach / chosen.distance)
     assert chosen.confidence < 0.5
-
-
-def test_confidence_is_one_where_the_library_was_trained() -> None:
-    for spec in (*ZIPF, *LOOPS):
-        chosen = select(usual(), fingerprint(spec), "object")
-        assert (chosen.confidence, chosen.distance) == (1.0, 0.0)
-        assert chosen.nearest == f"{spec}@10%"
 
 
 @pytest.mark.parametrize(("size", "capacity"), [("5%", 25), ("40%", 100)])
@@ -86,11 +78,6 @@ def test_choices_are_really_tried() -> None:
     assert select_for(untried, NEW_LOOP, {}, "object")[0].name == "hyperbolic"
 
 
-def test_a_fingerprint_of_other_names_is_refused() -> None:
-    with pytest.raises(UserError, match="lacks 'cold_share'"):
-        select(usual(), {"other": 1.0}, "object")
-
-
 scores = st.lists(st.floats(-1, 1, width=16), min_size=3, max_size=3)
 
 
@@ -111,19 +98,6 @@ def test_each_member_is_best_somewhere(table: list[list[float]], safe: list[floa
     if not left:  # then nothing is better than what there is anyway
         gains = [max(row[n] for row in table) - safe[n] for n in range(3)]
         assert all(gain <= margin for gain in gains) or len(table) > 1
-
-
-def test_equal_candidates_do_not_push_each_other_out() -> None:
-    twice = {"object": {"one": (0.5, 0.0), "again": (0.5, 0.0), "other": (0.0, 0.5)}}
-    assert prune(twice, {"object": (0.0, 0.0)}, 0.01, 8) == ["one", "other"]
-
-
-def test_what_is_kept_stays_and_the_others_have_to_gain_over_it() -> None:
-    table = {"object": {"known": (0.4, 0.0), "found": (0.5, 0.0), "other": (0.0, 0.5), "close": (0.405, 0.0)}}
-    assert prune(table, {"object": (0.0, 0.0)}, 0.01, 8) == ["found", "other"]
-    assert prune(table, {"object": (0.0, 0.0)}, 0.01, 8, ["known"]) == ["known", "found", "other"]
-    assert prune(table, {"object": (0.0, 0.0)}, 0.2, 8, ["known"]) == ["known", "other"]
-    assert prune(table, {"object": (0.0, 0.0)}, 0.01, 1, ["known", "close"]) == ["known", "close"]
 
 
 def test_the_number_of_clusters_is_that_of_the_highest_silhouette() -> None:
@@ -149,20 +123,6 @@ def test_clusters_have_the_least_inertia_of_all_divisions() -> None:
 
 def _inertia(points: npt.NDArray[np.float64], labels: npt.NDArray[np.int64]) -> float:
     return sum(np.square(points[labels == n] - points[labels == n].mean(axis=0)).sum() for n in set(labels.tolist()))
-
-
-def test_silhouettes_are_those_of_the_definition() -> None:
-    points = np.array([[0.0], [2.0], [10.0], [30.0]])
-    expected = ((20 - 2) / 20 + (18 - 2) / 18 + (9 - 20) / 20 + (29 - 20) / 29) / 4
-    assert mean_silhouette(points, np.array([0, 0, 1, 1])) == pytest.approx(expected)
-    assert mean_silhouette(points, np.array([0, 0, 0, 1])) == pytest.approx((1 - 6 / 30 + 1 - 5 / 28 + 1 - 9 / 20) / 4)
-
-
-def test_reach_is_the_distance_between_workloads() -> None:
-    points = np.array([[0.0], [0.1], [5.0], [9.0]])
-    assert reach_of(points, ["a", "a", "b", "c"]) == pytest.approx(np.quantile([5.0, 4.9, 4.0, 4.0], 0.9))
-    assert reach_of(points[:2], ["a", "a"]) == pytest.approx(0.1)
-    assert reach_of(points[:1], ["a"]) == 0.0
 
 
 def test_the_method_is_the_one_that_does_best_with_each_workload_left_out() -> None:

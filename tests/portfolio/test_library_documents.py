@@ -11,8 +11,7 @@ import pytest
 from libraries import policies_in, usual
 
 from vulcan.errors import UserError
-from vulcan.portfolio.candidates import PolicySpec, distinct, of_file, read_settings
-from vulcan.portfolio.features import find_workloads, identify
+from vulcan.portfolio.candidates import PolicySpec, read_settings
 from vulcan.portfolio.library_file import read_library, to_json, write_library
 from vulcan.registry import find_task
 
@@ -22,13 +21,6 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     write_library(library, tmp_path / "lib")
     assert read_library(tmp_path / "lib") == library
     assert set(policies_in(tmp_path / "lib")) == {"hyperbolic.py", "mru.py"}
-
-
-def test_policies_of_former_members_do_not_stay(tmp_path: Path) -> None:
-    write_library(usual(), tmp_path)
-    (tmp_path / "policies" / "old.py").write_text("")
-    write_library(usual(), tmp_path)
-    assert set(policies_in(tmp_path)) == {"hyperbolic.py", "mru.py"}
 
 
 def without(*path: str) -> Callable[[dict[str, Any]], None]:
@@ -102,21 +94,6 @@ def test_what_is_no_library_is_refused(tmp_path: Path) -> None:
         read_library(tmp_path)
 
 
-def test_workloads_are_the_files_below_a_directory(tmp_path: Path) -> None:
-    for name in ("b.csv", "a.csv", "deep/c.csv", ".hidden", "deep/.git/x"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x")
-    expected = [str(tmp_path / name) for name in ("a.csv", "b.csv", "deep/c.csv")]
-    assert list(find_workloads([str(tmp_path), "loop:objects=3"])) == [*expected, "loop:objects=3"]
-    with pytest.raises(UserError, match="is given twice"):
-        find_workloads([str(tmp_path), expected[0]])
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="no file in this directory"):
-        find_workloads([str(tmp_path / "empty")])
-    assert identify(expected[0]).sha256 == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
-    assert identify("loop:objects=3").sha256 is None
-
-
 def test_settings_of_a_policy_stand_behind_its_file() -> None:
     task = find_task("cache_eviction")
     assert PolicySpec("a.py@unit_sizes=true,sample_size=8").options() == {"unit_sizes": "true", "sample_size": "8"}
@@ -133,13 +110,3 @@ def test_settings_of_a_policy_stand_behind_its_file() -> None:
             read_settings(task, options, "--policy a.py")
     with pytest.raises(UserError, match="not of the form key=value"):
         PolicySpec("a.py@heap").options()
-
-
-def test_candidates_are_distinct_and_named_apart() -> None:
-    source = "def priority(now, obj, cache, ghost):\n    return obj.count\n"
-    same = [of_file(text, source, "cache_eviction") for text in ("x/lfu.py", "y/lfu.py", "lfu.py@sample_size=8")]
-    found = distinct(same, ["lfu"])
-    assert [(m.name, dict(m.settings)) for m in found] == [("lfu_2", {}), ("lfu_3", {"sample_size": 8})]
-    assert of_file("2 fast-ones.py", source, "cache_eviction").name == "p_2_fast_ones"
-    with pytest.raises(UserError, match=r"the policy bad\.py is rejected"):
-        of_file("bad.py", "import os\n", "cache_eviction")

@@ -9,11 +9,9 @@ import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from effort import ALL
-from libraries import MRU, exported, keys_of, usual
+from libraries import MRU, usual
 
-from vulcan.errors import UserError
 from vulcan.portfolio.export import following_module, indented
 from vulcan_cache.online_fingerprint import OnlineFingerprint
 
@@ -66,42 +64,9 @@ def test_memory_is_bounded() -> None:
     assert peaks[-1] < 1.5 * peaks[0]
 
 
-def test_a_sampled_fingerprint_is_like_the_whole() -> None:
-    spec = "zipf:requests=30000,objects=6000,alpha=0.8,seed=3"
-    whole, sampled = OnlineFingerprint(600, 30000), OnlineFingerprint(600, 30000, tracked=1500)
-    for key in keys_of(spec):
-        whole.observe(key)
-        sampled.observe(key)
-    assert whole._weight == 1.0
-    assert sampled._weight >= 4.0
-    one, other = whole.features(), sampled.features()
-    for name in ("cold_share", "one_hit_share", "lru", "room"):
-        assert other[name] == pytest.approx(one[name], abs=0.06), name
-
-
-def test_members_that_nothing_can_run_are_left_out() -> None:
-    library = usual()
-    other = "def cwnd(now, flow, path, round_trip):\n    return 10\n"
-    congested = replace(library.members[1], name="far", task="congestion_control", source=other)
-    library = replace(library, members=(library.members[0], congested))
-    matrix = library.matrix["object"]
-    members = {"hyperbolic": matrix.members["hyperbolic"], "far": matrix.members["mru"]}
-    library = replace(library, matrix={"object": replace(matrix, members=members)})
-    made = following_module(library, "object")
-    assert (made.members, made.left_out) == (("hyperbolic",), ("far",))
-    assert len(exported(library).FOLLOWED) == 1
-    with pytest.raises(UserError, match="no member 'far'"):
-        following_module(library, "object", ["far"])
-
-
 def test_the_members_with_the_best_means_are_followed() -> None:
     library = usual()
     members = {"hyperbolic": (0.1,) * 4, "mru": (0.2,) * 4}
     library = replace(library, matrix={"object": replace(library.matrix["object"], members=members)})
     assert following_module(library, "object").members == ("mru", "hyperbolic")
     assert following_module(usual(), "object", ["mru"]).members == ("mru",)
-
-
-def test_a_task_without_following_cannot_export() -> None:
-    with pytest.raises(UserError, match="nothing that follows"):
-        following_module(replace(usual(), task="spot_single"), "object")

@@ -16,12 +16,9 @@ from rich.console import Console
 from standings import Clock, a_search, judged
 
 from vulcan.errors import UserError
-from vulcan.progress.display import check_form, open_display
-from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, NullDisplay, PlainDisplay
+from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.progress.run_opened import RunInfo
-from vulcan.progress.state import duration
-from vulcan.searches.options import PROGRESS
 from vulcan.store.events import EVENTS, CandidateRefined, FinalistScored, WinnerChosen
 
 OPENED = RunInfo(Path("runs/x"), "mood", 3, ("toy",))
@@ -99,14 +96,6 @@ def test_what_is_drawn_is_at_most_three_lines_and_never_wider_than_the_terminal(
     assert all(cell_len(line) <= width for line in lines), (width, lines)
 
 
-def test_on_a_wide_terminal_everything_is_there() -> None:
-    bar, scores, failures = drawn_at(120, a_search(budget_dollars=3.0))
-    assert bar.endswith("3/50 candidates   $0.00 of $3.00")
-    assert "━" in bar
-    assert scores == "best 0.3000 (candidate 3)   best baseline 0.2500 (steady)   gap +0.0500"
-    assert failures == "1 rejected (a-rule-of-a-long-name 1)   1 memory"
-
-
 @settings(max_examples=examples(100), derandomize=True, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z", "M"]), min_size=1), min_size=1), st.integers(0, 80))
 def test_parts_that_fit_are_kept_in_order(parts: list[str], width: int) -> None:
@@ -158,22 +147,3 @@ def test_lines_are_drawn_over_only_where_a_terminal_can(
 ) -> None:
     monkeypatch.setenv("TERM", term)
     assert can_be_drawn_on(Console(file=io.StringIO(), force_terminal=terminal)) is drawn
-
-
-@pytest.mark.parametrize("form", PROGRESS)
-def test_every_form_gives_a_display(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with open_display(form) as display:
-        assert isinstance(display, NullDisplay) == (form == "none")
-    assert ("no terminal" in capsys.readouterr().err) == (form == "rich"), "nothing is left out silently"
-
-
-def test_a_form_that_there_is_not_names_the_nearest() -> None:
-    with pytest.raises(UserError, match=r"no form of progress 'jsn'; did you mean 'json'\? \(known: auto, rich"):
-        check_form("jsn")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (99, "99 s"), (100, "2 min"), (5900, "98 min"), (11400, "3 h 10 min")]
-)
-def test_durations_are_rough(seconds: float, words: str) -> None:
-    assert duration(seconds) == words

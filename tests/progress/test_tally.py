@@ -17,12 +17,6 @@ def standing(tally: ProgressTracker) -> ProgressSnapshot:
     return found
 
 
-def test_nothing_stands_before_it_begins() -> None:
-    tally, study = ProgressTracker(Clock()), a_search()
-    assert not tally.add(judged(study))
-    assert tally.snapshot() is None
-
-
 def test_the_gap_is_to_the_strongest_baseline_on_train_and_to_no_bound() -> None:
     tally, study = ProgressTracker(Clock()), a_search()
     tally.begin(study)

@@ -3,13 +3,11 @@
 import struct
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
 import pytest
 from effort import examples
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_parts import CACHE, SEEDS, Here, Says, trace, unchecked
 
@@ -72,21 +70,6 @@ def test_blocks_of_any_length_and_one_request_after_the_other_come_to_the_same_a
     assert alone == in_blocks
     if name != "s3_fifo":  # which the native one tells of requests for what is larger than the cache
         assert (alone.misses, alone.missed_bytes, alone.bypassed) == native(name, objects, sizes, capacity)
-
-
-def test_what_is_not_admitted_is_not_kept_and_counts_as_passed_by() -> None:
-    source = SEEDS["lru"] + "\n    def admit(self, request):\n        return request.size < 3\n"
-    objects, sizes = np.array([0, 1, 0, 1, 2, 0], np.uint32), np.array([2, 3, 2, 3, 1, 2], np.int64)
-    for lengths in (repeat(1), iter([4, 4])):
-        result = replay_program(policy(source).hosted_by(Here), objects, sizes, 3, blocks=lengths)
-        assert (result.misses, result.bypassed) == (4, 2)
-    everything = SEEDS["lru"] + "\n    def admit(self, request):\n        return True\n"
-    objects, sizes = trace(3000, 800, largest=9)
-    counts = [
-        replay_program(policy(s).hosted_by(Here), objects, sizes, 400, blocks=blocks())
-        for s in (SEEDS["lru"], everything)
-    ]
-    assert replace(counts[0], evictions=0) == replace(counts[1], evictions=0)
 
 
 def told_one_by_one(*replies: bytes) -> ProgramPolicy:

@@ -6,12 +6,10 @@ from itertools import repeat
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer
 from program_parts import CACHE, SEEDS, Here, trace
 
-from vulcan.errors import UserError
 from vulcan.export import Provenance
 from vulcan.export.formats import export_policy
 from vulcan.export.source import policy_source
@@ -110,12 +108,6 @@ def test_a_search_with_a_model_that_writes_programs() -> None:
     assert "its evict returned" in failed.feedback
 
 
-def test_a_generator_of_anvil_is_refused_before_anything_is_written() -> None:
-    offline = SearchConfig.from_json({**CONFIG.to_json(), "model": ["offline/evolve"]})
-    with pytest.raises(UserError, match="free Python: name a language model"):
-        check_config(CACHE, offline)
-
-
 def test_jobs_of_programs_that_fail_leave_the_worker_in_order() -> None:
     instances = load_evaluation_set(CACHE, CONFIG, ProgramSimulator()).instances[:1]
     endless = SEEDS["fifo"].replace("return self.queue", "while True: pass\n        return self.queue")
@@ -205,23 +197,3 @@ def test_an_export_misses_as_the_search_says_and_can_be_read_back(source: str, t
     result = replay_program(check_program(source, CACHE).hosted_by(Here), objects, sizes, 500, blocks=repeat(1))
     assert misses == result.misses
     assert cache.used == sum(cache.sizes.values()) <= 500
-
-
-def test_other_formats_take_no_programs() -> None:
-    with pytest.raises(UserError, match="use --format python"):
-        export_policy(check_program(SEEDS["lru"], CACHE), "c", Provenance("cache_program", "x.py", "", "", ""))
-
-
-def test_a_sample_is_told_in_blocks_once_and_ranks_as_a_cache_of_its_own() -> None:
-    evaluator = ProgramSimulator()
-    given = complete_settings(
-        CACHE, {"trace": ["zipf:alpha=0.3,requests=90000,objects=40000,seed=2"], "cache_size": ["60%"]}
-    )
-    instances = evaluator.instances(given, CACHE.split)
-    training = [i for i in instances if i.split == "train"]
-    (rung,) = evaluator.rungs(training)
-    assert [i.parameters["told"] for i in (*training, *rung.instances)] == ["in blocks", "once"]
-    metrics = evaluator.evaluate(check_program(SEEDS["lru"], CACHE).hosted_by(Here), rung.instances[0])
-    known = evaluator.evaluate_baseline("lru", rung.instances[0])
-    assert metrics == known
-    assert np.isclose(metrics["requests"], training[0].parameters["measure_to"] / 10, rtol=0.2)

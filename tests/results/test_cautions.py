@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
-import typer
 from locations import recorded_run
 
-from vulcan.cli.export import _subject, _write
 from vulcan.cli.summary import print_result
 from vulcan.registry import find_task
 from vulcan.results import run as results
@@ -63,19 +58,3 @@ def test_every_form_of_the_report_says_it(warned: str) -> None:
     assert warned in document["cautions"]
     assert warned in markdown(report, document).replace("\\", "")
     assert warned in html_page(report, document)
-
-
-def test_the_export_says_it(record: RunRecord, warned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    context = cast("typer.Context", SimpleNamespace(args=[]))
-    assert record.chosen is not None
-    winner = record.chosen.candidate
-    subject = _subject(context, str(recorded_run()), None, winner, 0.0, tmp_path, listed=False)
-    _write(subject, "c", tmp_path / "policy.h", as_json=False, guard=None)
-    assert f"warning: {warned}\n" in capsys.readouterr().err
-
-
-def test_nothing_is_said_below_the_limit(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert record.chosen is not None
-    task = replace(find_task(record.config["task"]), cautions=(Caution("no such metric", 0.0, "does it"),))
-    monkeypatch.setattr(results, "recorded_task", lambda _: task)
-    assert results.cautions_of(record, record.chosen.candidate) == []

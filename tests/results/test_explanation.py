@@ -39,12 +39,6 @@ def test_a_policy_is_measured_in_smaller_and_larger_caches() -> None:
         assert row[:3] == (label, *(metrics["miss_ratio"] for metrics in expected))
 
 
-def test_a_cache_that_holds_everything_is_not_swept() -> None:
-    evaluator: Any = load_evaluator(TASK)
-    steps = evaluator.sweep(whole(evaluator, {**GIVEN, "cache_size": ["60%"]})).steps
-    assert [label.split("(")[1] for label, _ in steps] == ["0.125 x)", "0.25 x)", "0.5 x)", "1 x)"]
-
-
 def test_a_part_of_the_data_is_explained_with_the_cache_of_the_whole_and_block_by_block() -> None:
     found = explain(RECENCY, TASK.name, GIVEN, against=FREQUENCY, part="train", by_part=True)
     evaluator: Any = load_evaluator(TASK)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from locations import recorded_run
 
 import vulcan
-from vulcan.errors import UserError
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.store import RunRecord
@@ -45,16 +44,6 @@ def test_a_figure_is_a_file_and_is_shown_by_a_notebook(run: vulcan.Run, name: st
     assert len(file.read_bytes()) < 60_000
 
 
-def test_what_cannot_be_drawn_is_told(run: vulcan.Run, tmp_path: Path) -> None:
-    (file := tmp_path / "file").touch()
-    with pytest.raises(UserError, match="did you mean 'progress'"):
-        run.plot("progres")
-    with pytest.raises(UserError, match=r"ends in \.svg"):
-        run.plot().save(tmp_path / "figure.png")
-    with pytest.raises(UserError, match="cannot write"):
-        run.plot().save(file / "figure.svg")
-
-
 def test_every_scored_candidate_is_drawn_where_it_was_and_leads_to_its_page(run: vulcan.Run) -> None:
     record = run._report.record
     figure = figures.best_score(record, link=lambda n: f"candidates/{n}")
@@ -73,21 +62,6 @@ def test_every_scored_candidate_is_drawn_where_it_was_and_leads_to_its_page(run:
     assert all(a >= b - 0.11 for a, b in pairwise(heights))
 
 
-def test_the_front_holds_what_nothing_else_beats(run: vulcan.Run) -> None:
-    record = run._report.record
-    figure = figures.tradeoff(record)
-    assert figure is not None
-    front = {int(n) for n in re.findall(r'class="dot s1"[^>]*><title>candidate (\d+)', figure.content)}
-    scored = {c.candidate: (c.size or 0, c.score or 0.0) for c in record.ranked() if c.size}
-    beaten = {
-        n
-        for n, (size, score) in scored.items()
-        if any(s <= size and t >= score and (s, t) != (size, score) for s, t in scored.values())
-    }
-    assert front
-    assert not front & beaten
-
-
 def test_texts_of_a_run_are_no_markup(run: vulcan.Run) -> None:
     markup = '</title><script>alert("x")</script>&'
     record = RunRecord.of(row.event for row in run._report.data.rows.all)
@@ -100,19 +74,6 @@ def test_texts_of_a_run_are_no_markup(run: vulcan.Run) -> None:
     for figure in [*drawn, mapped[0] if mapped else None]:
         assert figure is not None
         assert "script" not in {element.tag.rpartition("}")[2] for element in tree(figure).iter()}
-
-
-def test_each_candidate_of_the_tree_stands_right_of_its_parents(run: vulcan.Run) -> None:
-    record = run._report.record
-    figure = figures.descent(record, 10)
-    assert figure is not None
-    found = re.findall(r'cx="([\d.]+)" cy="([\d.]+)" r="\d"><title>candidate (\d+)', figure.content)
-    places = {int(n): (float(x), float(y)) for x, y, n in found}
-    assert record.chosen is not None
-    assert record.chosen.candidate in places
-    assert len(set(places.values())) == len(places)
-    for n, (x, _) in places.items():
-        assert all(places[parent][0] < x for parent in record.parents_of(n) if parent in places)
 
 
 @given(

@@ -27,45 +27,6 @@ def svg_of(finding: EvaluatorFinding) -> ElementTree.Element:
     return ElementTree.fromstring(found[0])
 
 
-def test_bars_are_to_scale_within_counts_shares_and_amounts() -> None:
-    svg = svg_of(TABLE)
-    widths = [(bar.get("class"), float(bar.get("width") or 0)) for bar in svg.iter("rect")]
-    shares, counts, amounts = widths[:2], widths[2:5], widths[5:]
-    assert [kind for kind, _ in amounts] == ["dot s1", "dot s0"]
-    assert shares[0][1] == pytest.approx(4 * shares[1][1], abs=0.3)
-    assert counts[0][1] == pytest.approx(4 * counts[1][1], abs=0.3)
-    assert counts[0][1] == pytest.approx(8 * counts[2][1], abs=0.5)  # misses and regret have one scale
-    assert amounts[0][1] == pytest.approx(2 * amounts[1][1], abs=0.2)
-    texts = [text.text for text in svg.iter("text")]
-    assert {"first", "80", "400", "0", "-2.5", HOSTILE, "20", "100", "50", "1.25", *TABLE.columns} <= set(texts)
-
-
-def test_a_curve_goes_through_its_points() -> None:
-    svg = svg_of(Series("ratio", "time", "misses", ((0.0, 0.0), (1.0, 0.5), (2.0, 1.0))))
-    curve = next(svg.iter("polyline")).get("points") or ""
-    (x0, y0), (x1, y1), (x2, y2) = [tuple(map(float, point.split(","))) for point in curve.split()]
-    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)
-    assert y0 - y1 == pytest.approx(y1 - y2, abs=0.2)
-    assert y0 > y2
-    assert [title.text for title in svg.iter("title")] == [
-        "misses, time 0: 0",
-        "misses, time 1: 0.5",
-        "misses, time 2: 1",
-    ]
-
-
-def test_series_of_one_title_are_lines_of_one_picture() -> None:
-    of = [("policy", 0.5), ("best", 0.25), ("oracle", 0.125)]
-    html = drawn([Statement("said", 1.0), *(Series("ratio", "time", who, ((0.0, 1.0), (1.0, y))) for who, y in of)])
-    assert html.count("<svg") == 1
-    svg = ElementTree.fromstring(re.search(r"<svg.*</svg>", html, re.DOTALL)[0])  # type: ignore[index]
-    ends = [float((line.get("points") or "").split(",")[-1]) for line in svg.iter("polyline")]
-    assert ends == sorted(ends)  # the higher the lower, on one axis
-    assert len({line.get("class") for line in svg.iter("polyline")}) == 3
-    assert {"policy", "best", "oracle"} <= {text.text for text in svg.iter("text")}
-    assert drawn([Series("a", "x", "y", ((0, 1),)), Series("b", "x", "y", ((0, 1),))]).count("<svg") == 2
-
-
 def test_a_sweep_is_a_line_for_each_policy_with_a_tick_for_each_step() -> None:
     names = ("policy", "first baseline", "second baseline", "third baseline", "clairvoyant (oracle)")
     rows = tuple((f"{10**n:,} ({n} x)", *(0.9 - 0.1 * n - 0.02 * k for k in range(5))) for n in range(6))

@@ -16,7 +16,6 @@ import pytest
 from edited_log import cut_log
 from locations import recorded_run
 
-from vulcan.errors import UserError
 from vulcan.results.report.data import Report, difference, report_document
 from vulcan.results.report.formats import markdown
 from vulcan.results.report.html_page import aligned, html_page
@@ -183,38 +182,9 @@ def test_progress_never_falls_and_ends_at_the_best(run: Path) -> None:
     assert dollars == sorted(dollars)
 
 
-def test_markdown_holds_the_tables_and_the_program(run: Path) -> None:
-    report = Report.of(run)
-    document = report_document(report, seconds=0.0)
-    text = markdown(report, document)
-    assert document["best"]["source"].strip() in text
-    for policy, score in document["train"]["baselines"].items():
-        assert re.search(
-            rf"\| {re.escape(policy).replace('_', r'._')} \| baseline \| {re.escape(aligned(score))} ", text
-        )
-
-
-def test_it_says_what_came_out_in_a_sentence_and_promises_no_curve_that_it_lacks(run: Path) -> None:
-    report = Report.of(run)
-    document = report_document(report, seconds=0.0)
-    said = document["headline"]
-    assert said and "held-out data" in said
-    for text in (markdown(report, document), html_page(report, document)):
-        assert said.split(";")[0] in text.replace("\\", "")
-    page = html_page(report, document)
-    assert document["control"] is None
-    assert document["cost"]["dollars"] == 0
-    assert "Best score on train over candidates, beside the best baseline<" in page
-
-
 def test_an_unfinished_run_has_a_report(run: Path) -> None:
     cut_log(run / "run.db", lambda event: isinstance(event, CandidateJudged))
     page, document = page_of(run)
     assert document["best"] is None
     assert document["winner"] is None
     assert page.elements
-
-
-def test_a_place_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no run"):
-        Report.of(tmp_path)

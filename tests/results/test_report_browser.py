@@ -75,16 +75,3 @@ def test_every_number_leads_to_a_row_that_is_there(page: Page) -> None:
     expect(page.locator("#panel")).to_be_hidden()
     for name in page.eval_on_selector_all("nav a", "all => all.map((link) => link.hash)"):
         assert page.locator(name).count() == 1
-
-
-def test_the_table_of_candidates_can_be_filtered_and_sorted(page: Page) -> None:
-    record = Report.of(recorded_run()).record
-    expect(page.locator("#candidates tbody tr")).to_have_count(len(record.candidates))
-    page.locator("#filter").fill("tuned")
-    tuned = sum(c.origin == "tuned" for c in record.candidates.values())
-    expect(page.locator("#candidates tbody tr")).to_have_count(tuned)
-    page.locator("#filter").fill("")
-    page.locator("[data-sort=score]").click()
-    first = page.locator("#candidates tbody tr").first.locator("td").nth(2)
-    worst = min(c.score for c in record.candidates.values() if c.score is not None)
-    assert float(first.inner_text()) == pytest.approx(worst, rel=1e-4)

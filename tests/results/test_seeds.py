@@ -65,12 +65,6 @@ def test_the_verdict_on_the_best_winner_stands() -> None:
     assert (close.conclusion, close.sentences[-1]) == ("undecided", "Undecided: maybe.")
 
 
-def test_searches_without_winners() -> None:
-    nothing = SeedResult(1, Path("run"), None, "", None, None, None, None, None, ())
-    found = SeedComparison.of([nothing, nothing])
-    assert (found.best, found.conclusion, found.sentences) == (None, None, ("No search has a winner.",))
-
-
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[str, Any]]:
     console = Console(tmp_path_factory.mktemp("seeds"))
@@ -87,16 +81,6 @@ def test_each_search_is_that_of_its_seed(searched: tuple[Console, dict[str, Any]
         split: None if alone[split] is None else alone[split]["score"] for split in ("train", "validation", "test")
     }
     assert (row["verdict"], row["candidate"]) == (alone["verdict"], alone["best"]["candidate"])
-
-
-def test_a_report_of_the_runs_says_the_same(searched: tuple[Console, dict[str, Any]]) -> None:
-    console, document = searched
-    runs = [row["run"] for row in document["seeds"]]
-    assert json.loads(console.good("report", *runs, "--format", "json").stdout)["together"] == document
-    first = document["sentences"][0]
-    assert f"- {first}" in console.good("report", *runs, "--format", "md").stdout
-    console.good("report", *runs, "-o", "seeds.html")
-    assert "<h2>Together</h2>" in (console.directory / "seeds.html").read_text()
 
 
 def test_a_finished_series_is_compared_again_by_resuming_it(searched: tuple[Console, dict[str, Any]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from locations import ROOT
 
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator
@@ -11,7 +10,6 @@ from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import find_instances
 
-NAMES = sorted(folder.name for folder in (ROOT / "tasks").iterdir() if (folder / "task.py").is_file())
 SCORED = {
     "cache_eviction": "obj.count / obj.size",
     "memory_tiering": "page.accesses",
@@ -21,10 +19,6 @@ SCORED = {
 
 SHORT = {"memory_tiering": {"trace": ["gups:pages=900,hot_pages=80,intervals=20,loads=12000,updates_a_move=20000"]}}
 """Settings of tasks whose own workloads take long to make."""
-
-
-def test_each_task_that_assumes_something_is_tried() -> None:
-    assert sorted(SCORED) == [name for name in NAMES if find_task(name).assumptions]
 
 
 def mechanisms_of(name: str) -> list[str | None]:

@@ -35,7 +35,6 @@ _QUEUE = """Global(
                 features=(Feature("length", "int", "jobs", 1.0, 1e6, "how many there are, this one included"),),
             )"""
 _PREPARE = '        """Nothing may be opened or compiled after this; here, nothing is."""\n'
-_LISTED = '            Instance(f"load-{load}-seed-{seed}", name, {"jobs": count, "load": load, "seed": seed})\n'
 _SHOWN = '"job.arrival": job.arrival}'
 
 

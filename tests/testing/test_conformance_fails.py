@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,13 +58,6 @@ def test_every_check_is_broken_by_a_fault() -> None:
     assert {fault.check for fault in FAULTS} == {check.name for check in CHECKS}
 
 
-def test_needs_are_of_earlier_checks() -> None:
-    known: set[str] = set()
-    for check in CHECKS:
-        assert set(check.needs) <= known
-        known.add(check.name)
-
-
 def test_what_needs_a_failed_check_is_not_tried(tmp_path: Path) -> None:
     fault = next(fault for fault in FAULTS if fault.says == "none of the split 'validation'")
     broken(tmp_path / "halved", "halved", fault)
@@ -117,8 +109,3 @@ def test_machine_code_is_watched_too(tmp_path: Path, low_or_whole: str) -> None:
     with pytest.raises(CheckFailed, match=rf"{feature} was .* looks at features"):
         features.run(Subject(str(place), settings))
     assert "looks" in features.run(Subject("spot_single", settings))
-
-
-def test_a_subject_may_have_other_settings() -> None:
-    one = Subject("spot_single")
-    assert replace(one, given={"windows": 2}).settings["windows"] == 2
