@@ -12,10 +12,7 @@ import spot_cases
 from plain_spot import NONE, ON_DEMAND, SPOT
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator, located
-from vulcan.findings import SmallTable
 from vulcan.registry import find_task
-from vulcan.searches.config import complete_settings
 from vulcan_spot import Prices, SpotJob, Windows
 from vulcan_spot.account import CAUSES, spending_of
 from vulcan_spot.runs import Tally
@@ -191,32 +188,3 @@ def test_a_plan_of_the_least_cost_is_run_by_the_rules_and_costs_the_least() -> N
                 assert getattr(planned, name) == pytest.approx(getattr(least, name), abs=1e-9), (seed, name)
             found = spending_of(planned, tally, case.gap, case.job, PRICES)
             assert found.causes.sum() == pytest.approx(least.cost.sum(), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("name", "spec"),
-    [("spot_single", "markov:up=2,down=1,hours=400"), ("spot_multi", "markov:up=2,down=2::markov:up=1,down=1,seed=3")],
-)
-def test_an_evaluator_says_it_in_words_and_tables(name: str, spec: str) -> None:
-    task = find_task(name)
-    evaluator: Any = load_evaluator(task)
-    given = {"trace": [spec], "duration": 6.0, "deadline": [9.0], "overhead": [0.2], "windows": 20}
-    instance = evaluator.instances(complete_settings(task, given), task.split)[0]
-    seeds = task.seed_policies()
-    policies = [check(seeds[which], task) for which in sorted(seeds)[:2]]
-    costs = [evaluator.evaluate(policy, instance)["mean_cost"] for policy in policies]
-    least = evaluator.evaluate_baseline("least_cost", instance)["mean_cost"]
-    found = evaluator.findings(policies[0], instance)
-    assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)
-    assert found[0].text.startswith(f"A run costs ${costs[0]:.2f} on average over 12 runs.")
-    for table in (one for one in found if isinstance(one, SmallTable)):
-        columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
-        regret = columns.get("regret") or columns["part of the regret"]
-        assert sum(regret) == pytest.approx(costs[0] - least, abs=0.01)
-        if "policy" in columns:
-            assert sum(columns["policy"]) == pytest.approx(costs[0], abs=0.01)
-            assert sum(columns["least cost"]) == pytest.approx(least, abs=0.01)
-    between = evaluator.compare(*policies, instance)
-    for table in between[1:]:
-        assert sum(row[-1] for row in table.rows) == pytest.approx(costs[1] - costs[0], abs=0.01)
-    assert "of slack" in evaluator.workload(instance)[0].text

@@ -18,7 +18,6 @@ from stateful_programs import stateful_programs
 from tiering_cases import Case, cases, same
 
 from vulcan.anvil import Policy, check
-from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
@@ -219,17 +218,6 @@ QUIET = Machine(replace(TIERS["dram"], read=1e12, write=1e12), replace(TIERS["cx
 """Of endless bandwidth, so that only latency counts."""
 
 
-def test_a_case_by_hand():
-    """One page fits; the other becomes hot after the first interval and moves before the third."""
-    counts = counts_of([[10, 1], [1, 10], [1, 10]])
-    samples = AccessSamples(counts.loads, counts.stores)
-    result = simulate(CHECKED["latest"], counts, samples, 1, migration_limit=2, machine=QUIET)
-    expected = (10 * 100 + 1 * 250) + (1 * 100 + 10 * 250) + (10 * 100 + 1 * 250)
-    assert result.seconds == pytest.approx(expected * 1e-9, rel=1e-9)
-    assert (result.promotions, result.demotions, result.hits) == (1, 1, 21)
-    assert result.slow_bytes == 64 * (1 + 10 + 1) + 2 * 4096
-
-
 def test_migrations_take_bandwidth_of_both_tiers_and_stall():
     counts = counts_of([[100, 90], [90, 100], [100, 90]])
     samples = AccessSamples(counts.loads, counts.stores)
@@ -262,17 +250,3 @@ def test_latency_under_load_is_what_the_model_says():
     result = simulate(CHECKED["constant"], counts, AccessSamples(counts.loads, counts.stores), 1, migration_limit=0,
                       machine=machine)  # fmt: skip
     assert result.seconds == pytest.approx(2 * time * 1e-9, rel=1e-12)
-
-
-def test_stores_take_bandwidth_alone():
-    machine = replace(QUIET, fast=replace(QUIET.fast, write=0.5))
-    counts = counts_of([[0], [0]], [[100], [50]])
-    result = simulate(CHECKED["constant"], counts, AccessSamples(counts.loads, counts.stores), 1, migration_limit=0,
-                      machine=machine)  # fmt: skip
-    assert result.seconds == pytest.approx(150 * 64 / 0.5 * 1e-9, rel=1e-12)
-
-
-def test_a_fast_tier_of_nothing_is_refused():
-    counts = counts_of([[1, 1]])
-    with pytest.raises(UserError, match="fast tier of 0 pages"):
-        simulate(CHECKED["latest"], counts, AccessSamples(counts.loads, counts.stores), 0, migration_limit=1)

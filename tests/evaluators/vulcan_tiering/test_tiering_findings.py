@@ -12,11 +12,7 @@ from plain_tiering import PlainMemory, PlainRanking
 from tiering_cases import Case, cases
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator, located
-from vulcan.findings import SmallTable
 from vulcan.registry import find_task
-from vulcan.searches.config import complete_settings
-from vulcan.task import Split
 from vulcan_tiering import simulate
 from vulcan_tiering.account import Inputs, attribute, hot_pages
 
@@ -124,28 +120,3 @@ def test_time_and_migrations_are_divided_as_a_slow_count_does(case: Case, number
     assert found.seconds == pytest.approx(result.seconds, rel=1e-9)
     assert found.parts.min() >= -1e-9 * result.seconds
     assert (found.facts[0], found.facts[3]) == (result.promotions, result.demotions)
-
-
-def test_an_evaluator_says_it_in_words_and_tables() -> None:
-    evaluator: Any = load_evaluator(TASK)
-    given = complete_settings(
-        TASK,
-        {
-            "trace": ["gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4"],
-            "sample_cost": 50.0,
-            "slow_tier": ["cxl"],
-            "sample_period": [32],
-            "fast_size": ["10%"],
-        },
-    )
-    (instance,) = evaluator.instances(given, Split(by="none"))
-    seconds = [evaluator.evaluate(policy, instance)["seconds"] for policy in POLICIES[:2]]
-    found = evaluator.findings(POLICIES[0], instance)
-    assert located(found, instance) == located(evaluator.findings(POLICIES[0], instance), instance)
-    assert found[0].text.startswith(f"The program takes {seconds[0]:.4g} s; with the best baseline, ")
-    for table in (one for one in found if isinstance(one, SmallTable)):
-        assert sum(row[1] for row in table.rows) == pytest.approx(seconds[0], rel=1e-6)
-        assert sum(row[1] - row[2] - row[3] for row in table.rows) == pytest.approx(0.0, abs=1e-6 * seconds[0])
-    for table in evaluator.compare(*POLICIES[:2], instance)[1:]:
-        assert sum(row[-1] for row in table.rows) == pytest.approx(seconds[1] - seconds[0], rel=1e-5)
-    assert "intervals" in evaluator.workload(instance)[0].text

@@ -12,10 +12,7 @@ from plain_cache import PlainCache, columns_of
 from plain_queues import PlainQueues
 
 from vulcan.anvil import check
-from vulcan.evaluator import load_evaluator, located
-from vulcan.findings import Series, SmallTable
 from vulcan.registry import find_task
-from vulcan.searches.config import complete_settings
 from vulcan_cache import simulate
 from vulcan_cache.account import (
     BASELINE_MISSES,
@@ -189,50 +186,6 @@ def assert_it_adds_up(found: Attribution, misses: int, requests: int) -> None:
         assert whole[[REQUESTS, MISSES, REGRET]].tolist() == [requests, misses, regret]
         assert whole[LOST] - whole[WON] == misses - whole[BASELINE_MISSES]
         assert whole[PARENT_LOST] - whole[PARENT_WON] == misses - whole[PARENT_MISSES]
-
-
-def test_an_evaluator_says_it_in_words_and_tables() -> None:
-    task = find_task("cache_eviction")
-    evaluator: Any = load_evaluator(task)
-    settings = complete_settings(task, {"trace": ["zipf:objects=500,requests=5000"], "cache_size": ["10%"]})
-    instance = next(i for i in evaluator.instances(settings, task.split) if i.split == "train")
-    policies = [check(task.seed_policies()[name], task) for name in ("lru", "lfu")]
-    misses = [int(evaluator.evaluate(policy, instance)["misses"]) for policy in policies]
-    found = evaluator.findings(policies[0], instance)
-    assert located(found, instance) == located(evaluator.findings(policies[0], instance), instance)
-    texts = [one.text for one in found if not hasattr(one, "title")]
-    assert texts[0].startswith(f"It misses {misses[0]:,} of 3,000 requests.")
-    best = min(
-        (name for name, kind in evaluator.baselines().items() if kind == "baseline"),
-        key=lambda name: evaluator.evaluate_baseline(name, instance)["misses"],
-    )
-    assert f"The best baseline, {best}, has " in texts[1]
-    for table in (one for one in found if isinstance(one, SmallTable)):
-        columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
-        if table.title.startswith("Who holds the cache (bytes"):
-            assert sum(sum(row[1:]) for row in table.rows) == pytest.approx(100, abs=1)
-        if "misses" not in columns:
-            continue
-        assert sum(columns["misses"]) == misses[0]
-        assert sum(columns["requests %"]) == pytest.approx(100, abs=0.5)
-    between = evaluator.compare(*policies, instance)
-    assert between[0].text.startswith(f"The first misses {misses[0]:,} of 3,000 requests and the second {misses[1]:,}.")
-    for table in between[2:]:
-        assert sum(row[-1] for row in table.rows) == misses[1] - misses[0]
-    beside = evaluator.findings_beside(*policies, instance)
-    assert [one for one in beside if one in found] == found  # what is said without a parent, and more
-    said = next(one.text for one in beside if "Its parent" in getattr(one, "text", ""))
-    gained = next(one for one in beside if "change from the parent" in getattr(one, "title", ""))
-    won, lost = (sum(row[column] for row in gained.rows) for column in (1, 2))
-    assert f"has {misses[1]:,} misses: {won:,} of them are hits now, and {lost:,} of its hits" in said
-    assert won - lost == misses[1] - misses[0] == sum(row[-1] for row in gained.rows)
-    lines = {one.y: one.points for one in found if isinstance(one, Series)}
-    assert set(lines) == {"policy", best, "belady (oracle)"}
-    assert all(len(points) == k.STRETCHES for points in lines.values())
-    assert sum(y for _, y in lines["policy"]) / k.STRETCHES == pytest.approx(misses[0] / 3000, abs=1e-3)
-    described = evaluator.workload(instance)
-    objects = len(np.unique(evaluator.at(instance)[1].objects))
-    assert described[0].text.startswith(f"3,000 requests for {objects:,} objects.")
 
 
 def test_a_share_within_a_reach_is_read_off_octaves() -> None:

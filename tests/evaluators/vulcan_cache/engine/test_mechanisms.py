@@ -147,54 +147,6 @@ def test_gdsf_is_the_native_one_but_for_rounding(sized, share):
     assert simulate(SEEDS["gdsf_admitting"], sized.objects, sized.sizes, capacity).bypassed == 0
 
 
-EXPIRING = """
-MECHANISM = "heap"
-
-
-def priority(now, obj, cache, ghost):
-    return -1 if now - obj.last_access >= 3 else obj.last_access
-
-
-def recheck(now, obj, cache, ghost):
-    return {}
-"""
-
-
-def test_an_object_that_is_looked_at_again_leaves_before_those_requested_earlier():
-    requests = [(0, 1), (1, 1), (1, 1), (1, 1), (0, 1), (2, 1), (2, 1), (2, 1), (3, 1)]
-    held = [assert_equal(check(EXPIRING.format(wait), TASK), requests, 3).residents for wait in ("0", "3.9")]
-    assert [sorted(residents) for residents in held] == [[0, 2, 3], [0, 2, 3]]
-    dead = [assert_equal(check(EXPIRING.format(wait), TASK), [*requests, (0, 1), (4, 1)], 3) for wait in ("0", "3")]
-    assert [sorted(plain.residents) for plain in dead] == [[0, 3, 4], [0, 3, 4]]
-
-
-def test_at_one_request_four_objects_are_looked_at_again():
-    requests = [(key, 1) for key in range(12)] + [(0, 1)] * 8
-    plain = assert_equal(check(EXPIRING.format("14 - obj.last_access"), TASK), requests, 12)
-    assert sum(resident.priority == -1 for resident in plain.residents.values()) == 11
-
-
-def test_more_draws_come_closer_to_the_heap(sized):
-    # fifo does not change while an object stays, so that drawing every object is the heap
-    capacity = sized.footprint // 200
-    drawn = check(SEEDS["fifo"].source.replace('"heap"', '"sample"'), TASK)
-    exact = simulate(SEEDS["fifo"], sized.objects, sized.sizes, capacity).misses
-    all_drawn = simulate(drawn, sized.objects, sized.sizes, capacity, sample_size=1024).misses
-    few_drawn = simulate(drawn, sized.objects, sized.sizes, capacity, sample_size=1).misses
-    assert all_drawn == exact
-    assert few_drawn != exact
-
-
-def test_seeds_of_the_draw_differ_and_repeat(sized):
-    lru = check(SEEDS["lru"].source.replace('"heap"', '"sample"'), TASK)
-    runs = [
-        simulate(lru, sized.objects, sized.sizes, sized.footprint // 10, sample_seed=seed).misses
-        for seed in (1, 1, 2, 3)
-    ]
-    assert runs[0] == runs[1]
-    assert len(set(runs)) == 3
-
-
 @pytest.mark.parametrize("count", [0, 1025])
 def test_a_draw_that_is_impossible_is_refused(sized, count):
     with pytest.raises(UserError, match="sample size"):

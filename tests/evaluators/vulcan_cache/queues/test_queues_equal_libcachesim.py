@@ -35,7 +35,6 @@ SYNTHETIC = (
     "zipf:requests=30000,objects=1500,alpha=0.9,seed=3,sizes=lognormal",
     "zipf:requests=20000,objects=1000,alpha=0.6,seed=4",
 )
-LIBCACHESIM = ("fifo", "clock", "sieve", "two_q", "slru", "s3_fifo")
 ORACLE = {"fifo": "FIFO", "clock": "Clock", "sieve": "Sieve", "two_q": "TwoQ", "slru": "SLRU", "s3_fifo": "S3FIFO"}
 
 CLOUD_PHYSICS = "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
@@ -130,45 +129,3 @@ def test_exact_with_libcachesim_at_every_size(name, path):
         for share in SHARES:
             capacity = int(trace.footprint * share)
             assert counts(name, trace, capacity)[:2] == oracle(name, trace, capacity)
-
-
-@pytest.mark.parametrize("path", few([*SIZED, SPRITE], 1))
-def test_s3_fifo_is_exact_with_unit_sizes(path):
-    trace = real_trace(path).with_unit_sizes()
-    capacities = [int(trace.footprint * share) for share in SHARES]
-    for capacity in (c for c in capacities if c >= 20):  # with a small queue of one, libCacheSim lets nothing in
-        assert counts("s3_fifo", trace, capacity)[:2] == oracle("s3_fifo", trace, capacity)
-
-
-@pytest.mark.parametrize("path", few(SIZED, 1))
-def test_s3_fifo_is_exact_while_every_object_is_smaller_than_the_small_queue(path):
-    """libCacheSim lets no larger one in, the paper does."""
-    trace = real_trace(path)
-    for share in SHARES:
-        capacity = int(trace.footprint * share)
-        if capacity // 10 > trace.sizes.max():
-            assert counts("s3_fifo", trace, capacity)[:2] == oracle("s3_fifo", trace, capacity)
-        else:
-            assert -0.01 < difference("s3_fifo", trace, capacity) <= 0
-
-
-@pytest.mark.parametrize("path", few([*SIZED, SPRITE], 1))
-def test_slru_is_exact_for_unit_sizes_and_a_capacity_of_four_equal_segments(path):
-    trace = real_trace(path).with_unit_sizes()
-    for share in SHARES[1:]:
-        capacity = int(trace.footprint * share) // 4 * 4
-        assert counts("slru", trace, capacity)[:2] == oracle("slru", trace, capacity)
-
-
-@pytest.mark.parametrize("path", few(SIZED, 1))
-def test_slru_is_close_elsewhere(path):
-    """libCacheSim evicts on a hit when the lowest segment is over its quarter, and refuses more than a quarter."""
-    trace = real_trace(path)
-    for share in SHARES:
-        assert -0.02 < difference("slru", trace, int(trace.footprint * share)) < 0.0015
-
-
-@pytest.mark.parametrize("name", few(LIBCACHESIM, 2))
-def test_exact_on_the_oltp_trace(name):
-    trace = real_trace(OLTP)
-    assert counts(name, trace, 2000)[:2] == oracle(name, trace, 2000)

@@ -100,13 +100,6 @@ def test_each_flow_has_state_and_random_numbers_of_its_own() -> None:
     assert first.decisions != second.decisions
 
 
-def test_a_policy_without_handlers_is_as_one_whose_handlers_do_nothing() -> None:
-    for seed in range(4):
-        plain = simulate(scenario(seed), policy("vegas_like"))
-        idle = "\n\nclass policy:\n    x = 0\n\n\ndef on_ack(state, window, flow):\n    policy.x = 1\n"
-        assert simulate(scenario(seed), check(STATEFUL["vegas_like"] + idle, TASK)) == plain
-
-
 PACED = """
 class policy:
     sent = 0

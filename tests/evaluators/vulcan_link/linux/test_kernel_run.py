@@ -12,7 +12,6 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -78,16 +77,6 @@ def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) 
 
 
 @pytest.mark.slow
-def test_a_link_of_48_mbps_is_kept_up_with() -> None:
-    def kept_up(runs: list[Measurement]) -> None:
-        assert statistics.median(run.utilisation for run in runs) > 0.93
-        assert statistics.median(run.goodput_mbps for run in runs) > 42
-        assert statistics.median(run.queueing_delay_p95_ms for run in runs) <= 22
-
-    agreeing(lambda: [measured("cubic", 48, 11, 80, 6) for _ in range(3)], kept_up, worst)
-
-
-@pytest.mark.slow
 def test_two_flows_share_the_link() -> None:
     def shared(run: Measurement) -> None:
         assert len(run.flows) == 2
@@ -117,14 +106,6 @@ def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> N
     agreeing(lambda: Console(tmp_path).document("kernel", "run", "cubic", *link), as_predicted, late_ms)
 
 
-def test_the_table_has_both_and_a_link_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "link").write_text("1\n")
-    table = Console(tmp_path).good("kernel", "run", "reno", "--link", "link", "--seconds", "2", "--flows", "2").stdout
-    assert "Linux " in table
-    assert "simulator" in table
-    assert "goodput of each flow" in table
-
-
 AROUND = (("reordering", "0.01/10"), ("policer", "8/64"), ("application", "20/100"), ("reverse", "cubic"))
 
 
@@ -137,19 +118,6 @@ def test_what_is_around_a_link_is_as_predicted(setting: str, value: str, tmp_pat
         late_ms,
     )
     assert document[setting] is not None
-
-
-def test_transfers_take_as_long_as_predicted(tmp_path: Path) -> None:
-    link = ("--link", "constant:rate=20", "--buffer", "67", "--seconds", "3", "--exact-clock", "--jitter-ms", "0.5")
-
-    def as_long(document: dict[str, Any]) -> None:
-        took, said = document["kernel"]["transfers"], document["simulator"]["transfers"]
-        assert took["completed"] == said["completed"] == 1
-        assert took["completion_ms"] == pytest.approx(said["completion_ms"], rel=0.1)
-
-    run = ("kernel", "run", "cubic", *link, "--transfers", "100/500")
-    document = agreeing(lambda: Console(tmp_path).document(*run), as_long, late_ms)
-    assert document["transfers"] == [100, 500] and len(document["kernel"]["flows"]) == 6
 
 
 @pytest.mark.parametrize("ending", few([signal.SIGINT, signal.SIGKILL], 1))

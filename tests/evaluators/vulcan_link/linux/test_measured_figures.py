@@ -60,21 +60,6 @@ def test_transfers_are_timed_from_their_start_to_their_last_byte() -> None:
     assert got.transfers == Completion(*(pytest.approx(x) for x in (700 / 3, 400, 2 / 3)))
 
 
-def test_an_application_writes_when_it_is_due() -> None:
-    endless, once, often = Source(), Source(5, 70), Source(5, 70, 100)
-    assert [source.due(4) for source in (once, often)] == [0, 0]
-    assert [source.due(5) for source in (once, often)] == [70, 70]
-    assert [source.due(905) for source in (once, often)] == [70, 700]
-    assert endless.due(0) > 1 << 60
-    assert (once.next(4), often.next(5), often.next(104)) == (5, 105, 105)
-    assert min(endless.next(0), once.next(5)) > 1 << 60
-
-
-def test_a_link_that_carried_nothing_is_an_error_of_the_users() -> None:
-    with pytest.raises(UserError, match="no packet crossed the link"):
-        measure(LinkLog(arrived=[(0, 64)]), cell_of(1, 1.0), [sent(1)], {}, PUNCTUAL)
-
-
 @pytest.mark.parametrize(
     ("changed", "named"),
     [({"delay_ms": -1.0}, "--delay-ms -1"), ({"buffer": 0}, "--buffer 0"), ({"seconds": 0.1}, "--seconds 0.1"),

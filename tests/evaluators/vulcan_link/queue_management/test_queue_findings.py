@@ -76,9 +76,3 @@ def test_flows_and_phases_add_up_to_the_run(evaluator: Any, instance: Any) -> No
     rows = next(one.rows for one in between if getattr(one, "title", "").endswith("by part of the run"))
     assert [sum(row[6] for row in rows), sum(row[7] for row in rows)] == lost
     assert "2 cubic, all along, 2 cubic, in one half" in evaluator.workload(instance)[1].text
-
-
-def test_the_best_baseline_is_that_of_the_objective(evaluator: Any, instance: Any) -> None:
-    score = TASK.objectives[0].score
-    scores = {name: score(evaluator.evaluate_baseline(name, instance), {}) for name in evaluator.baselines()}
-    assert scores[evaluator.compare_with(instance).name] == max(scores.values())

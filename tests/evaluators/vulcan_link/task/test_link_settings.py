@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.export.formats import export_refusal
 from vulcan.searches.config import complete_settings
-from vulcan.searches.reply import parse_source
 from vulcan.task import Split
 from vulcan_link import Flow
-from vulcan_link.policy_state import SIGNALS
 from vulcan_link.simulator import LinkSimulator
 from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share
 from vulcan_traces.links import load_link
@@ -96,28 +92,6 @@ def test_transfers_are_flows_of_their_own_that_end(task):
         instances(task, transfers="9/500", application="9/50")
 
 
-def test_signals_are_offered_where_they_are_asked_for(task):
-    def read(**settings):
-        offered = task.offered(complete_settings(task, settings))
-        return {name for declared in (offered.signature, *offered.events) for name, _ in declared.features()}
-
-    assert read(signals="extended") - read() == set(SIGNALS)
-    assert task.offered({"signals": "extended"}) is task
-    text = "def cwnd(state, window):\n    return state.cubic_cwnd_packets\n"
-    assert check(text, task).plan.features == ("state.cubic_cwnd_packets",), "valid under any setting"
-    basic = parse_source(text, task.offered({}))
-    assert basic.policy is None and "cubic_cwnd_packets" in basic.feedback
-
-
-def test_the_kernel_is_given_no_policy_that_reads_what_it_does_not_offer(task):
-    """Of what only some searches offer, the window of CUBIC alone."""
-    for name in SIGNALS:
-        policy = check(f"def cwnd(state, window):\n    return 10 + 0.001 * {name}\n", task)
-        refused = export_refusal(policy, "bpf")
-        assert name in refused if name == "state.cubic_cwnd_packets" else refused == ""
-        assert export_refusal(policy, "c") == export_refusal(policy, "python") == ""
-
-
 def test_a_named_link_is_cut_along_time(task, tmp_path):
     path = tmp_path / "a.up"
     path.write_text("".join(f"{ms}\n" for ms in range(1, 100_001)))
@@ -192,10 +166,3 @@ def test_what_makes_no_sense_is_one_clear_line(task, settings, why):
         instances(task, **settings)
     assert why in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_link_that_is_silent_in_one_part_is_told_of(task, tmp_path):
-    path = tmp_path / "quiet"
-    path.write_text("1\n2\n3\n100000\n")
-    with pytest.raises(UserError, match="quiet: nothing is delivered from 60 s to 80 s; use --split none"):
-        instances(task, link=[str(path)])
