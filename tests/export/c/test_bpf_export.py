@@ -104,14 +104,6 @@ def cwnd(state, window):
 SOURCES = {"optional": OPTIONAL, **POLICIES}
 
 
-def test_what_few_policies_read_is_counted_for_them_alone(tmp_path: Path) -> None:
-    reads = [f"#define POLICY_READS_{n}\n" for n in ("interval", "state_extra_acked_packets", "state_one_way_delay_us")]
-    header = exported(OPTIONAL, tmp_path)["policy.h"]
-    assert all(line in header for line in reads)
-    header = exported(POLICIES["vegas_like"], tmp_path)["policy.h"]
-    assert not any(line in header for line in reads)
-
-
 @pytest.mark.parametrize("settings", [{}, {"called": "round", "slow_start": "policy"}], ids=["ack", "round"])
 @pytest.mark.parametrize("name", few(SOURCES, 3))
 def test_clang_compiles_the_program_without_a_warning(
@@ -144,18 +136,6 @@ def cwnd(state, window):
     return policy.a[hash(state.delivered_packets, 7)] + policy.a[4095] + 10 * policy.expired
 """
 """As much state as the task allows, every handler, and a timer; its window over loopback is 19."""
-
-
-def test_handlers_and_state_are_written_where_there_are_any(tmp_path: Path) -> None:
-    files = exported(REMEMBERED, tmp_path)
-    assert "POLICY_EVENTS" not in "".join(files.values())
-    assert "handle_events(flow, cause, over, now);" in files[MAIN]
-    assert "#define POLICY_HANDLES_on_timer\n" in files["policy.h"]
-    assert "random numbers" in files["README.md"].lower()
-    shown = set(re.findall(r"policy_set_(\w+)\(", files[MAIN]))
-    assert shown == {name.replace(".", "_") for name, _ in TASK.whole_interface.features() if name not in NOT_OFFERED}
-    without = exported(POLICIES["evolved"], tmp_path)
-    assert "handle" not in without[MAIN].lower() + without["policy.h"].lower()
 
 
 @pytest.fixture

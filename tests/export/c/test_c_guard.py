@@ -25,7 +25,6 @@ from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.export import Provenance
-from vulcan.export.source import policy_source
 from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
 from vulcan_cache import simulate
@@ -268,27 +267,6 @@ def test_an_adversary_cannot_exceed_the_bound(capacity: int) -> None:
 
 
 # The header
-
-
-@pytest.mark.parametrize("compiler", FOUND, ids=lambda compiler: compiler[0])
-@pytest.mark.parametrize("case", [("rich heap", "s3-fifo"), ("arc", "sieve")])
-def test_the_header_compiles_without_a_warning(
-    case: tuple[str, str], compiler: tuple[str, ...], tmp_path: Path
-) -> None:
-    (tmp_path / "guarded.h").write_text(header(*case))
-    (tmp_path / "main.c").write_text('#include "guarded.h"\nint main(void) { return 0; }\n')
-    command = [*compiler, "-fsyntax-only", "main.c"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:3000]
-
-
-def test_the_header_has_the_policy_and_says_which_is_the_safe_one() -> None:
-    text = header("mru", "s3-fifo")
-    assert policy_source(text) == MRU
-    assert "Guard: s3-fifo, whose functions and structs are called safe_..." in text
-    assert text.count("static inline double policy_score(") == text.count("static inline double safe_score(") == 1
-    assert "static inline double safe_score_tail(" in text
-    assert "guard_decide(struct guard *guard" in text
 
 
 def test_a_guard_without_a_bound_is_not_begun() -> None:

@@ -63,13 +63,6 @@ def test_what_each_format_carries_is_the_policy(name: str) -> None:
     assert made > len(sources)  # Python, and the card once
 
 
-def test_the_files_are_where_it_says(folder: Path) -> None:
-    """`vulcan export --all`, then `vulcan eval` of one of them: the figures of the policy, bit for bit."""
-    told = written_in(folder, NAMES[0])
-    assert {str(path) for path in Path("out").rglob("*") if path.is_file()} == set(told["files"])
-    assert measured("out/c/policy.h") == measured("a.py")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_file_measures_as_the_policy_does(name: str, folder: Path) -> None:
@@ -127,13 +120,6 @@ def test_formats_are_listed_for_a_task_and_for_a_policy(folder: Path) -> None:
         "export", "--list", "--task", "cache_eviction"
     )
     assert not list(folder.glob("*_exports"))
-
-
-def test_a_program_is_refused_where_it_cannot_be_written() -> None:
-    told = json.loads(vulcan("export", "--list", "--task", "cache_program", "--json"))
-    refused = {row["format"]: row["refused"] for row in told["formats"]}
-    assert refused["python"] is None and refused["json"] is None
-    assert "its policies are free Python, which cannot be exported as c;" in refused["c"]
 
 
 def test_mistakes_are_one_line(folder: Path) -> None:

@@ -137,16 +137,6 @@ def test_a_real_trace_read_by_libcachesim_itself(name: str) -> None:
     assert 0.2 < ratio < 0.95
 
 
-@pytest.mark.parametrize(("size", "seed"), [(1, 0), (5, 42)])
-def test_the_draw_is_that_of_the_simulator(size: int, seed: int) -> None:
-    objects, sizes = requests(1_500, 300, seed=6)
-    how = {"sample_size": size, "sample_seed": seed}
-    source = CASES["gdsf sample"]
-    cache = made(source, FORMAT, 50_000, **how)
-    replayed(cache, objects, sizes)
-    assert cache.misses == simulated(source, objects, sizes, 50_000, **how)[0]
-
-
 @pytest.mark.parametrize("name", ["lfu sample", "gdsf heap", "s3_fifo queues"])
 def test_an_object_may_be_removed_between_requests(name: str) -> None:
     source = CASES[name]

@@ -12,7 +12,6 @@ from random import Random
 import pytest
 from anvil_toy import HEAD, TOY, returning
 from effort import ALL
-from exported import export
 from exported_run import Exported, compare, few_values, life, module_of
 
 from vulcan.anvil import check
@@ -168,28 +167,3 @@ def test_nothing_of_an_entity_stays_once_it_left(scope: str) -> None:
                 assert left() is None
     finally:
         gc.unfreeze()
-
-
-def source_of(expression: str) -> str:
-    return f"def priority(now, obj, cache, ghost):\n    return {expression}\n"
-
-
-@pytest.mark.parametrize(
-    ("expression", "numbered"),
-    [
-        ("cache.id.contains(obj.id, 8)", False),
-        ("cache.id.count(obj.id, 8) + ghost.contains(obj.id)", False),
-        ("cache.id.contains(obj.id, 8) + obj.id % 2", True),
-        ("cache.id.contains(obj.id + 1, 8)", True),
-        ("cache.id.contains(3, 8)", True),
-        ("obj.size.contains(obj.id, 8)", True),
-    ],
-)
-def test_keys_need_no_numbers_where_they_are_only_looked_for_among_keys(expression: str, numbered: bool) -> None:
-    names: dict[str, object] = {}
-    exec(export(source_of(expression)), names)
-    assert ("obj.id" in names["_USES"]) == numbered  # type: ignore[operator]
-    cache = names["Cache"](10)  # type: ignore[operator]
-    for i in range(50):
-        cache.request(f"key {i % 13}")
-    assert len(cache._numbers) == (13 if numbered else 0)
