@@ -130,29 +130,6 @@ def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
     assert [e.score for e in judged] == pytest.approx([score(1.1), score(1.15), score(1.2)])
 
 
-@pytest.mark.slow
-def test_a_search_of_which_all_is_told_is_over(vulcan: Console) -> None:
-    asking = Asking(vulcan, "--budget-candidates", "2")
-    for share in (1.1, 1.2):
-        asking.tell(asking.ask()["proposal"], program(share))
-    asked = asking.ask()
-    assert (asked["proposal"], asked["done"], asked["completed"], asked["total"]) == (None, True, 2, 2)
-    assert f"`vulcan finish {asking.run}`" in vulcan.good("ask", asking.run).stdout
-    exported = vulcan.document("export", asking.run, "-o", "best.py")
-    assert exported["candidate"] == 4  # the best so far, where none has won yet
-
-
-@pytest.mark.slow
-def test_a_finished_run_is_neither_asked_nor_told(vulcan: Console) -> None:
-    run = vulcan.search("--budget-candidates", "1")["run"]
-    (vulcan.directory / "reply.md").write_text(program(1.1))
-    for command in (("ask",), ("tell", "--proposal", "3", "--file", "reply.md")):
-        line = one_line(vulcan(command[0], run, *command[1:]))
-        assert f"{run} is finished" in line
-    asking = Asking(vulcan)
-    assert "waits for replies: `vulcan ask" in one_line(vulcan("resume", asking.run))
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [

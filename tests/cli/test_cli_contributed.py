@@ -107,18 +107,6 @@ def test_a_command_that_does_not_load_is_one_line_and_harms_no_other(
     vulcan.good("tasks", **sheep.environment)
 
 
-def test_vulcans_own_command_comes_first(vulcan: Console, sheep: Installed) -> None:
-    sheep.offers(tasks="sheep_farm.command:app")
-    ran = vulcan.good("tasks", **sheep.environment)
-    assert "cache_eviction" in ran.stdout
-    assert "sheep" not in ran.stdout
-    assert vulcan.good("--help", **sheep.environment).stdout.count("  tasks ") == 1
-
-
-def test_a_slip_in_its_name_is_told(vulcan: Console, sheep: Installed) -> None:
-    assert "Did you mean 'sheep'" in one_line(vulcan("shep", **sheep.environment))
-
-
 def test_the_kernel_group_is_there_and_costs_the_help_nothing(vulcan: Console) -> None:
     shown = vulcan.good("--help").stdout
     assert "  kernel " in shown

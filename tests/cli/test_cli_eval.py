@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 import pytest
 from console import LRU, ZIPF, Console
 from locations import ROOT
 
 TWO_SIZES = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
-
-
-def test_a_policy_called_as_a_baseline_is_averaged_alone(vulcan: Console) -> None:
-    (vulcan.directory / "belady.py").write_text(LRU)
-    document = vulcan.document("eval", "belady.py", *TWO_SIZES)
-    for kind in {row["kind"] for row in document["rows"] if row["policy"] == "belady"}:
-        rows = [r for r in document["rows"] if (r["policy"], r["kind"]) == ("belady", kind)]
-        (mean,) = (m for m in document["means"] if (m["policy"], m["kind"]) == ("belady", kind))
-        assert len(rows) == 2
-        for metric in ("score", "miss_ratio"):
-            assert mean[metric] == fmean(r[metric] for r in rows)
 
 
 @pytest.mark.parametrize(("size", "says"), [("110%", "nothing is ever evicted"), ("2", "no object fits")])

@@ -139,15 +139,6 @@ def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, 
         assert score == pytest.approx(sum(rows) / 2, abs=1e-12)
 
 
-def test_what_the_verdict_recommends_is_exported(journey: tuple[Console, dict[str, Any]]) -> None:
-    vulcan, summary = journey
-    written = vulcan.good("export", summary["run"], "-o", "recommended.py")
-    recommended = summary["recommendation"]
-    assert " ".join(written.stderr.split()).startswith(recommended["sentence"])
-    number = recommended["candidate"]
-    assert ("a policy of the task, by " if number is None else f"candidate {number} of ") in written.stderr
-
-
 def test_eval_measures_a_policy_beside_all_baselines(vulcan: Console) -> None:
     (vulcan.directory / "mine.py").write_text(LRU)
     document = vulcan.document("eval", "mine.py", *WHERE)
@@ -245,20 +236,6 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     assert text.index(made[0]) < text.index(made[1])
 
 
-def test_a_task_of_ones_own_by_its_path(vulcan: Console) -> None:
-    summary = vulcan.search("--weight", "3", "--budget-candidates", "4")
-    assert summary["task"] == MOOD_TASK
-    assert summary["test"]["instances"] == ["heavy"]
-    shown = vulcan.document("show", summary["run"], "1")
-    assert {row["metrics"]["weight"] for row in shown["metrics"] if row["instance"] == "heavy"} == {3.0}
-    best = str(summary["best"]["candidate"])
-    out = vulcan.document("export", summary["run"], "--candidate", best, "-o", "best.py")
-    assert out["files"] == ["best.py"]
-    rows = vulcan.document("eval", "best.py", "--task", MOOD_TASK, "--weight", "3", "--part", "test")["rows"]
-    (own,) = [r["score"] for r in rows if r["kind"] == "candidate"]
-    assert own == summary["test"]["score"]
-
-
 def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_next(vulcan: Console) -> None:
     few = ("--budget-candidates", "3", "--executor", "local", "--workers", "1", "--tune", "0")
     result = vulcan.good("search", "--task", MOOD_TASK, *few)
@@ -271,11 +248,3 @@ def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_nex
     assert "\x1b[" not in result.stdout + result.stderr
     quiet = vulcan.good("resume", run.name, "--executor", "local", "--workers", "1", "--quiet")
     assert quiet.stderr == ""
-
-
-def test_without_a_split_the_tables_say_that_nothing_was_held_out(vulcan: Console) -> None:
-    summary = vulcan.search("--split", "none", "--budget-candidates", "2")
-    assert summary["validation"] is None
-    assert summary["test"] is None
-    assert summary["best"]["chosen_on"] == "train"
-    assert "Nothing was held out" in vulcan.good("show", summary["run"]).stdout

@@ -8,7 +8,6 @@ import pytest
 
 from vulcan.cli.output import print_table, read_policy
 from vulcan.errors import UserError
-from vulcan.terminal_text import count
 
 COLUMNS = ("instance", "split", "winner", "oracle", "best oracle")
 ROWS = [("trace:" + "x" * 90, "validation", "0.1234", "0.5678", "belady-size-sampled")] * 2
@@ -26,18 +25,6 @@ def test_no_name_is_cut(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert ("belady-size-sampled" in text) == (width == 200)
 
 
-def test_the_last_optional_column_goes_first(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "56")
-    rows = [("a trace", "test", "0.1234", "0.5678", "belady-size-sampled")]
-    print_table(COLUMNS, rows, optional=("oracle", "best oracle"))
-    text = capsys.readouterr().out
-    assert "0.5678" in text
-    assert "belady" not in text
-    assert "Left out to fit 56 columns: best oracle" in text
-
-
 def test_metrics_give_way_to_names_and_scores(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,13 +36,6 @@ def test_metrics_give_way_to_names_and_scores(
     assert all(word in table for word in ("bdp-oracle", "0.9876", "utilisation"))
     assert "queueing" not in table
     assert "queueing_delay_p95_ms, loss" in left_out
-
-
-def test_one_thing_is_singular() -> None:
-    assert [count(n, "candidate") for n in (0, 1, 2, 1200)] == [
-        "0 candidates", "1 candidate", "2 candidates", "1,200 candidates",
-    ]  # fmt: skip
-    assert [count(n, "policy", "policies") for n in (1, 2)] == ["1 policy", "2 policies"]
 
 
 def test_a_large_file_without_a_function_is_no_policy(tmp_path: Path) -> None:

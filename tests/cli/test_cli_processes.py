@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Exchange, Received, answer
-from console import COMMAND, MOOD_TASK, Console, one_line
+from console import MOOD_TASK, Console, one_line
 
 from vulcan import __file__ as package_file
 from vulcan.store.events import RunStarted, RunStopped
@@ -180,13 +180,3 @@ def test_a_reader_that_has_seen_enough_is_no_error(vulcan: Console) -> None:
     assert result.stdout == "# cache_eviction\n"
     assert "Traceback" not in result.stderr
     assert "Exception ignored" not in result.stderr
-
-
-@pytest.mark.parametrize("command", ["runs", "--help"])
-def test_output_on_a_full_disk_is_an_error_in_a_line(command: str, tmp_path: Path) -> None:
-    with open("/dev/full", "w") as full:
-        words = [COMMAND, *command.split()]
-        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert "cannot be written" in line

@@ -127,18 +127,3 @@ def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Consol
     tuned = summary["tuned"]["candidates"]
     assert any(line.startswith(f"tuned: {tuned} candidate{'' if tuned == 1 else 's'} in ") for line in lines)
     assert any("95% interval" in line for line in lines)
-
-
-def test_a_candidate_that_the_search_made_names_the_one_it_comes_from(searched: tuple[Console, dict[str, Any]]) -> None:
-    vulcan, summary = searched
-    refined = summary["tuned"]["improved"] + summary["simplified"]["improved"]
-    shown = [vulcan.document("show", summary["run"], str(n)) for n in range(1, sum(summary["candidates"].values()) + 1)]
-    made = [c for c in shown if c["origin"] in ("tuned", "simplified")]
-    assert len(made) == refined
-    assert refined >= 1
-    for candidate in made:
-        assert candidate["lineage"][0] == [candidate["derived_from"]]
-        assert candidate["scores"]["train"] >= shown[candidate["derived_from"] - 1]["scores"]["train"] - 1e-4
-        text = vulcan.good("show", summary["run"], str(candidate["candidate"])).stdout
-        assert f"{candidate['origin']}, of {candidate['derived_from']}" in text
-    assert [c["origin"] for c in shown[:4]] == ["seed"] * 4

@@ -60,12 +60,3 @@ def test_commands_that_are_mentioned_exist(read: Page) -> None:
     mistakes = {command for block in read.blocks if block.exit_code == 2 for command, _ in block.commands()}
     written = [command for command in mentioned(read) if command not in mistakes]
     assert {f"{command}: {said}" for command in written if (said := trouble(command))} == set()
-
-
-def test_a_command_that_is_not_there_is_found() -> None:
-    assert trouble("vulcan serch --task x") == "no command vulcan serch"
-    assert trouble("vulcan traces stat x") == "no command vulcan traces stat"
-    assert trouble("vulcan runs --taks x") == "vulcan runs has no option --taks"
-    assert trouble("vulcan search --cache-size 10%") is None
-    assert trouble("vulcan runs --cache-size 10%") == "vulcan runs has no option --cache-size"
-    assert trouble("vulcan --version") is None

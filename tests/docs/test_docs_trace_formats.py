@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,24 +22,6 @@ def test_the_page_is_complete() -> None:
         assert f"`{key}=" in PAGE or f"`{key}`" in PAGE
     for name in {*DELIMITERS, *TIME_UNITS}.union(*_USUAL_NAMES.values()):
         assert f"`{name}`" in PAGE
-
-
-IPERF = {"intervals": [{"sum": {"start": n, "bits_per_second": 1e6 * (n + 1)}} for n in range(3)]}
-LOGS = {
-    "mm-link.log": "# mahimahi mm-link (uplink)\n# base timestamp: 0\n3 # 1504\n3 + 1504\n4 - 1504 1\n7 # 1504\n",
-    "iperf3.json": json.dumps(IPERF),
-}
-
-
-@pytest.mark.parametrize("log", LOGS)
-def test_the_lines_for_logs_of_links_do_what_the_page_says(log: str, tmp_path: Path) -> None:
-    (tmp_path / log).write_text(LOGS[log])
-    (line,) = re.findall(rf"`([^`]*{log}[^`]*> link[^`]*)`", PAGE)
-    subprocess.run(line, shell=True, cwd=tmp_path, check=True)
-    if log == "iperf3.json":
-        assert load_link(tmp_path / "link.csv", format="csv:s,bps").rates.tolist() == [1e6, 2e6, 3e6]
-    else:
-        assert (load_link(tmp_path / "link.trace").times // 10**6).tolist() == [3, 7]
 
 
 @pytest.mark.parametrize(

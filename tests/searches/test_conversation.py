@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from asked_runs import ASK, Run, error, good
 from rich_parts import Quiet
-from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judged
+from search_parts import SEEDS, TASK, config, contents, evidence, judged
 
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.evidence import open_run
@@ -22,22 +22,6 @@ def run(children: Executor, tmp_path: Path) -> Run:
     return Run(tmp_path, config(model=ASK, rounds=2, samples=3, repairs=2), children)
 
 
-def test_several_are_open_and_are_told_in_any_order_in_any_process(run: Run) -> None:
-    assert [run.ask(), run.ask(), run.ask(), run.ask()] == ["3", "4", "5", None]
-    late = run.tell("5", good(5))
-    assert (late.verdict, late.pending, late.candidate, late.repair) == ("scored", True, None, False)
-    assert late.score == pytest.approx(34.5 / 15 - 1, abs=1e-12)
-    assert judged(run.kept()) == []  # the earlier ones have no reply yet
-    with run.talk() as talk:
-        assert [name_of(p) for p in talk.open()] == ["3", "4"]
-    assert run.tell("4", good(4)).pending is True
-    first = run.tell("3", good(3))
-    assert (first.verdict, first.pending, first.candidate) == ("scored", False, SEEDS + 1)
-    assert [(v.proposal, v.verdict) for v in judged(run.kept())] == [(3, "scored"), (4, "scored"), (5, "scored")]
-    assert [run.ask(), run.ask()] == ["6", "7"]
-    assert {c.model for c in run.kept().calls()} == {"somebody"}
-
-
 def test_the_best_so_far_waits_for_no_earlier_reply(run: Run) -> None:
     assert [run.ask(), run.ask()] == ["3", "4"]
     with run.talk() as talk:
@@ -48,27 +32,6 @@ def test_the_best_so_far_waits_for_no_earlier_reply(run: Run) -> None:
         told = talk.tell("3", good(3), "somebody")
         best = tell_document(talk, told)["best"]
         assert best is not None and best["candidate"] == SEEDS + (2 if best["proposal"] == "4" else 1)
-
-
-def test_a_rejected_program_comes_back_for_repair_under_a_name_of_its_own(run: Run) -> None:
-    assert [run.ask(), run.ask()] == ["3", "4"]
-    told = run.tell("4", as_reply("def decide(load, room):\n    return load + missing\n"))
-    assert (told.verdict, told.repair, told.pending) == ("rejected", True, True)
-    assert "'missing' is not defined" in told.feedback
-    assert run.ask() == "4.1"
-    with run.talk() as talk:
-        (_, repair) = talk.open()
-        assert [m.role for m in repair.messages] == ["user", "assistant", "user"]
-        assert "missing" in repair.messages[2].content
-    assert run.tell("4.1", "Sorry, no.").repair is True
-    assert run.ask() == "4.2"
-    last = run.tell("4.2", as_reply("def decide(load, room):\n    return 3\n"))
-    assert (last.verdict, last.repair) == ("rejected", False)
-    assert "constant" in last.feedback
-    assert run.tell("3", good(3)).verdict == "scored"
-    assert [(v.proposal, v.turn, v.verdict) for v in judged(run.kept())] == [
-        (3, 0, "scored"), (4, 0, "rejected"), (4, 1, "rejected"), (4, 2, "rejected"),
-    ]  # fmt: skip
 
 
 def test_what_is_stale_repeated_or_unknown_is_refused_in_a_line_and_changes_nothing(run: Run) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from asked_runs import ASK, Run, error, good
 from rich_parts import answer, rich, search
-from search_parts import SEEDS, config, contents, judged, of_kind, opened
+from search_parts import SEEDS, config, contents, judged, of_kind
 
 from vulcan.scoring import Executor
-from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, name_of
+from vulcan.searches.interactive import asks_for_advice, name_of
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.store import MemoryStore, SQLiteStore
-from vulcan.store.events import AdviceReceived, CandidateJudged, FinalistScored, RunStopped, WinnerChosen
+from vulcan.store import MemoryStore
+from vulcan.store.events import AdviceReceived, FinalistScored, RunStopped, WinnerChosen
 
 
 @pytest.fixture
@@ -40,29 +39,6 @@ def test_finished_early_the_winner_comes_of_what_is_there(run: Run) -> None:
     assert list(kept.events())[-1] == RunStopped("finished")
     for call in (run.ask, lambda: run.tell("5", good(5))):
         assert error(call) == f"{run.place} is finished: `vulcan show {run.place}` has the winner"
-
-
-def test_finishing_that_is_cut_off_goes_on_and_nothing_more_is_asked(run: Run) -> None:
-    run.ask()
-    run.tell("3", good(3))
-
-    class Interrupting(Exception):
-        pass
-
-    def listen(event: object) -> None:
-        if isinstance(event, FinalistScored):
-            raise Interrupting
-
-    with closing(SQLiteStore(run.place / "run.db")) as store:
-        talk = InteractiveSearch(opened(store, run.chosen, run.executor, [listen]), run.place)
-        with pytest.raises(Interrupting):
-            talk.finish()
-    assert run.ask() is None
-    with run.talk() as talk:
-        assert talk.done
-        talk.finish()
-    assert of_kind(run.kept(), WinnerChosen) == [WinnerChosen(SEEDS + 1, "validation")]
-    assert len(of_kind(run.kept(), CandidateJudged)) == SEEDS + 1
 
 
 def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) -> None:

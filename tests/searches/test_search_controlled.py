@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich_parts import answer, rich, search
-from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, share
+from search_parts import SEEDS, as_reply, config, contents, of_kind, share
 
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Request
@@ -102,21 +102,6 @@ def test_a_control_that_found_nothing_is_compared_with_the_tasks_own(children: E
     assert event.candidates == 4
     assert dict(event.scores)["train"] == 1.0
     assert "min(load, room)" in event.source
-
-
-def test_a_control_is_as_long_as_the_search_became(children: Executor) -> None:
-    """Its budget ended the search after seven proposals."""
-
-    def until(request: Request) -> str | None:
-        if request.operator == "mutate" and request.proposal > SEEDS + 7:
-            raise BudgetExhausted("all is spent")
-        return as_reply(share(request.proposal / 7 + (request.operator == "mutate")))
-
-    store, control = MemoryStore(), MemoryStore()
-    chosen = config(strategy="policysmith", rounds=4, samples=3, control=True, repairs=0)
-    search(chosen, store, children, until, control=control)
-    assert len(judged(store)) == len(judged(control)) == 7
-    assert of_kind(store, ControlFinished)[0].candidates == 7
 
 
 def test_a_search_that_could_not_pay_for_one_proposal_has_no_control(racers: Executor) -> None:

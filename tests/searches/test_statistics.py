@@ -34,34 +34,6 @@ def test_an_interval_narrows_with_more_instances_and_widens_with_more_confidence
     assert (low.confidence, high.confidence) == (0.5, 0.99)
 
 
-def test_pairs_tell_more_than_the_two_alone() -> None:
-    rng = np.random.RandomState(5)
-    second = 10 * rng.randn(12)
-    first = second + 0.5 + 0.1 * rng.randn(12)
-    difference = mean_interval(list(first - second))
-    one, other = mean_interval(list(first)), mean_interval(list(second))
-    assert difference is not None and one is not None and other is not None
-    assert 0.4 < difference.low < 0.5 < difference.high < 0.6
-    assert one.low < other.high and other.low < one.high
-    turned = mean_interval(list(second - first))
-    assert turned is not None and turned.high < 0
-
-
-def test_an_interval_repeats_and_its_figures_stay() -> None:
-    values = [0.02, 0.31, -0.05, 0.11, 0.27, 0.08]
-    found = mean_interval(values)
-    assert found == mean_interval(values)
-    assert found != mean_interval(values, seed=2)
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx((-0.024435, 0.324103), abs=1e-6)
-
-
-def test_scores_that_nearly_agree_do_not_widen_the_interval_without_end() -> None:
-    found = mean_interval([0.1, 0.2, 0.3, 0.3001])
-    assert found is not None
-    assert -0.15 < found.low < found.high < 0.45
-
-
 def test_an_interval_stays_within_the_range_of_its_objective() -> None:
     found = mean_interval([0.02, 0.9, 0.95, 0.99], within=(0.0, 1.0))
     assert found is not None
