@@ -1,7 +1,5 @@
 """The analysis behind the warnings is sound: bounds hold, and what has no influence has none, whatever the program."""
 
-# ruff: noqa: E501 (short programs and lists are shown on one line each)
-
 from random import Random
 
 import pytest

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from browsing import Tab, tab
 from effort import slow
-from live import MANY, MARKUP, Server, record_of
+from live import MARKUP, Server, record_of
 from playwright.sync_api import Browser, Page, expect
 
 from vulcan.dashboard.api import PAGE
@@ -119,27 +119,6 @@ def test_nothing_on_a_page_can_be_made_markup(opened: Tab) -> None:
     assert refused == "TypeError"
     assert any("TrustedHTML" in text for text in opened.complaints)
     opened.complaints.clear()
-
-
-def test_five_thousand_candidates_can_be_sorted_filtered_and_paged(opened: Tab) -> None:
-    page = opened.open("/runs/large")
-    large_is_drawn(page)
-    expect(page.locator("#shown")).to_have_text(f"{MANY:,} of {MANY:,}")
-    assert page.locator("*").count() < 3000  # what is shown does not grow with what there is
-    page.locator("th button[data-column=score]").click()
-    expect(page.locator("th[aria-sort=descending] button")).to_have_attribute("data-column", "score")
-    expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
-    scores = [float(text) for text in opened.texts("#candidates tbody td:nth-child(3)")]
-    assert scores == sorted(scores, reverse=True)
-    assert opened.texts("#best") == [aligned(scores[0])]
-    page.locator("main").focus()
-    page.keyboard.press("n")
-    expect(page.locator("#page")).to_have_text(f"page 2 of {MANY // PAGE}")
-    page.reload()
-    expect(page.locator("#page")).to_have_text(f"page 2 of {MANY // PAGE}")
-    page.get_by_role("button", name="while").click()
-    expect(page.locator("#shown")).to_have_text(re.compile(rf"^1\d\d of {MANY:,}$"))
-    assert all("while" in text for text in opened.texts("#candidates tbody td:nth-child(2)"))
 
 
 def luminance(colour: str) -> float:

@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 from browsing import Tab, tab
 from edited_log import configured
-from live import Server, record_of, unfinished
+from live import Server, unfinished
 from locations import recorded_run
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from vulcan.results.candidate import lineage
-from vulcan.results.figures import best_of
 from vulcan.results.notes import write_notes
 from vulcan.store.events import RunStopped
 from vulcan.store.runs import open_store
@@ -86,24 +84,6 @@ def test_the_chart_is_zoomed_and_put_over_other_axes(opened: Tab) -> None:
         page.locator("#axis").select_option(axis)
         expect(chart).to_contain_text(axis)
     assert ends(page)[0] == 0
-
-
-def test_the_tree_shows_who_descends_from_whom(opened: Tab, server: Server) -> None:
-    page = opened.page
-    record = record_of(server.directory / "runs" / "recorded")
-    best = best_of(record)
-    assert best is not None
-    node = page.locator(f"#tree a[href$='/candidates/{best.candidate}']")
-    expect(node.locator("title")).to_have_text(re.compile(rf"candidate {best.candidate}: .*; score {best.score:.4f}"))
-    line = {best.candidate, *(n for generation in lineage(record, best.candidate) for n in generation)}
-    page.locator("#tree-best").select_option("1")
-    top = record.ranked()[0].candidate
-    line |= {top, *(n for generation in lineage(record, top) for n in generation)}
-    expect(page.locator("#tree a")).to_have_count(len(line))
-    assert page.locator("#tree path").count() == sum(parent in line for n in line for parent in record.parents_of(n))
-    node.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**/candidates/{best.candidate}")
 
 
 def test_runs_are_sorted_filtered_and_compared(opened: Tab, server: Server) -> None:

@@ -11,10 +11,7 @@ from live import Server, ended, only_run, record_of, start_search
 from locations import TASKS
 from playwright.sync_api import Browser, expect
 
-from vulcan.errors import UserError
 from vulcan.results.explanation import explain_candidate
-from vulcan.results.report.data import Report
-from vulcan.results.report.formats import report_text
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +47,3 @@ def test_a_candidate_s_page_leads_to_its_findings(opened: Tab, searched: Path) -
     assert page.locator(".findings svg rect.s0").count() == len(explained.instances)
     assert page.locator(".findings svg polyline").count() == 4 * len(explained.instances)  # a sweep, of four policies
     assert {one.split for one in explained.findings} == {"train"}
-
-
-def test_a_report_explains_the_winner_where_that_is_asked_for(searched: Path) -> None:
-    report = Report.of(only_run(searched))
-    assert report.winner is not None
-    swept = report_text(report, "html", 0.0, explain=True)
-    assert swept.count("<polyline") > report_text(report, "html", 0.0).count("<polyline")
-    for text in (one.text for one in explain_candidate(report.record, report.winner.candidate, 60.0).of("light")
-                 if hasattr(one, "text")):  # fmt: skip
-        assert text in swept
-    with pytest.raises(UserError, match="HTML"):
-        report_text(report, "md", 0.0, explain=True)

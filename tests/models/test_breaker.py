@@ -87,19 +87,6 @@ def test_a_model_that_fails_is_left_alone_tried_and_taken_back(
     assert len(server.requests) == 6
 
 
-def test_the_time_it_is_open_doubles_up_to_the_longest() -> None:
-    clock = Clock()
-    breaker = Breaker(Scripted(failing), POLICY, clock)
-    waits = []
-    for _ in range(3):
-        unavailable(breaker)
-    for _ in range(5):
-        waits.append(float(unavailable(breaker).split("again in ")[1].split(" s;")[0]))
-        clock.seconds += waits[-1]
-        assert unavailable(breaker) == "gave up"
-    assert waits == [30.0, 60.0, 100.0, 100.0, 100.0]
-
-
 def test_one_call_alone_tries_a_model_again() -> None:
     clock = Clock()
     model = Scripted(failing)

@@ -65,12 +65,6 @@ def test_lines_that_are_not_there_are_named_with_what_is_nearest() -> None:
     assert "`return WEIGHT * obj.count - idle`" in found.message
 
 
-def test_lines_that_do_not_stand_together_are_told_so() -> None:
-    found = fault(block("WEIGHT = 0.5\n    idle = now - obj.last_access\n", ""))
-    assert found.rule == "diff-no-match"
-    assert "in this order" in found.message
-
-
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
@@ -84,13 +78,6 @@ def test_lines_that_do_not_stand_together_are_told_so() -> None:
 )
 def test_what_is_wrong_with_a_diff_is_a_rule(text: str, rule: str) -> None:
     assert fault(text).rule == rule
-
-
-def test_lines_that_occur_twice_are_ambiguous() -> None:
-    twice = PARENT + "\n\n" + PARENT.replace("priority", "other")
-    with pytest.raises(NoSource, match="occur 2 times") as caught:
-        taken(block("    idle = now - obj.last_access\n", ""), parent=twice)
-    assert caught.value.rule == "diff-ambiguous"
 
 
 def test_a_diff_that_was_cut_off_is_truncated_and_not_half_applied() -> None:

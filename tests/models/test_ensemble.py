@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from statistics import median
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan.models import Message, ModelRefused, Request
+from vulcan.models import Message, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.ensemble import ArmOutcome, Breaker, BreakerPolicy, Ensemble, choose_model, gain_of
 from vulcan.models.providers import EndpointModel
@@ -59,13 +59,6 @@ def simulate(worths: Mapping[str, Worth], count: int, seed: int, batch: int = 1)
     return history
 
 
-def share_of_best(worths: Mapping[str, Worth], history: Sequence[ArmOutcome]) -> float:
-    """The expected gain of what was chosen, of what the same dollars gain with the best model alone."""
-    dollars = sum(trial.dollars or 0.0 for trial in history)
-    best = max(worth.a_dollar for worth in worths.values())
-    return sum(worths[trial.arm].a_call for trial in history) / (best * dollars)
-
-
 SEEDS = range(8 if ALL else 3)
 CHEAP_IS_BETTER = {"cheap": Worth(0.3, 1.0, 0.01), "dear": Worth(0.5, 1.0, 0.10)}
 DEAR_IS_BETTER = {"cheap": Worth(0.05, 1.0, 0.01), "dear": Worth(0.5, 2.0, 0.03)}
@@ -77,14 +70,6 @@ def test_the_model_of_more_gain_a_dollar_is_found(worths: Mapping[str, Worth], b
     late = [Counter(t.arm for t in simulate(worths, 400, seed, batch)[200:])[better] / 200 for seed in SEEDS]
     assert median(late) >= 0.75
     assert min(late) >= 0.6
-
-
-def test_the_regret_per_dollar_falls_with_time() -> None:
-    histories = [simulate(CHEAP_IS_BETTER, 600, seed) for seed in SEEDS]
-    early = median(share_of_best(CHEAP_IS_BETTER, h[:100]) for h in histories)
-    late = median(share_of_best(CHEAP_IS_BETTER, h[300:]) for h in histories)
-    assert late > early + 0.1
-    assert late >= 0.9
 
 
 def test_a_model_that_becomes_the_better_one_is_found_again() -> None:
@@ -138,28 +123,6 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ChatServer, ChatS
 def model(name: str, server: ChatServer) -> Breaker:
     endpoint = EndpointModel(name, server.url, CallSettings(retry=RetryPolicy(attempts=1)))
     return Breaker(endpoint, BreakerPolicy(failures=2))
-
-
-def test_another_model_answers_for_one_that_is_unavailable(servers: tuple[ChatServer, ChatServer]) -> None:
-    busy, ready = servers
-    with closing(Ensemble([model("x", ready), model("y", busy), model("z", ready)])) as ensemble:
-        assert (ensemble.name, ensemble.models) == ("x,y,z", ("x", "y", "z"))
-        assert ensemble.propose(replace(REQUEST, model="x")).by == "x"
-        replies = [ensemble.propose(replace(REQUEST, model="y")) for _ in range(5)]
-    assert {reply.by for reply in replies} == {"z"}
-    assert [request.body["model"] for request in ready.requests] == ["x", *["z"] * 5]
-    assert len(busy.requests) == 2  # then its breaker was open
-
-
-def test_a_permanent_error_stops_at_once(servers: tuple[ChatServer, ChatServer]) -> None:
-    _, ready = servers
-    with (
-        ChatServer([fail(401, "who are you?")]) as strict,
-        closing(Ensemble([model("x", strict), model("y", ready)])) as ensemble,
-    ):
-        with pytest.raises(ModelRefused, match="set OPENAI_API_KEY"):
-            ensemble.propose(REQUEST)
-        assert (len(strict.requests), len(ready.requests)) == (1, 0)
 
 
 def test_a_model_that_is_not_there_is_refused_with_the_nearest(servers: tuple[ChatServer, ChatServer]) -> None:

@@ -135,41 +135,6 @@ def test_a_call_that_a_model_may_have_worked_on_is_charged_at_its_most(open_mode
     assert (spent.tokens, spent.unanswered, spent.reserved.tokens) == (1_000, 1, 0)
 
 
-def test_each_attempt_is_charged(open_model: Open) -> None:
-    budget = Budget(tokens=1_500)
-    with ChatServer([answer("hello"), stall]) as server:
-        # the first call loads what litellm loads late, so that the second is with the server well before its limit
-        open_model(server.url, Budget(tokens=1_000)).propose(request(1))
-        with pytest.raises(BudgetExhausted, match="used up: 1000 are spent"):
-            open_model(server.url, budget, timeout=2.0, retry=RetryPolicy(attempts=5)).propose(request(1))
-        assert len(server.requests) == 2  # the second attempt might have cost too much
-
-
-def test_the_deadline_cuts_off_calls_in_flight_and_says_so(open_model: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrived = threading.Event()
-
-    def behave(exchange: Exchange) -> None:
-        arrived.set()
-        stall(exchange)
-
-    class Timer(threading.Timer):
-        """Is not up before the call is in flight, which takes seconds where the client must still be loaded."""
-
-        def run(self) -> None:
-            assert arrived.wait(60)
-            super().run()
-
-    monkeypatch.setattr(threading, "Timer", Timer)
-    budget = Budget(minutes=0.001, clock=lambda: 0.0)
-    with ChatServer([behave]) as server:
-        model = open_model(server.url, budget, timeout=60.0)
-        with budget.deadline(model.close), pytest.raises(BudgetExhausted, match=r"budget of 0\.001 minutes is over"):
-            model.propose(request(1))
-        with pytest.raises(BudgetExhausted, match="minutes is over"):
-            model.propose(request(2))
-        assert len(server.requests) == 1
-
-
 def test_a_reply_gets_a_limit_where_a_budget_needs_one(open_model: Open, caplog: pytest.LogCaptureFixture) -> None:
     with ChatServer([answer("hello")]) as server:
         open_model(server.url, Budget(tokens=20_000), max_tokens=None).propose(request(1))

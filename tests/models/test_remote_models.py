@@ -207,19 +207,6 @@ def test_a_reply_cut_at_the_token_limit_says_so(open_model: Open) -> None:
     assert caught.value.rule == "truncated-reply"
 
 
-def test_waits_repeat_with_the_seed_and_differ_between_proposals(open_model: Open) -> None:
-    def waits_of(proposal: int) -> list[float]:
-        waits = Waits()
-        with ChatServer([fail(500, "boom")]) as server:
-            model = open_model(server.url, waits, retry=RetryPolicy(attempts=5))
-            with pytest.raises(ModelUnavailable):
-                model.propose(Request(proposal, 0, REQUEST.messages, (), seed=5))
-        return waits.seconds
-
-    assert waits_of(1) == waits_of(1)
-    assert waits_of(1) != waits_of(2)
-
-
 def test_closing_cuts_off_a_call_in_flight(open_model: Open) -> None:
     arrived = threading.Event()
 

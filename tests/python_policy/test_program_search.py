@@ -16,15 +16,13 @@ from vulcan.export.source import policy_source
 from vulcan.models import open_proposer
 from vulcan.models.budget import Budget
 from vulcan.python_policy.check import check_program
-from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import load_evaluation_set
 from vulcan.searches.model_pool import ModelPool
 from vulcan.searches.session import ExecutionConfig, check_config, open_study
 from vulcan.searches.tuning import tune
 from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged
-from vulcan_cache.program import ProgramSimulator, replay_program
+from vulcan_cache.program import replay_program
 
 TRACE = "zipf:alpha=0.9,requests=3000,objects=600,seed=3"
 CONFIG = SearchConfig(
@@ -106,26 +104,6 @@ def test_a_search_with_a_model_that_writes_programs() -> None:
     assert all(j.verdict == "scored" and j.operations is None and j.size for j in seeds.values())
     failed = next(j for j in judged if j.verdict == "failed" and j.proposal == len(SEEDS) + 4)
     assert "its evict returned" in failed.feedback
-
-
-def test_jobs_of_programs_that_fail_leave_the_worker_in_order() -> None:
-    instances = load_evaluation_set(CACHE, CONFIG, ProgramSimulator()).instances[:1]
-    endless = SEEDS["fifo"].replace("return self.queue", "while True: pass\n        return self.queue")
-    jobs = {
-        "timeout": (endless, 1.5),
-        "rejected": ("import os\n", 60.0),
-        "failed": (SEEDS["fifo"].replace("popleft()", "pop(3)"), 60.0),
-        "memory": (SEEDS["fifo"].replace("deque()", "[0] * 10**11"), 60.0),
-        "scored": (SEEDS["lru"], 120.0),
-    }
-    with LocalExecutor(Setup("cache_program", instances), 1) as executor:
-        outcomes = [
-            executor.submit(Job(n, source, instances, limit)).result()
-            for n, (source, limit) in enumerate(jobs.values())
-        ]
-    assert [o.status for o in outcomes] == list(jobs), [o.message for o in outcomes]
-    assert outcomes[0].message.endswith("took more than 1.5 s")  # the limit, not a reading of the clock
-    assert len(outcomes[-1].metrics) == 1
 
 
 def test_constants_at_the_top_are_tuned() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 from chaos import descendants
 from chat_server import ChatServer
-from console import COMMAND, Console
-from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wait_until
+from console import Console
+from disturbed import RESUME, SEARCH, Model, contents, only_run, wait_until
 from memory_group import memory_group
 
 from vulcan.cli import main
@@ -77,27 +76,6 @@ def test_a_search_that_the_kernel_kills_for_want_of_memory_goes_on(vulcan: Conso
         assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
         vulcan.good("resume", only_run(vulcan), *RESUME)
     assert contents(only_run(vulcan)) == calm
-
-
-@pytest.mark.slow
-def test_a_search_that_gets_no_memory_is_not_lost(vulcan: Console) -> None:
-    """However it ends (native libraries abort where they get none), what it held stays, and it goes on to its end."""
-    model = Model(9)
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        assert model.halted.wait(120)
-        search.kill()
-        search.communicate()
-        model.goes_on.set()
-        run = only_run(vulcan)
-        before = own_events(run)
-        subprocess.run(
-            ["prlimit", f"--as={250 << 20}", COMMAND, "resume", str(run), *RESUME],
-            cwd=vulcan.directory, env=vulcan.environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        vulcan.good("resume", run, *RESUME)
-    assert own_events(run)[: len(before)] == before
-    assert vulcan.document("show", run)["state"] == "finished"
 
 
 def test_a_thread_that_cannot_be_started_is_told_in_a_line(

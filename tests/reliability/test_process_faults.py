@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -84,56 +82,3 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console)
         model.goes_on.set()
     with lock_run(run):  # how a killed search goes on is tested in tests/searches/test_search_killed.py
         assert (run / LOCK).read_text() == str(os.getpid())
-
-
-# A wall clock that jumps by a day, to and fro, each time it is read. What measures time has to use another one
-CLOCK = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <time.h>
-#include <sys/time.h>
-
-static int (*real)(clockid_t, struct timespec *);
-static __thread unsigned reads;
-
-int clock_gettime(clockid_t id, struct timespec *now) {
-    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
-    int done = real(id, now);
-    if (id == CLOCK_REALTIME) now->tv_sec += (reads++ % 2) ? 86400 : -86400;
-    return done;
-}
-
-int gettimeofday(struct timeval *now, void *zone) {
-    struct timespec exact;
-    int done = clock_gettime(CLOCK_REALTIME, &exact);
-    now->tv_sec = exact.tv_sec;
-    now->tv_usec = exact.tv_nsec / 1000;
-    return done;
-}
-
-time_t time(time_t *where) {
-    struct timespec exact;
-    clock_gettime(CLOCK_REALTIME, &exact);
-    if (where) *where = exact.tv_sec;
-    return exact.tv_sec;
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_wall_clock_that_steps_changes_nothing(vulcan: Console, calm: list[Any]) -> None:
-    if shutil.which("gcc") is None:
-        pytest.skip("there is no gcc to make the clock with")
-    library = vulcan.directory / "clock.so"
-    source = vulcan.directory / "clock.c"
-    source.write_text(CLOCK)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    stepping = subprocess.run(
-        ["python3", "-c", "import time; print(abs(time.time() - time.time()) > 86400)"],
-        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert stepping.stdout == "True\n"
-    with ChatServer(Model()) as server:
-        budget = ("--budget-minutes", "60")
-        vulcan.good(*SEARCH, *budget, "--api-base", server.url, LD_PRELOAD=str(library))
-    assert contents(only_run(vulcan)) == calm

@@ -11,12 +11,9 @@ from pathlib import Path
 
 import pytest
 from console import Console, one_line
-from edited_log import rewrite_log
 from effort import slow
 from whole_runs import Runs, held
 
-from vulcan.errors import UserError
-from vulcan.store.events import ControlFinished, RunStopped
 from vulcan.store.file import make_file
 from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.recovery import repair
@@ -144,17 +141,6 @@ def test_a_run_that_lost_its_write_ahead_log_is_damaged_and_no_reply_is_lost(run
     assert held(run) == runs.held
 
 
-def test_a_damaged_control_is_repaired_as_well(runs: Runs, vulcan: Console) -> None:
-    """A search that was killed while its control ran."""
-    run = runs.copied(vulcan.directory / "runs" / "mine")
-    rewrite_log(run / FILE, lambda entry: None if isinstance(entry, ControlFinished | RunStopped) else entry)
-    damaged(run, cut, 1, CONTROL)
-    document = vulcan.document("repair", "mine")
-    assert [Path(repaired["file"]).name for repaired in document["repaired"]] == [CONTROL]
-    assert runs.go_on(run) == 0
-    assert held(run) == runs.held
-
-
 def test_the_command_says_what_was_saved_and_how_to_go_on(runs: Runs, vulcan: Console) -> None:
     run = runs.copied(vulcan.directory / "runs" / "mine")
     damaged(run, cut, 3)
@@ -179,13 +165,3 @@ def test_where_nothing_can_be_saved_nothing_is_changed(vulcan: Console, content:
     assert "nothing can be saved" in one_line(vulcan("repair", "mine"))
     assert {path.name for path in run.iterdir()} == {FILE, "run.lock"}
     assert (run / FILE).read_bytes() == content
-
-
-def test_a_text_that_was_changed_is_noticed(runs: Runs, tmp_path: Path) -> None:
-    run = runs.copied(tmp_path / "run")
-    with closing(sqlite3.connect(run / FILE)) as db:
-        ((key,),) = db.execute("SELECT data ->> 'source' FROM events WHERE kind = 'CandidateJudged' LIMIT 1")
-        db.execute("UPDATE texts SET text = 'x' WHERE hash = ?", (key,))
-        db.commit()
-    with pytest.raises(UserError, match="is damaged: a text is not as it was written"):
-        held(run)

@@ -12,22 +12,15 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
-from console import Console, Result
+from console import Console
 from disturbed import RESUME, SEARCH, Model, contents, only_run
 from edited_log import configured
-from effort import slow
 from whole_runs import Runs
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import RunStarted
 from vulcan.store.runs import FILE
-
-
-def last_line(result: Result, code: int = 2) -> str:
-    assert result.returncode == code, result.stderr
-    assert "Traceback" not in result.stderr, result.stderr
-    return result.stderr.splitlines()[-1]
 
 
 @contextmanager
@@ -46,19 +39,6 @@ def mounted(place: Path, options: str) -> Iterator[None]:
 
 def remount(place: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
-
-
-@pytest.mark.parametrize("size", ["100k", slow("400k")])
-def test_a_search_on_a_full_disk_goes_on_when_there_is_room(vulcan: Console, calm: list[Any], size: str) -> None:
-    small = vulcan.directory / "small"
-    with mounted(small, f"size={size}"), ChatServer(Model()) as server:
-        line = last_line(vulcan(*SEARCH, "--api-base", server.url, "--runs-dir", small))
-        run = only_run(vulcan, "small")
-        assert "disk" in line
-        assert f"then continue with `vulcan resume {run}`" in line
-        remount(small, "size=50m")
-        vulcan.good("resume", run, *RESUME)
-        assert contents(run) == calm
 
 
 @pytest.mark.slow
@@ -85,23 +65,6 @@ def test_a_search_that_may_write_no_more_bytes_goes_on_when_it_may(vulcan: Conso
 def change_address(run: Path, url: str) -> None:
     """A run keeps the address of its model: here the same model has another one."""
     configured(run / FILE, api_base=url)
-
-
-@pytest.mark.slow
-def test_a_run_that_cannot_be_written_any_more_is_shown_and_goes_on_later(vulcan: Console, calm: list[Any]) -> None:
-    place, model = vulcan.directory / "sealed", Model(9)
-    with mounted(place, "size=50m"), ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url, "--runs-dir", place)
-        assert model.halted.wait(120)
-        search.kill()
-        search.communicate()
-        model.goes_on.set()
-        run = only_run(vulcan, "sealed")
-        remount(place, "ro")
-        assert "cannot write to the run" in last_line(vulcan("resume", run, *RESUME))
-        remount(place, "rw")
-        vulcan.good("resume", run, *RESUME)
-        assert contents(run) == calm
 
 
 def test_a_finished_run_on_a_full_disk_is_shown_again_and_again(vulcan: Console, runs: Runs) -> None:

@@ -14,8 +14,7 @@ from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Pool, Worker
-from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead, RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead
 from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("honest", "nan", "segfault")
@@ -133,34 +132,3 @@ def test_a_job_that_is_cancelled_while_it_waits_is_not_run() -> None:
         worker.may_begin.set()
         assert [future.result(60).job for future in futures[:11]] == list(range(11))
     assert 11 not in [job for call in worker.calls for job in call]
-
-
-@pytest.mark.slow
-@pytest.mark.ray
-def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
-    ray_runtime: RayRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Among the jobs are some that kill their child: their mates in the batch are none the worse."""
-    kinds = ["honest", "honest", "segfault", "honest", "nan"] * 8
-    calls: list[int] = []
-
-    class Counting(RayExecutor):
-        def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
-            calls.append(len(requests))
-            return super().serve_on(worker, requests)
-
-    def outcomes(way: CallOverhead) -> list[tuple[int, str, object, str]]:
-        monkeypatch.setattr(BatchSizer, "overhead", way)
-        calls.clear()
-        with Counting(TOY.setup, 2, ray_runtime) as executor:
-            jobs = [TOY.job(kind, id=number) for number, kind in enumerate(kinds)]
-            first = [executor.submit(job).result() for job in jobs[:2]]
-            rest = [future.result() for future in [executor.submit(job) for job in jobs[2:]]]
-        return [(o.job, o.status, o.metrics, o.message) for o in first + rest]
-
-    alone = outcomes(CallOverhead())
-    assert max(calls) == 1
-    together = outcomes(CallOverhead(10.0))
-    assert max(calls) > 1
-    assert together == alone
-    assert [status for _, status, _, _ in alone[:5]] == ["scored", "scored", "crashed", "scored", "failed"]

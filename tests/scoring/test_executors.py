@@ -186,14 +186,6 @@ def wait_for_sleep(pid: int) -> None:
         pass
 
 
-@pytest.mark.ray
-def test_a_runtime_in_a_process_that_is_connected_uses_that_connection(ray_runtime: RayRuntime) -> None:
-    with RayRuntime(workers=64) as second:
-        ray = second.wait()
-    assert ray.is_initialized()
-    assert ray.cluster_resources()["CPU"] == 2
-
-
 @contextmanager
 def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]:
     with subprocess.Popen(

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -73,39 +69,6 @@ class TracedEvaluator(Evaluator):
         raise ValueError(name)
 """
 
-CLUSTER = """
-import json, sys
-from pathlib import Path
-from ray.cluster_utils import Cluster
-from vulcan.evaluator import Instance
-from vulcan.scoring import Job, Setup
-from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime
-
-here = Path(sys.argv[1])
-caches = [here / "first", here / "second"]
-memory = 80 << 20
-nodes = [
-    dict(num_cpus=2, object_store_memory=memory, env_vars={"VULCAN_CACHE_DIR": str(cache)}) for cache in caches
-]
-cluster = Cluster(initialize_head=True, head_node_args=nodes[0])
-cluster.add_node(**nodes[1])
-cluster.wait_for_nodes()
-instance = Instance("t", "train", {"trace": str(here / "t.csv")})
-with (
-    RayRuntime(4, cluster.address, limit=240.0) as runtime,
-    RayExecutor(Setup(str(here), (instance,)), 4, runtime) as executor,
-):
-    sources = [f"def decide(load):\\n    return load + {number}\\n" for number in range(60)]
-    jobs = [Job(number, source, (instance,), 60.0) for number, source in enumerate(sources)]
-    outcomes = [future.result() for future in [executor.submit(job) for job in jobs]]
-    pids = {executor.actors[n].processes()[1] for n in range(4)}
-metrics = [outcome.metrics[0][1] for outcome in outcomes]
-decoded = [len(list(cache.glob("decoded/[0-9]*"))) for cache in caches]
-entries = [len(list(cache.glob("traces/*/*"))) for cache in caches]
-print(json.dumps({"metrics": metrics, "decoded": decoded, "entries": entries, "workers": len(pids)}))
-"""
-
 
 @pytest.fixture
 def traced(tmp_path: Path) -> Path:
@@ -126,20 +89,3 @@ def test_a_trace_is_decoded_once_and_goes_once_to_a_worker(traced: Path, ray_run
     assert len(list(traced.glob("decoded by *"))) == 1
     assert {one["loads"] for one in found} == {1}
     assert [one["sum"] for one in found] == [2000.0 + number for number in range(30)]
-
-
-@pytest.mark.slow
-@pytest.mark.ray
-def test_a_trace_goes_once_to_a_node_and_once_to_a_worker(traced: Path) -> None:
-    """Two nodes with two workers each and a cache directory of their own, and sixty candidates."""
-    done = subprocess.run(
-        [sys.executable, "-c", CLUSTER, traced], capture_output=True, text=True, check=False, timeout=580,
-        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "VULCAN_CACHE_DIR": str(traced / "driver")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert said["workers"] == 4
-    assert said["decoded"] == [1, 1]
-    assert said["entries"] == [1, 1]
-    assert {one["loads"] for one in said["metrics"]} == {1}
-    assert [one["sum"] for one in said["metrics"]] == [2000.0 + number for number in range(60)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
@@ -124,20 +122,6 @@ def test_the_file_that_lacks_what_the_journal_knows_is_damaged(path: Path) -> No
     assert done.replies == len(CALLS)
     with closing(SQLiteStore(path)) as store:
         assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
-
-
-def test_where_there_is_no_room_the_journal_stays_as_it_was(path: Path) -> None:
-    before = journal_of(path).read_bytes()
-    write = (
-        "import resource, sys; from pathlib import Path; from vulcan.store.journal import Journal; "
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) + 10}, -1)); "
-        "Journal(Path(sys.argv[1])).append(b'x' * 99 + bytes([10]))"
-    )
-    done = subprocess.run([sys.executable, "-c", write, journal_of(path)], capture_output=True, text=True, check=False)
-    said = done.stderr.splitlines()[-1]
-    assert "cannot write the journal of replies" in said
-    assert "see that the disk works and has room, then continue with `vulcan resume" in said
-    assert journal_of(path).read_bytes() == before
 
 
 def test_a_journal_of_another_search_is_set_aside_and_nothing_of_it_is_used(path: Path, tmp_path: Path) -> None:

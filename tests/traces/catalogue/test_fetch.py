@@ -100,11 +100,6 @@ def test_a_part_that_is_too_long_is_thrown_away(server: FileServer, tmp_path: Pa
     assert get(wanted(server), tmp_path).read_bytes() == CONTENT
 
 
-def test_an_answer_that_begins_elsewhere_is_not_appended(server: FileServer, tmp_path: Path) -> None:
-    server.cuts, server.wrong_start = [50_000], True
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-
-
 def test_wrong_content_is_set_aside_and_told(server: FileServer, tmp_path: Path) -> None:
     server.content = CONTENT[:-1] + b"?"
     with pytest.raises(UserError, match=r"does not match the catalogue.*kept as .*file\.bin\.wrong") as error:
@@ -175,11 +170,6 @@ def test_content_that_comes_encoded_is_refused(server: FileServer, tmp_path: Pat
     server.encoding = "gzip"
     with pytest.raises(UserError, match="content encoding that was not requested"):
         get(wanted(server), tmp_path)
-
-
-def test_what_has_no_address_says_how_it_is_had(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no direct address: ask them"):
-        fetch(TraceFile("mine/one", "csv", obtain="ask them"), tmp_path)
 
 
 def test_proxies_of_the_environment_are_used(
@@ -260,12 +250,6 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
 
     monkeypatch.setattr("shutil.disk_usage", lambda path: Small)
     with pytest.raises(UserError, match="300,000 bytes are missing and 299,999 are free; make room"):
-        get(wanted(server), tmp_path)
-
-
-def test_a_folder_that_cannot_be_made_is_told(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("a file")
-    with pytest.raises(UserError, match="mine cannot be written: "):
         get(wanted(server), tmp_path)
 
 
