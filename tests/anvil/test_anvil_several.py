@@ -23,7 +23,7 @@ from vulcan.anvil.rejection import Violation
 from vulcan.anvil.rewrite.lift_constants import lift
 from vulcan.anvil.rewrite.optimize import cleaned
 from vulcan.anvil.unparse import emit_source
-from vulcan.task import Global, Task, Value
+from vulcan.task import Global, Scalar, Task, Value
 
 NAMES = ("rate", "admit", "steer")
 
@@ -259,3 +259,14 @@ def test_functions_of_one_task_go_together() -> None:
         replace(
             TWO, signature=replace(TOY.signature, arguments=own), others=(Value("f", (clash,), "it"),), properties=()
         )
+
+
+def test_what_is_seen_together_has_every_argument_once() -> None:
+    assert [a.name for a in TWO.interface.arguments] == ["now", "item", "world", "past", "level", "wind", "tide"]
+    assert TWO.function() is TWO.signature and TWO.function("steer") is TWO.others[1]
+    with pytest.raises(KeyError):
+        TWO.function("fly")
+    alone = TWO.alone("steer")
+    assert (alone.signature, alone.others) == (TWO.others[1], ())
+    assert [p.name for p in alone.properties] == ["steers within"] and alone.properties[0].function is None
+    assert isinstance(TWO.interface.arguments[4], Scalar)

@@ -7,9 +7,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from vulcan.api.search import search
 from vulcan.registry import find_task
 from vulcan.results.report.data import Report, report_document
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
-from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped
+from vulcan.store.events import CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 
 MOOD_TASK = str(TASKS / "mood_task")
@@ -111,16 +109,6 @@ def test_events_are_the_rows_of_the_store(run: vulcan.Run) -> None:
     assert run.events.loc[row, "data"]["candidate"] == 1
 
 
-def test_tables_have_the_same_types_with_rows_and_without(run: vulcan.Run, runs: Path) -> None:
-    begun = vulcan.search(MOOD_TASK, model="ask", runs_dir=runs, progress="none")
-    assert begun.state == "open"
-    assert len(begun.costs) == 0
-    for name in ("candidates", "costs", "instances"):
-        types, others = getattr(run, name).dtypes, getattr(begun, name).dtypes
-        numeric = [column for column in types.index if str(types[column]) in ("Int64", "float64")]
-        assert [str(others[column]) for column in numeric] == [str(types[column]) for column in numeric], name
-
-
 # Candidates
 
 
@@ -135,47 +123,7 @@ def test_the_best_candidate_is_the_winner(run: vulcan.Run) -> None:
     assert {"instance", "score", "sum"} <= set(best.metrics.columns)
 
 
-def test_a_candidate_knows_its_parents_and_what_it_changed(run: vulcan.Run) -> None:
-    children = [n for n, parents in run.candidates["parents"].items() if parents]
-    assert children
-    child = run.candidate(children[0])
-    assert list(child.parents) == run.candidates.loc[child.number, "parents"]
-    assert child.difference.splitlines()[:2] == [f"--- candidate {child.parents[0]}", f"+++ candidate {child.number}"]
-    assert run.candidate(1).difference == ""
-
-
 # Going on
-
-
-def test_a_run_that_was_stopped_is_gone_on_with(run: vulcan.Run, runs: Path) -> None:
-    """Half of the run above, as an interruption leaves it, ends as the whole one did."""
-    half = runs / "half"
-    half.mkdir()
-    from vulcan.store.runs import create_store
-
-    with closing(open_store(run.path)) as whole, closing(create_store(half)) as store:
-        store.append(*_first_half(whole.events()))
-        for call in whole.calls():
-            if call.proposal <= 5:
-                store.record(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
-        store.append(RunStopped("interrupted"))
-    stopped = vulcan.load("half", runs)
-    assert stopped.state == "interrupted"
-    assert stopped.best.number in stopped.candidates.index
-    resumed = stopped.resume(executor="local", workers=1, progress="none")
-    assert (resumed.path, resumed.state) == (half, "finished")
-    assert resumed.best.source == run.best.source
-    assert resumed.candidates["score"].to_dict() == pytest.approx(run.candidates["score"].to_dict(), nan_ok=True)
-    assert stopped.state == "interrupted", "what was read before stays as it was"
-
-
-def _first_half(events: Iterator[Any]) -> list[Any]:
-    kept = []
-    for event in events:
-        if isinstance(event, CandidateProposed | CandidateJudged) and event.proposal > 4:
-            break
-        kept.append(event)
-    return kept
 
 
 # Options

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from console import COMMAND, Console
-from effort import ALL
 
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 NEWER, OLDER = "cache_eviction-20260102-120000-cd34", "cache_eviction-20260101-120000-ab12"
 
 ASKED: dict[str, tuple[str, list[str]]] = {
@@ -58,30 +55,6 @@ def test_what_can_be_named_is_completed(place: Console) -> None:
         words = {"COMP_WORDS": line.replace(" ", "\n"), "COMP_CWORD": str(line.count(" "))}
         completed[name] = place(_VULCAN_COMPLETE="complete_bash", **words).stdout.split()
     assert completed == {name: expected for name, (_, expected) in ASKED.items()}
-
-
-@needs_bash
-def test_bash_completes_once_it_is_installed(place: Console, tmp_path: Path) -> None:
-    """The script that `--install-completion` puts into the user's .bashrc is run by a real bash."""
-    asked = environment(place, tmp_path)
-    installed = subprocess.run(
-        ["bash", "--norc", "-c", "vulcan --install-completion; exit $?"], env=asked, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    assert "bash completion installed" in installed.stdout
-    script = "source ~/.bashrc\n"
-    several = ASKED if ALL else {name: ASKED[name] for name in ("a command", "a task", "no run")}
-    for line, _ in several.values():
-        words = line.split(" ")
-        quoted = " ".join(f"'{word}'" for word in words)
-        script += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMPREPLY=(); _vulcan_completion vulcan\n"
-        script += 'printf "%s " "${COMPREPLY[@]}"; echo\n'
-    done = subprocess.run(
-        ["bash", "--norc", "-c", script], cwd=place.directory, env=asked, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    completed = [line.split() for line in done.stdout.splitlines()]
-    assert completed == [expected for _, expected in several.values()]
 
 
 def test_nothing_heavy_is_loaded_to_complete_a_word(place: Console, tmp_path: Path) -> None:

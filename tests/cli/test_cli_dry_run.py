@@ -7,8 +7,7 @@ from contextlib import closing
 
 import pytest
 from chat_server import ChatServer, answer
-from console import MOOD_TASK, Console, one_line
-from locations import few_starts
+from console import MOOD_TASK, Console
 
 from vulcan.store.runs import open_store
 
@@ -63,50 +62,3 @@ def test_what_it_costs_by_litellms_table(vulcan: Console) -> None:
     control = vulcan.document(*DRY, *plan, "--control", "--max-tokens", "100", OPENAI_API_KEY="sk-none")
     assert (control["proposals"], control["proposals_with_control"]) == (50, 100)
     assert control["models"][0]["tokens_out"] == 100
-
-
-@pytest.mark.slow
-def test_the_budget_that_ends_the_search_first_stands_first(vulcan: Console) -> None:
-    plan = ("--model", "openai/gpt-4o", "--budget-candidates", "40", "--budget-minutes", "3")
-    plan += ("--budget-dollars", "0.05", "--budget-tokens", "60000")
-    document = vulcan.document(*DRY, *plan, OPENAI_API_KEY="sk-none")
-    (model,) = document["models"]
-    assert [limit["name"] for limit in document["budgets"]] == ["dollars", "tokens", "candidates", "minutes"]
-    counts = [limit["proposals"] for limit in document["budgets"]]
-    assert counts == [
-        int(0.05 / model["dollars_per_candidate"]), int(60000 / (model["tokens_in"] + model["tokens_out"])), 40, None,
-    ]  # fmt: skip
-    text = vulcan.good(*DRY, *plan, OPENAI_API_KEY="sk-none").stdout
-    assert f"dollars 0.05: about {counts[0]} proposals" in text
-    assert "minutes 3: cannot be told" in text
-
-
-@pytest.mark.slow
-def test_a_key_that_is_not_set_is_said_and_is_no_reason_to_stop(vulcan: Console) -> None:
-    document = vulcan.document(*DRY, "--model", "openai/gpt-4o", "--model", "offline/evolve")
-    remote, offline = document["models"]
-    assert remote["ready"] is False
-    assert remote["problem"].endswith("set OPENAI_API_KEY in the environment")
-    assert remote["dollars"] > 0
-    assert (offline["ready"], offline["tokens_in"], offline["dollars"]) == (True, 0, 0.0)
-    assert "set OPENAI_API_KEY in the environment" in one_line(
-        vulcan("search", "--task", MOOD_TASK, "--model", "openai/gpt-4o")
-    )
-
-
-def test_it_lists_what_is_measured_on(vulcan: Console) -> None:
-    document = vulcan.document(*DRY, "--instance", "light", "--instance", "heavy")
-    assert document["instances"] == [
-        {"instance": "light", "split": "train"}, {"instance": "heavy", "split": "train"},
-        {"instance": "light", "split": "validation"}, {"instance": "heavy", "split": "validation"},
-        {"instance": "heavy", "split": "test"},
-    ]  # fmt: skip
-    assert document["rungs"] == []  # this task offers none
-    small = "zipf:requests=200000,objects=20000,alpha=0.8,seed=3"
-    plan = ("search", "--task", few_starts(), "--trace", small, "--cache-size", "10%", "--dry-run")
-    cache, full = vulcan.document(*plan), vulcan.document(*plan, "--no-racing")
-    assert cache["instances"] == full["instances"]
-    assert full["rungs"] == []
-    for rung in cache["rungs"]:
-        assert 0 < rung["keep"] <= 1
-        assert len(rung["instances"]) == 1

@@ -234,17 +234,3 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
         assert row["test"] is not None
     text = vulcan.good("runs").stdout
     assert text.index(made[0]) < text.index(made[1])
-
-
-def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_next(vulcan: Console) -> None:
-    few = ("--budget-candidates", "3", "--executor", "local", "--workers", "1", "--tune", "0")
-    result = vulcan.good("search", "--task", MOOD_TASK, *few)
-    (run,) = (vulcan.directory / "runs").iterdir()
-    assert f"run runs/{run.name}: task mood_task" in result.stderr
-    assert "best baseline 0.0000 (half)" in result.stderr
-    last = result.stdout.strip().splitlines()[-1]
-    assert f"`vulcan show runs/{run.name}`" in last
-    assert f"`vulcan export runs/{run.name} --format python -o best.py`" in last
-    assert "\x1b[" not in result.stdout + result.stderr
-    quiet = vulcan.good("resume", run.name, "--executor", "local", "--workers", "1", "--quiet")
-    assert quiet.stderr == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,11 +17,9 @@ import pytest
 from chat_server import ChatServer, Exchange, Received, answer
 from console import MOOD_TASK, Console, one_line
 
-from vulcan import __file__ as package_file
 from vulcan.store.events import RunStarted, RunStopped
 from vulcan.store.runs import open_store
 
-PACKAGE = Path(package_file).parent
 ROUNDS = 6
 SEARCH = (
     "search", "--task", MOOD_TASK, "--strategy", "policysmith", "--rounds", str(ROUNDS), "--samples", "1",
@@ -142,33 +139,6 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(vulcan: Console, arguments:
     loaded = json.loads(result.stderr)
     assert "vulcan.cli.main" in loaded
     assert [name for name in HEAVY if name in loaded] == []
-
-
-def test_it_works_from_a_source_tree_that_cannot_be_written(vulcan: Console, tmp_path: Path) -> None:
-    """A copy of the packages is all that is imported, from another working directory; nothing is added to it."""
-    source, place = tmp_path / "source", tmp_path / "place"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(PACKAGE, source / "vulcan", ignore=ignored)
-    shutil.copytree(PACKAGE.parent / "tasks", source / "vulcan" / "_tasks", ignore=ignored)
-    shutil.copytree(MOOD_TASK, source / "mood_task", ignore=ignored)
-    before = sorted(source.rglob("*"))
-    for path in (source, *before):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    place.mkdir()
-    program = f"import vulcan.cli.main as m; assert m.__file__.startswith({str(source)!r}), m.__file__; m.run()"
-    arguments = ("search", "--task", f"{source}/mood_task", "--executor", "local", "--budget-candidates", "3", "--json")
-    arguments += ("--tune", "0")
-    environment = vulcan.environment(PYTHONPATH=str(source), PYTHONDONTWRITEBYTECODE="1")
-    result = subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=place, env=environment, text=True, capture_output=True,
-        check=False,
-    )  # fmt: skip
-    for path in (source, *before):
-        path.chmod(0o755)  # so that pytest can remove it
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["state"] == "finished"
-    assert [path for path in sorted(source.rglob("*")) if "__pycache__" not in path.parts] == before
-    assert [path.name for path in place.iterdir()] == ["runs"]
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(vulcan: Console) -> None:

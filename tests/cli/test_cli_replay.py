@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -89,33 +88,7 @@ def test_a_run_says_what_it_was_resumed_with_and_shows_a_reply_without_a_program
     assert "is finished" in one_line(vulcan("ask", "latest"))
 
 
-@pytest.mark.slow
-def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
-    plan = ("--task", MOOD_TASK, "--model", "ask", "--strategy", "policysmith", "--rounds", "2", "--samples", "2")
-    run = vulcan.document("search", *plan, "--tune", "0", "--simplify", "0")["run"]
-    for text in ("no", program(1.1), program(1.2)):
-        (vulcan.directory / "reply.md").write_text(text)
-        proposal = vulcan.document("ask", run)["proposal"]
-        vulcan.document("tell", run, "--proposal", proposal, "--file", "reply.md")
-    vulcan.document("ask", run)  # nobody answers this one
-    vulcan.document("finish", run)
-    again = vulcan.document("search", "--replay", run)
-    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
-
-
 @pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])
 def test_nothing_may_be_changed_in_a_repetition(vulcan: Console, option: tuple[str, ...]) -> None:
     line = one_line(vulcan("search", "--replay", "runs/any", *option, *LOCALLY))
     assert line == f"vulcan: --replay repeats a run as it was: leave out {option[0]}"
-
-
-@pytest.mark.slow
-def test_a_replay_of_a_changed_task_says_how_many_prompts_differ(vulcan: Console) -> None:
-    pack = vulcan.directory / "mood_task"
-    shutil.copytree(MOOD_TASK, pack)
-    run = record(vulcan, "--task", "./mood_task")
-    declaration = pack / "task.py"
-    text = declaration.read_text(encoding="utf-8")
-    declaration.write_text(text.replace("how much there is to do", "how much there was to do"), encoding="utf-8")
-    again = vulcan.good("search", "--replay", run, *LOCALLY, "--quiet")
-    assert "prompts differ" in again.stderr and "how much there was" in again.stderr

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-from contextlib import closing
 
 import pytest
 from console import Console, one_line
 from locations import recorded_run
-
-from vulcan.store.events import RunStarted
-from vulcan.store.runs import create_store, open_store
 
 
 def test_the_form_follows_the_file(vulcan: Console) -> None:
@@ -35,31 +30,6 @@ def test_the_winner_is_proved_when_the_report_is_written(vulcan: Console) -> Non
     properties = document["winner"]["properties"]
     assert [p["verdict"] for p in properties if p["verdict"] not in ("proved", "refuted", "unknown")] == []
     assert all(p["claim"] for p in properties)
-
-
-def test_several_runs_are_compared(vulcan: Console) -> None:
-    shutil.copytree(recorded_run(), vulcan.directory / "runs" / "again")
-    (other := vulcan.directory / "runs" / "other").mkdir()
-    with closing(open_store(recorded_run())) as store, closing(create_store(other)) as new:
-        started, *events = store.events()
-        assert isinstance(started, RunStarted)
-        new.append(RunStarted({**started.config, "seed": 77}, started.version), *events)
-    document = json.loads(vulcan.good("report", recorded_run(), "again", "other", "--format", "json").stdout)
-    assert [run["run"].rpartition("/")[2] for run in document["runs"]] == ["recorded", "again", "other"]
-    assert len({run["configuration"] for run in document["runs"]}) == 1
-    assert document["differences"][0]["option"] == "seed"
-    assert document["same_instances"]
-    assert document["runs"][0]["scores"] == document["runs"][1]["scores"]
-    text = vulcan.good("report", recorded_run(), "other", "--format", "md").stdout
-    assert "| seed |" in text
-    told = vulcan.good("report", recorded_run(), "other", "-o", "two.html")
-    assert told.stderr == "wrote two.html: recorded, other\n"
-    page = (vulcan.directory / "two.html").read_text(encoding="utf-8")
-    assert '<svg class="chart' in page
-    (strange := vulcan.directory / "runs" / "strange").mkdir()
-    with closing(create_store(strange)) as new:
-        new.append(RunStarted({**started.config, "objective": "byte"}, started.version), *events[:1])
-    assert "cannot be compared" in one_line(vulcan("report", recorded_run(), "strange"))
 
 
 def test_mistakes_are_one_line(vulcan: Console) -> None:

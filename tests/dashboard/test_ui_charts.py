@@ -15,7 +15,7 @@ from browsing import Tab, tab
 from edited_log import configured
 from live import Server, unfinished
 from locations import recorded_run
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from vulcan.results.notes import write_notes
 from vulcan.store.events import RunStopped
@@ -48,14 +48,6 @@ def ends(page: Page) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def place_in(chart: Locator, share: float) -> tuple[float, float]:
-    """Where in the window a share of the chart's width is."""
-    chart.evaluate("element => element.scrollIntoView({ block: 'center' })")
-    box = chart.bounding_box()
-    assert box is not None
-    return box["x"] + share * box["width"], box["y"] + 0.6 * box["height"]
-
-
 def test_a_click_on_a_point_opens_its_candidate(opened: Tab) -> None:
     page = opened.page
     point = page.locator("#chart svg a").last
@@ -65,25 +57,6 @@ def test_a_click_on_a_point_opens_its_candidate(opened: Tab) -> None:
     point.locator("circle").click()
     page.wait_for_url(f"**{address}")
     expect(page.locator("h1")).to_contain_text(f"Candidate {number}")
-
-
-def test_the_chart_is_zoomed_and_put_over_other_axes(opened: Tab) -> None:
-    page = opened.page
-    chart = page.locator("#chart svg")
-    assert ends(page) == (0, 89)
-    page.mouse.move(*place_in(chart, 0.5))
-    page.mouse.down()
-    page.mouse.move(*place_in(chart, 0.75), steps=4)
-    page.mouse.up()
-    expect(chart).not_to_have_attribute("data-x", "0.0 89.0")
-    low, high = ends(page)
-    assert 35 < low < high < 75
-    chart.dblclick(position={"x": 5, "y": 5})
-    expect(chart).to_have_attribute("data-x", "0.0 89.0")
-    for axis in ("minutes", "dollars", "tokens"):
-        page.locator("#axis").select_option(axis)
-        expect(chart).to_contain_text(axis)
-    assert ends(page)[0] == 0
 
 
 def test_runs_are_sorted_filtered_and_compared(opened: Tab, server: Server) -> None:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import signal
-import time
 from typing import Any
 
 import pytest
 from console import MOOD_TASK, Console, one_line
 from json_documents import faults
-from libraries import policies_in
 from locations import few_starts
 
 from vulcan.portfolio.library_file import read_library, to_json
@@ -121,59 +116,6 @@ def test_a_plan_with_another_type_is_refused(vulcan: Console, line: str, what: s
     build = ("library", "build", "--task", "cache_eviction", "--traces", "traces", "--config", "wrong.toml", "-o", "x")
     refused = vulcan(*build)
     assert f"wrong.toml: {what}" in one_line(refused)
-
-
-@pytest.mark.slow
-def test_a_build_that_was_killed_goes_on(vulcan: Console, built: dict[str, Any]) -> None:
-    """Killed while the second search runs: the first one is not repeated, and the library comes out the same."""
-    killed = vulcan.directory / "killed"
-    process = vulcan.start(*BUILD, "-o", "killed", "-q")
-    second = killed / "build" / "runs" / "cluster_1_object" / "run.db"
-    until = time.monotonic() + 200
-    while not second.is_file() and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert second.is_file()
-    assert not (killed / "library.json").exists()
-    first = (killed / "build" / "runs" / "cluster_0_object" / "run.db").read_bytes()
-    assert vulcan.document(*BUILD, "-o", "killed") == built
-    assert (killed / "build" / "runs" / "cluster_0_object" / "run.db").read_bytes() == first
-    assert policies_in(killed) == policies_in(vulcan.directory / "lib")
-
-
-@pytest.mark.slow
-def test_a_library_of_ready_policies_and_runs(vulcan: Console, built: dict[str, Any]) -> None:
-    """No search: a file under settings of its own, a run, and a policy of another task with the same traces."""
-    mru = vulcan.directory / "mru.py"
-    mru.write_text("def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
-    command = (
-        "library", "build", "--task", "cache_eviction", "--traces", "traces", "--cache-size", "10%", "--prefix", "5000",
-        "--budget-candidates", "0", "--policy", "mru.py", "--policy", "mru.py@sample_size=4",
-        "--run", "lib/build/runs/cluster_0_object", "--executor", "local", "--workers", "1", "--objective", "object",
-        "--objective", "byte", "-o", "ready",
-    )  # fmt: skip
-    refused = vulcan(*command, "--keep", "mru_3")
-    assert "keep: no candidate 'mru_3'; did you mean 'mru_2'?" in refused.stderr.splitlines()[-1]
-    assert refused.returncode == 2
-    shutil.rmtree(vulcan.directory / "ready", ignore_errors=True)
-    made = vulcan.document(*command, "--keep", "mru_2")
-    assert made["objectives"] == ["object", "byte"]
-    by_name = {**made["matrix"]["object"]["members"], **made["matrix"]["object"]["dropped"]}
-    assert {"mru", "mru_2"} <= set(by_name)
-    assert any(name.startswith("cluster_0_object") for name in by_name)
-    loops = [n for n, i in enumerate(made["instances"]) if i["name"].startswith("l")]
-    assert min(by_name["mru"][n] for n in loops) > 0.05
-    members = {m["name"]: m for m in made["members"]}
-    assert "mru_2" in members, "it is kept"
-    for name, member in members.items():
-        if name.startswith("cluster"):
-            assert member["settings"] == {"sample_size": 8}, "its run's, where they are not the library's"
-            assert member["provenance"]["run"] == "cluster_0_object"
-    assert {each["method"] for each in made["rule"]["left_out"]} == {"trials", "neighbours"}
-    shown = vulcan.good("library", "show", "ready", "--objective", "byte").stdout
-    assert "objective byte" in shown
-    assert "each workload left out in turn" in shown
 
 
 def test_an_exported_library_runs(vulcan: Console, built: dict[str, Any]) -> None:

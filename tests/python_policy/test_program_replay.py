@@ -182,23 +182,6 @@ def test_time_and_memory_are_bounded(server: ForkServer) -> None:
     assert fails(server, SEEDS["fifo"]) == ("scored", "")
 
 
-def test_decisions_are_the_same_in_every_process(server: ForkServer) -> None:
-    source = fifo(
-        "words = {'a', 'b', 'c', 'd', 'e', 'f', 'g'}\nfirst = [w for w in words][0]\n"
-        "self.queue.rotate(random.randrange(5) + (first > 'c'))\nreturn self.queue.popleft()"
-    )
-    objects, sizes = trace(1500, 400)
-    other = ForkServer(RUNNER)
-    with other:
-        digests = {
-            replay_program(
-                policy(source).hosted_by(lambda s=s: s.open(60.0)), objects, sizes, 60, blocks=blocks()
-            ).evictions
-            for s in (server, server, other)
-        }
-    assert len(digests) == 1
-
-
 CLAIRVOYANT = '''
 """Breaks out of its frame, finds the requests that it was sent, and evicts what among them comes last."""
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
-from typing import Any
 
-import pytest
 from chaos import descendants
 from chat_server import ChatServer
 from console import Console, one_line
-from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wait_until
+from disturbed import RESUME, SEARCH, Model, only_run
 
 from vulcan.store.runs import LOCK, lock_run
 
@@ -34,37 +31,6 @@ def test_sigterm_is_an_orderly_end(vulcan: Console) -> None:
         assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
         assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
         model.goes_on.set()
-
-
-@pytest.mark.slow
-def test_sigterm_while_a_command_starts_ends_it_and_loses_nothing(vulcan: Console, calm: list[Any]) -> None:
-    """Until Vulcan's own handler is there, the signal itself ends Python: plainly, and before anything is done.
-
-    Whenever it comes, the run is what it was, no process is left, and the next command goes on.
-    """
-    model = Model(9)
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        assert model.halted.wait(120)
-        search.kill()
-        search.communicate()
-        before = own_events(only_run(vulcan))
-        codes = []
-        for delay in (0.0, 0.1, 0.4, 1.0):
-            resumed = vulcan.start("resume", only_run(vulcan), *RESUME)
-            time.sleep(delay)
-            left = [pid for pid, _ in descendants(resumed.pid)]
-            resumed.terminate()
-            _, errors = resumed.communicate(timeout=120)
-            codes.append(resumed.returncode)
-            assert "Traceback" not in errors or resumed.returncode == -signal.SIGTERM, errors
-            assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))  # noqa: B023
-            assert own_events(only_run(vulcan))[: len(before)] == before
-        assert codes[0] == -signal.SIGTERM  # at once: there is no Python yet to handle it
-        assert set(codes) <= {-signal.SIGTERM, 128 + signal.SIGTERM}
-        model.goes_on.set()
-        vulcan.good("resume", only_run(vulcan), *RESUME)
-    assert contents(only_run(vulcan)) == calm
 
 
 def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console) -> None:

@@ -13,16 +13,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from edited_log import cut_log
 from locations import recorded_run
 
 from vulcan.results.report.data import Report, difference, report_document
-from vulcan.results.report.formats import markdown
 from vulcan.results.report.html_page import aligned, html_page
-from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
-from vulcan.store.runs import open_store
-
-MARKUP = '</script><img src=x onerror="document.title=1"><b>&amp;'
 
 
 @pytest.fixture
@@ -134,30 +128,6 @@ def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
     assert len(text) < 400_000
 
 
-def test_what_a_model_wrote_is_text_and_no_markup(run: Path) -> None:
-    proposals = Report.of(run).record.proposals
-    number = max(proposals) + 1
-    with closing(open_store(run)) as store:
-        last = max(Report.of(run).record.candidates)
-        store.append(
-            CandidateProposed(number, 99, MARKUP, (), 1, MARKUP),
-            CandidateJudged(
-                last + 1, number, 0, f"# {MARKUP}", "f", "rejected", MARKUP, (MARKUP,), None, None, None, None, (),
-                warnings=(MARKUP,),
-            ),
-        )  # fmt: skip
-        store.record(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, None, 0.1))
-    report = Report.of(run)
-    document = report_document(report, seconds=0.0)
-    text = html_page(report, document)
-    page = Page(text)
-    assert "img" not in page.elements
-    embedded = json.loads(page.data)
-    assert embedded["calls"][-1]["reply"] == MARKUP
-    assert embedded["rows"][-1]["data"]["source"] == f"# {MARKUP}"
-    assert "<img" not in re.sub(r"`[^`]*`", "", markdown(report, document).replace("\\<", ""))
-
-
 def test_a_difference_leads_from_the_parent_to_the_child(run: Path) -> None:
     record = Report.of(run).record
     children = [number for number in record.candidates if record.parents_of(number)]
@@ -180,11 +150,3 @@ def test_progress_never_falls_and_ends_at_the_best(run: Path) -> None:
     assert best[-1] == report.record.ranked()[0].score
     dollars = [point["dollars"] for point in document["progress"]]
     assert dollars == sorted(dollars)
-
-
-def test_an_unfinished_run_has_a_report(run: Path) -> None:
-    cut_log(run / "run.db", lambda event: isinstance(event, CandidateJudged))
-    page, document = page_of(run)
-    assert document["best"] is None
-    assert document["winner"] is None
-    assert page.elements

@@ -164,3 +164,13 @@ def test_mistakes_are_one_line(tmp_path: Path, arguments: tuple[str, ...], messa
     refused = Console(tmp_path)("search", "--task", MOOD_TASK, *arguments)
     assert refused.returncode == 2 and message in refused.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_report_of_the_runs_says_the_same(searched: tuple[Console, dict[str, Any]]) -> None:
+    console, document = searched
+    runs = [row["run"] for row in document["seeds"]]
+    assert json.loads(console.good("report", *runs, "--format", "json").stdout)["together"] == document
+    first = document["sentences"][0]
+    assert f"- {first}" in console.good("report", *runs, "--format", "md").stdout
+    console.good("report", *runs, "-o", "seeds.html")
+    assert "<h2>Together</h2>" in (console.directory / "seeds.html").read_text()

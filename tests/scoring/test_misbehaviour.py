@@ -63,17 +63,6 @@ def test_a_misbehaving_evaluation_ends_as_what_it_is(evaluator: JailedEvaluator,
     assert (after.job, after.status, after.metrics) == (2, "scored", HONEST)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["segfault", "allocate_in_steps"])
-def test_an_end_is_the_same_on_a_new_child_and_a_used_one(kind: str) -> None:
-    evaluator = JailedEvaluator(TOY.setup)
-    first = evaluator.run(TOY.job(kind))
-    evaluator.run(TOY.job("honest"))
-    second = evaluator.run(TOY.job(kind))
-    evaluator.close()
-    assert (first.status, first.message) == (second.status, second.message) == ENDS[kind][1:]
-
-
 def test_an_instance_that_fails_makes_the_candidate_failed(evaluator: JailedEvaluator) -> None:
     outcome = evaluator.run(TOY.job("honest", "nan", "honest"))
     assert (outcome.status, outcome.metrics) == ("failed", ())

@@ -46,11 +46,6 @@ def test_with_one_instance_the_behaviour_is_what_the_program_reads() -> None:
     assert cell_of(one, (0.0,)) == cell_of(replace(one, candidate=6, score=0.9), (0.0,))
 
 
-def test_complexity_is_counted_in_doublings() -> None:
-    found = [cell_of(member(4, size=size), (0.0,))[1] for size in (1, 2, 3, 4, 31, 32, 63, 64)]
-    assert found == [0, 1, 1, 2, 4, 5, 5, 6]
-
-
 # Archives and islands
 
 
@@ -162,21 +157,6 @@ def test_inspirations_are_the_best_of_all_and_candidates_of_another_kind() -> No
         assert best in shown
         strangers = [islands.cell(m)[0] for m in draft.inspirations if m != best]
         assert not set(strangers) & {islands.cell(m)[0] for m in shown if m in draft.parents or m == best}
-
-
-def test_every_so_often_lessons_are_asked_for_and_shown_afterwards() -> None:
-    settled = population(random.Random(3), 300)
-    for index in range(20):
-        settled.add_attempt(attempt(candidate=900 + index, verdict="rejected", feedback=f"- fault {index % 3}"))
-    strategy = evolve(advice_every=40)
-    made = drafts(strategy, settled, range(300, 400))
-    assert [300 + i for i, draft in enumerate(made) if draft.operator == "advice"] == [319, 359, 399]
-    lessons = made[19]
-    assert lessons.parents == Islands(4, CONFIG.migrate_every, settled.members).best(2)
-    assert [a.feedback for a in lessons.failures] == ["- fault 1", "- fault 0", "- fault 2"]
-    assert made[20].advice == ""
-    settled.add_advice(319, "- Mind the load.")
-    assert strategy.draft(320, settled, random.Random(0)).advice == "- Mind the load."
 
 
 # Whole programs or diffs

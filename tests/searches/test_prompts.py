@@ -94,41 +94,12 @@ def test_each_operator_asks_for_something_of_its_own() -> None:
     assert "Python code block" not in asked["advice"]
 
 
-def test_a_round_of_policysmith_asks_for_more_than_the_best() -> None:
-    text = prompts(TASK).propose(Draft(2, "mutate", PARENTS))
-    assert "## The best policies so far" in text
-    assert "scores higher than those above" in text
-
-
-def test_inspirations_stand_apart_from_the_parents() -> None:
-    text = prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1], (OTHER,)))
-    before, _, after = text.partition("## Different ideas that work")
-    assert PARENTS[0].source.strip() in before
-    assert OTHER.source.strip() in after
-    assert "### Idea 1, score 0.7500" in after
-    assert "Different ideas" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
-
-
-def test_what_the_checker_remarked_on_is_shown_with_the_policy() -> None:
-    warned = replace(PARENTS[0], warnings=("line 2: `load` is never above `room`",))
-    text = prompts(TASK).propose(Draft(2, "mutate", (warned,)))
-    assert "- line 2: `load` is never above `room`" in text
-    assert "Mind what the checker remarked on" in text
-    assert "checker remarked" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
-
-
 def test_of_many_instances_the_best_and_the_worst_are_shown() -> None:
     names = tuple(f"day{i:02}" for i in range(30))
     parent = member(3, 14.5, scores=tuple(float(i) for i in range(30)))
     text = prompts(TASK, instances=names).propose(Draft(2, "mutate", (parent,)))
     line = next(line for line in text.split("\n") if line.startswith("By instance"))
     assert [name for name in names if name in line] == [*names[:6], *names[-6:]]
-
-
-def test_lessons_are_shown_once_there_are_any() -> None:
-    with_lessons = prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1], advice="- Mind the load.\n"))
-    assert "## Lessons so far\n\n- Mind the load.\n" in with_lessons
-    assert "Lessons" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
 
 
 def test_a_diff_is_asked_for_in_its_exact_form_and_against_the_first_parent() -> None:
@@ -147,11 +118,6 @@ def test_advice_is_asked_for_with_the_best_the_improvements_and_the_failures() -
     assert "## Recent failures\n\nrejected:\n\n- line 3: [while] no loops without end\n" in text
     assert "## Your earlier advice\n\n- Old lesson.\n" in text
     assert "Give no program" in text
-
-
-def test_a_repair_quotes_what_was_wrong() -> None:
-    feedback = "- [while] line 3: no loops without end; write for\n      while load:\n      ^"
-    assert f"\n\n{feedback}\n\n" in prompts(TASK).repair(feedback)
 
 
 def test_a_task_may_change_the_template_in_part(tmp_path: Path) -> None:

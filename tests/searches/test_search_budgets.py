@@ -115,25 +115,6 @@ def test_what_calls_without_an_answer_were_charged_is_said() -> None:
     assert why.endswith("; 60 tokens of it are charged for 1 call without an answer, at their most")
 
 
-def test_the_first_to_find_the_budget_spent_waits_for_what_becomes_of_the_others(children: Executor) -> None:
-    """The first proposal has its verdict, the second no budget, long before the third is told that it has none."""
-    third_is_asked, never = threading.Event(), threading.Event()
-
-    def by(request: Request) -> str:
-        if request.proposal == SEEDS + 1:
-            return good(request)
-        if request.proposal == SEEDS + 2:
-            third_is_asked.wait(10)
-        else:
-            third_is_asked.set()
-            never.wait(0.5)
-        raise BudgetExhausted("all is spent")
-
-    store = MemoryStore()
-    opened(store, config(rounds=1, samples=3), children).run(lineup(Scripted(by)), parallel=3)
-    assert [(v.proposal - SEEDS, v.verdict) for v in judged(store)] == [(1, "scored")]
-
-
 @pytest.mark.parametrize("candidates", [1, 7])
 def test_the_budget_of_candidates_bounds_the_proposals(racers: Executor, candidates: int) -> None:
     store = MemoryStore()

@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from rich_parts import answer, rich, search
-from search_parts import SEEDS, as_reply, config, contents, of_kind, share
+from rich_parts import rich, search
+from search_parts import as_reply, config, contents, of_kind, share
 
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Request
@@ -114,23 +114,3 @@ def test_a_search_that_could_not_pay_for_one_proposal_has_no_control(racers: Exe
     assert of_kind(store, ControlFinished) == []
     assert list(control.events()) == []
     assert list(store.events())[-1] == RunStopped("error", str(caught.value))
-
-
-def test_what_stops_the_control_stops_the_run_which_goes_on(run: Path, racers: Executor) -> None:
-    refusing = False
-
-    def by(request: Request) -> str | None:
-        if refusing and request.proposal == SEEDS + 20:
-            raise UserError("the server is gone")
-        return answer(request)
-
-    store, control = MemoryStore(), MemoryStore()
-    search(rich(control=False), store, racers)
-    refusing = True
-    with pytest.raises(UserError, match="the server is gone"):
-        search(rich(), store, racers, by, control=control)
-    assert list(store.events())[-1] == RunStopped("error", "the server is gone")
-    search(rich(), store, racers, control=control)
-    whole, other = read(run)
-    assert contents(control) == contents(other)
-    assert of_kind(store, ControlFinished) == of_kind(whole, ControlFinished)

@@ -234,14 +234,6 @@ def test_no_reply_at_all_is_no_success_however_few_proposals(children: Executor)
     assert of_kind(store, WinnerChosen)
 
 
-def test_nothing_but_truncated_replies_is_no_success(children: Executor) -> None:
-    store = MemoryStore()
-    cut = answer("```python\ndef mood(", finish="length")
-    with pytest.raises(UserError, match=r"all 4 replies were cut off .*server's default.* larger --max-tokens"):
-        search(store, children, [cut], samples=2)
-    assert not of_kind(store, WinnerChosen)
-
-
 def test_what_is_waited_for_is_told(children: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vulcan.searches.study.NOTICE_SECONDS", 0.2)
     told: list[str] = []
@@ -264,3 +256,11 @@ def test_the_price_of_a_server_of_ones_own_is_counted() -> None:
         with closing(open_proposer("toy", api_base=server.url, settings=HURRIED, price=price)) as model:
             reply = model.propose(Request(1, 0, (Message("user", "Write one."),), (), 1))
     assert reply.dollars == pytest.approx(0.004)
+
+
+def test_nothing_but_truncated_replies_is_no_success(children: Executor) -> None:
+    store = MemoryStore()
+    cut = answer("```python\ndef mood(", finish="length")
+    with pytest.raises(UserError, match=r"all 4 replies were cut off .*server's default.* larger --max-tokens"):
+        search(store, children, [cut], samples=2)
+    assert not of_kind(store, WinnerChosen)

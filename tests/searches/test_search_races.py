@@ -161,24 +161,3 @@ def test_who_decides_alike_on_the_probe_alone_is_scored(racers: Executor) -> Non
     assert first.signature == second.signature == third.signature
     assert third.of == second.candidate
     assert third.rungs == ()
-
-
-def test_who_is_drafted_before_the_other_has_settled_is_scored_all_the_same(racers: Executor) -> None:
-    """Both are of one round: whether the first has its verdict when the second's comes must not matter."""
-    same = as_reply("def decide(load, room):\n    return min(room, load) * 1.5 + 0 * room\n")
-    study = opened(MemoryStore(), racing(rounds=2, samples=2), racers)
-    first, second = study.ask(), study.ask()
-    assert first is not None
-    assert second is not None
-    study.tell(first, reply(as_reply(share(1.5))))
-    study.wait_for_scores()
-    assert [v.verdict for v in judged(study.store)] == ["scored"]
-    study.tell(second, reply(same))
-    study.wait_for_scores()
-    assert [v.verdict for v in judged(study.store)] == ["scored", "scored"]
-    third = study.ask()
-    assert third is not None
-    again = "def decide(load, room):\n    return 1.5 * min(load, room) + 0 * load\n"
-    study.tell(third, reply(as_reply(again)))
-    study.wait_for_scores()
-    assert [(v.verdict, v.of) for v in judged(study.store)][2] == ("same-decisions", SEEDS + 1)

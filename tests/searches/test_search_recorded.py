@@ -1,24 +1,21 @@
 """A search whose replies a language model wrote, on a real trace: repeated, event for event, and over HTTP."""
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chat_server import Behaviour, ChatServer, Received, completion, raw
 from locations import RECORDED, recorded_run
 from real_caches import DATA
-from search_parts import contents, of_kind
+from search_parts import contents
 
 from benchmarks.harness import NotMeasurable
 from benchmarks.recordings import RECORDINGS, Recording, unpack
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.searches.session import ExecutionConfig, check_config, open_study, run_search
+from vulcan.searches.session import ExecutionConfig, check_config, run_search
 from vulcan.store import MemoryStore, RunRecord
-from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, Event, InstancesPrepared
+from vulcan.store.events import CallRecord, Event
 from vulcan.store.runs import open_store
 
 TASK = find_task("cache_eviction")
@@ -89,32 +86,6 @@ def test_the_recorded_searches_are_repeated_event_for_event(
     held = read(unpack(recording.archive, tmp_path / "run"))
     assert len({call.reply for call in held.calls()}) >= 64
     assert contents(repeated(held)) == contents(held)
-
-
-@pytest.mark.slow
-def test_the_same_replies_over_http_come_to_the_same_verdicts(recorded: MemoryStore) -> None:
-    """A server on loopback gives each prompt the replies that it was given: the whole path of a remote model."""
-    replies: dict[object, list[str]] = {}
-    for call in recorded.calls():
-        replies.setdefault(call.messages, []).append(call.reply)  # the proposals of a round have one prompt
-
-    def reply_to(request: Received) -> Behaviour:
-        return raw(completion(replies[tuple((m["role"], m["content"]) for m in request.body["messages"])].pop(0)))
-
-    config = SearchConfig.from_json(RunRecord.of(recorded.events()).config)
-    found = MemoryStore()
-    with ChatServer(reply_to) as server:
-        remote = replace(config, model=("recorded",), api_base=server.url)
-        with (
-            open_study(TASK, remote, found, check_config(TASK, remote), ExecutionConfig("local", 2), Unseen()) as study,
-            closing(open_model_pool(TASK, remote)) as lineup,
-        ):
-            study.run(lineup, parallel=1)
-    assert [replace(p, model="") for p in of_kind(found, CandidateProposed)] == [
-        replace(p, model="") for p in of_kind(recorded, CandidateProposed)
-    ]
-    assert of_kind(found, CandidateJudged) == of_kind(recorded, CandidateJudged)
-    assert of_kind(found, InstancesPrepared) == of_kind(recorded, InstancesPrepared)
 
 
 def test_the_record_holds_at_least_sixty_replies_of_a_language_model(recorded: MemoryStore) -> None:

@@ -15,7 +15,6 @@ from search_parts import (
     Scripted,
     as_reply,
     config,
-    contents,
     evidence,
     judged,
     lineup,
@@ -159,31 +158,6 @@ def test_the_winner_is_made_simpler_at_the_end(children: Executor) -> None:
     assert of_kind(store, WinnerChosen)[0].candidate == simple.candidate
     kinds: list[type[Event]] = [type(e) for e in store.events()]
     assert kinds.index(CandidateRefined) < kinds.index(FinalistScored)
-
-
-def test_what_was_made_simpler_is_not_tuned_when_an_interrupted_search_goes_on(children: Executor) -> None:
-    """The simpler program is better by a little, so that it is the best candidate, and was not tuned."""
-    padded = share(0.6851, "(min(load, room) + load * 2e-5)")
-    changes = {"rounds": 1, "samples": 30, "objective": "calm", "tune": 8, "simplify": 30}
-
-    def interrupt(event: object) -> None:
-        if isinstance(event, CandidateRefined) and event.by == "simplified":
-            raise KeyboardInterrupt
-
-    stores = []
-    for listeners in ([], [interrupt]):
-        store = MemoryStore()
-        model = lineup(Scripted(lambda _: as_reply(padded)))
-        if listeners:
-            with pytest.raises(KeyboardInterrupt):
-                opened(store, config(**changes), children, listeners).run(model, parallel=1)
-        opened(store, config(**changes), children).run(model, parallel=1)
-        stores.append(store)
-    *others, simple = judged(stores[0])
-    (before,) = (candidate for candidate in others if candidate.candidate == simple.derived_from)
-    assert simple.origin == "simplified"
-    assert simple.score > before.score
-    assert contents(stores[1]) == contents(stores[0])
 
 
 def test_fewer_evaluations_than_a_tuner_can_use_are_refused() -> None:

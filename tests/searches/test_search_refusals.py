@@ -54,22 +54,6 @@ def test_prompts_that_are_refused_now_and_then_are_lost_and_the_search_goes_on(t
     assert all("filtered" in one.feedback for one in lost)
 
 
-def test_a_refusal_is_final_where_nothing_was_ever_answered(tmp_path: Path) -> None:
-    with ChatServer([FILTERED]) as server:
-        with pytest.raises(UserError, match="status 400"):
-            search(server, tmp_path, budget_candidates=30, rounds=10)
-        assert len(server.requests) <= 5
-    run = only_run(tmp_path)
-    with closing(stored(run)) as store:
-        assert judged(store) == []
-    with ChatServer(program) as other:
-        resumed = run.resume(api_base=other.url, budget_candidates=4, executor="local", workers=1, progress="none")
-    assert resumed.state == "finished"
-    assert resumed.config["api_base"] == other.url
-    with closing(stored(resumed)) as store:
-        assert [one.verdict for one in judged(store)].count("no-reply") == 0
-
-
 def test_a_search_that_is_refused_five_times_in_a_row_ends_and_goes_on_behind_them(tmp_path: Path) -> None:
     with (
         ChatServer(lambda r: program(r) if r.number < 4 else FILTERED) as server,
@@ -152,19 +136,6 @@ def test_what_a_model_refuses_is_recorded_and_known_to_the_resumed_search(tmp_pa
             run.resume(executor="local", workers=1, progress="none")
     assert [(one.model, one.change) for one in changed] == [("toy", "max_tokens")]
     assert sum("max_tokens" in request.body for request in server.requests) == refused
-
-
-def test_a_replay_records_what_a_model_refused(tmp_path: Path) -> None:
-    def script(request: Received) -> Behaviour:
-        return fail(400, "Unsupported parameter: 'max_tokens'.") if "max_tokens" in request.body else program(request)
-
-    with ChatServer(script) as server:
-        run = search(server, tmp_path / "runs", budget_candidates=7, rounds=3, max_tokens=300)
-    again = vulcan.search(replay=run.path, runs_dir=tmp_path / "again", executor="local", workers=1, progress="none")
-    with closing(stored(run)) as store, closing(stored(again)) as repeated:
-        (events, calls), again_contents = contents(store), contents(repeated)
-        assert any(isinstance(event, CallsChanged) for event in events)
-        assert without_stops(again_contents[0]) == without_stops(events) and again_contents[1] == calls
 
 
 def test_why_a_budget_ended_a_search_is_recorded(tmp_path: Path) -> None:

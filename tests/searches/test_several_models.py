@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from chat_server import ChatServer, Received, answer, fail
 from search_parts import Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
-from vulcan.models import ModelRefused, Reply, Request, open_proposer
-from vulcan.models.call_settings import CallSettings
+from vulcan.models import Reply, Request
 from vulcan.models.ensemble import FIRST_TRIES
-from vulcan.models.retry import RetryPolicy
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.store import MemoryStore
@@ -105,28 +101,3 @@ def test_one_that_is_not_available_is_covered_by_the_other(children: Executor) -
     assert "no-reply" not in {v.verdict for v in judged(store)}
     assert "bad" in chosen_models(store)
     assert {c.by for c in store.calls()} == {"good"}
-
-
-def test_over_http_one_that_refuses_stops_the_search_at_once_and_one_that_is_down_does_not(children: Executor) -> None:
-    def script(bad: object) -> Callable[[Received], object]:
-        return lambda r: answer(as_reply(share(1 + r.number / 50))) if r.body["model"] == "good" else bad
-
-    down, refuses = fail(503, "down"), fail(401, "Incorrect API key")
-    for behaviour in (down, refuses):
-        store = MemoryStore()
-        with ChatServer(script(behaviour)) as server:  # type: ignore[arg-type]
-            chosen = several(rounds=1, samples=6)
-            hurried = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, initial_wait=0.01))
-            two = [open_proposer(name, api_base=server.url, settings=hurried) for name in MODELS]
-            with closing(lineup(*two)) as both:
-                study = opened(store, chosen, children)
-                if behaviour is down:
-                    study.run(both, parallel=4)
-                    assert {c.by for c in store.calls()} == {"good"}
-                    assert {v.verdict for v in judged(store)} == {"scored"}
-                    continue
-                with pytest.raises(ModelRefused, match="status 401") as caught:
-                    study.run(both, parallel=4)
-                assert "\n" not in str(caught.value)
-                assert "'bad'" in str(caught.value)
-                assert sum(r.body["model"] == "bad" for r in server.requests) <= 4

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 import pytest
 
-import vulcan
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
@@ -71,17 +68,3 @@ def test_perturbed_copies_are_refused_where_there_are_none() -> None:
     task = find_task("load_balancing")
     with pytest.raises(UserError, match="--train-on shifted: the evaluator of this task offers no perturbed instances"):
         load_evaluation_set(task, make_config(task.name, {"train_on": "shifted"}, {}), load_evaluator(task))
-
-
-@pytest.mark.slow
-def test_a_search_against_shift_is_replayed(tmp_path: Path) -> None:
-    run = vulcan.search(
-        "cache_eviction", trace=TRACE, cache_size="10%", budget_candidates=6, tune=0, simplify=0, executor="local",
-        workers=1, progress="none", runs_dir=tmp_path, train_on="shifted",
-    )  # fmt: skip
-    train = run.scores[(run.scores.split == "train") & (run.scores.kind == "candidate")].score
-    assert len(train) == 5
-    assert run.summary["train"]["score"] == pytest.approx(fmean(train))
-    again = vulcan.search(replay=str(run.path), executor="local", workers=1, progress="none", runs_dir=tmp_path)
-    assert list(again.candidates.score.dropna()) == list(run.candidates.score.dropna())
-    assert again.summary["verdict"] == run.summary["verdict"]

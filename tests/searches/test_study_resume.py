@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
-from effort import few
 from search_parts import (
     SEEDS,
     Scripted,
@@ -19,7 +17,7 @@ from search_parts import (
     share,
 )
 
-from vulcan.models import ModelRefused, Request
+from vulcan.models import Request
 from vulcan.scoring import Executor, Job, WorkerLost
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.missing_replies import MAX_UNANSWERED
@@ -52,32 +50,6 @@ def calm(children: Executor):
     store, proposer = MemoryStore(), Scripted(program)
     opened(store, plan(), children).run(lineup(proposer))
     return contents(store), {(r.proposal, r.turn) for r in proposer.requests}
-
-
-def refuse_at(number: int) -> Callable[[Request], str]:
-    def answer(request: Request) -> str:
-        if request.proposal == SEEDS + number:
-            raise ModelRefused("wrong key")
-        return program(request)
-
-    return answer
-
-
-@pytest.mark.parametrize("number", few([1, 4, 9], 1))
-def test_a_model_that_refuses_stops_the_run_which_goes_on_with_the_right_key(
-    calm, children: Executor, number: int
-) -> None:
-    store = MemoryStore()
-    refused = Scripted(refuse_at(number))
-    with pytest.raises(ModelRefused, match="wrong key"):
-        opened(store, plan(), children).run(lineup(refused))
-    assert refused.closed
-    answered = {(c.proposal, c.turn) for c in store.calls()}
-    assert answered == {(r.proposal, r.turn) for r in refused.requests if r.proposal != SEEDS + number}
-    again = Scripted(program)
-    opened(store, plan(), children).run(lineup(again))
-    assert contents(store) == calm[0]
-    assert {(r.proposal, r.turn) for r in again.requests} == calm[1] - answered
 
 
 def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Executor) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from vulcan.store import SQLiteStore
-from vulcan.store.events import ENTRIES, Arrival, Entry, Event, RunStarted
+from vulcan.store.events import ENTRIES, Entry, RunStarted
 from vulcan.store.journal import journal_of
 
 
@@ -22,20 +22,6 @@ def rewrite_log(file: Path, edit: Callable[[Entry], Entry | None]) -> None:
         path.unlink(missing_ok=True)
     with closing(SQLiteStore(file, create=True)) as store:
         store.restore(entries)
-
-
-def cut_log(file: Path, at: Callable[[Event], bool], calls_before: int | None = None) -> None:
-    """Leave out all events from the first for which `at` holds, and the calls from a proposal on."""
-    reached = False
-
-    def edit(entry: Entry) -> Entry | None:
-        nonlocal reached
-        if isinstance(entry, get_args(Arrival)):
-            return None if calls_before is not None and getattr(entry, "proposal", 0) >= calls_before else entry
-        reached = reached or at(entry)  # type: ignore[arg-type]
-        return None if reached else entry
-
-    rewrite_log(file, edit)
 
 
 def configured(file: Path, **changes: Any) -> None:

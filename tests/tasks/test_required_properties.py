@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 from effort import few
-from locations import ROOT, few_starts, recorded_run
-from search_parts import Scripted, as_reply, judged, lineup, of_kind
+from locations import ROOT, recorded_run
 
 from vulcan.anvil import check
 from vulcan.anvil.proofs import refuted_required, verify
@@ -15,11 +14,8 @@ from vulcan.generator import OfflineEvolve
 from vulcan.models import Parent, Request
 from vulcan.portfolio.library_file import read_library
 from vulcan.registry import find_task
-from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.reply import parse_source
-from vulcan.searches.session import ExecutionConfig, check_config, open_study
-from vulcan.store import MemoryStore
-from vulcan.store.events import CandidateJudged, CandidateRefined
+from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 from vulcan.task import Program
 
@@ -101,48 +97,3 @@ def test_the_generator_guards_what_it_writes(name):
 
     assert refused(task) <= 1
     assert refused(free) >= 5
-
-
-class Unseen:
-    """A display that shows nothing."""
-
-    def preparing(self, what): ...
-
-    def waiting(self, what): ...
-    def begin(self, study): ...
-    def __call__(self, event): ...
-
-
-GROWS = """def cwnd(state, window):
-    return min(state.cwnd_packets + 1, 65535)
-"""
-BACKS_OFF = """def cwnd(state, window):
-    if state.cause != 0:
-        return max(state.cwnd_packets / 2, 2)
-    return min(state.cwnd_packets + 1, 65535)
-"""
-
-
-def test_a_search_shows_the_model_the_input_and_takes_what_it_mends():
-    """And no cut of the simplifier, which would win a shorter program for an equal score, sheds what is required."""
-    task, store = find_task(few_starts("congestion_control", ("reno_like",))), MemoryStore()
-    settings = complete_settings(task, {"link": ["constant:rate=12"], "duration_s": 2.0})
-    config = SearchConfig(
-        task=str(task.directory), settings=settings, objective="power", model=("scripted",), strategy="policysmith",
-        rounds=1, samples=1, repairs=1, racing=False, tune=0, simplify=12, seed=1,
-    )  # fmt: skip
-    model = Scripted(lambda request: as_reply(GROWS if request.turn == 0 else BACKS_OFF))
-    evidence = check_config(task, config, models=False)
-    with open_study(task, config, store, evidence, ExecutionConfig("local", 1), Unseen()) as study:
-        study.run(lineup(model), parallel=1)
-
-    refused, mended = judged(store)[:2]
-    assert (refused.verdict, refused.rules, refused.score) == ("rejected", ("property",), None)
-    assert (mended.verdict, mended.source) == ("scored", BACKS_OFF)
-    told = model.requests[1].messages[-1].content
-    assert refused.feedback in told and "Mend this and keep the idea" in told
-    assert refused.feedback.startswith("property 'backs off at a loss' is broken (") and "state.cause 1" in told
-    assert of_kind(store, CandidateRefined)
-    for candidate in of_kind(store, CandidateJudged):
-        if candidate.verdict == "scored":
-            assert refuted_required(check(candidate.source, task)) is None

@@ -263,23 +263,6 @@ def test_the_time_is_known_by_the_names_that_it_has(write, header: str, first: s
     assert open_trace(write("t.csv", f"{header}\n{first}\n")).times.tolist() == [seconds]
 
 
-def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Path]) -> None:
-    with pytest.raises(UserError, match="'moment' could be it"):
-        open_trace(write("t.csv", "moment,id,size\n1,2,3\n"))
-
-
-def test_over_half_of_the_lines_cannot_be_skipped(write: Callable[..., Path]) -> None:
-    path = write("t.csv", "id,size\n1,2\n2,-1\n3,-1\n")
-    with pytest.raises(UserError, match="2 malformed lines skipped: the size is negative"):
-        open_trace(path, skip_bad_lines=True)
-
-
-def test_columns_that_seem_swapped_are_doubted(write: Callable[..., Path]) -> None:
-    text = "".join(f"{key},{1_700_000_000 + i},{i}\n" for i, (key, _, _) in enumerate(drawn(11)))
-    kinds = [note.kind for note in open_trace(write("t.csv", text), columns="time=1,id=3,size=2").notes]
-    assert "columns may be swapped" in kinds
-
-
 def test_a_line_of_a_million_requests_takes_memory_for_a_few(write: Callable[..., Path]) -> None:
     trace = open_trace(write("P.lis", "".join(f"0 1000000 0 {i}\n" for i in range(4))))
     assert (trace.requests, trace.object_count) == (4_000_000, 1_000_000)

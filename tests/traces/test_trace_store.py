@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import resource
 from pathlib import Path
@@ -40,13 +39,6 @@ def test_columns_are_memory_mapped_from_one_entry(own_cache, write):
         *(f"{column}.npy" for column in COLUMNS),
     }
     assert os.listdir(entry_of(own_cache, first).parent) == [first.digest]
-
-
-def test_a_second_opening_does_not_parse_again(own_cache, write, monkeypatch):
-    path = write("t.txt", "5\n6\n5\n")
-    open_trace(path)
-    monkeypatch.setattr("vulcan_traces.storage.trace_store.write_columns", None)
-    assert open_trace(path).requests == 3
 
 
 def test_the_digest_depends_on_content_and_options_and_not_on_the_name(own_cache, write):
@@ -122,32 +114,3 @@ def test_a_cache_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(UserError, match="set VULCAN_CACHE_DIR"):
         load_trace("zipf:requests=50,objects=9")
-
-
-ROUNDS = 15
-
-
-def load_all(barrier, results):
-    seen = []
-    for seed in range(ROUNDS):
-        barrier.wait(timeout=60)
-        trace = load_trace(f"zipf:requests=20000,objects=500,seed={seed}")
-        seen.append((trace.digest, int(trace.objects.sum()), type(trace.objects).__name__))
-    results.put(seen)
-
-
-def test_two_processes_that_write_the_same_trace_both_get_it(own_cache):
-    context = multiprocessing.get_context("spawn")
-    barrier, results = context.Barrier(2), context.Queue()
-    processes = [context.Process(target=load_all, args=(barrier, results)) for _ in range(2)]
-    for process in processes:
-        process.start()
-    first, second = results.get(timeout=90), results.get(timeout=90)
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
-    assert first == second
-    assert {kind for _, _, kind in first} == {"memmap"}
-    entries = sorted(entry.name for entry in (own_cache / "traces").glob("*/*"))
-    assert entries == sorted(digest for digest, _, _ in first)
-    assert not list((own_cache / "traces").glob("*/.*"))

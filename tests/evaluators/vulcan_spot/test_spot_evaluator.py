@@ -55,18 +55,6 @@ def test_without_a_trace_generated_environments_belong_to_one_split_each(evaluat
     json.dumps([dict(i.parameters) for i in found])
 
 
-def test_a_long_trace_is_cut_along_time(evaluator):
-    found = evaluator.instances(few(), BY_TIME)
-    ticks = 6000
-    assert [(i.split, len(i.parameters["windows"])) for i in found] == [("train", 6), ("validation", 2), ("test", 2)]
-    bounds = {"train": (0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1)}
-    for instance in found:
-        low, high = (round(share * ticks) for share in bounds[instance.split])
-        assert all(low <= begin and begin + 312 <= end == high for _, begin, end in instance.parameters["windows"])
-    (whole,) = evaluator.instances(few(), Split(by="none"))
-    assert (whole.split, len(whole.parameters["windows"])) == ("train", 10)
-
-
 def test_its_numbers_are_the_simulators(evaluator):
     instances = evaluator.instances(few(), BY_TIME)
     evaluator.prepare(instances)

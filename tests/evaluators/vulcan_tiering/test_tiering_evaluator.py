@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -18,7 +17,6 @@ from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_tiering import simulate
-from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.simulate import sample_accesses
 from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
 
@@ -94,16 +92,6 @@ def test_workloads_in_huge_pages_are_trained_on_too_unless_a_run_is_from_before_
     assert evaluator.instances({**both, "workloads": ["huge-pages"]}, Split()) == found[1::2]
 
 
-def test_a_trace_is_cut_along_time(evaluator):
-    found = evaluator.instances(settings(trace=[SPEC], fast_size=["10%", "1%"]), Split(0.6, 0.2, 0.2))
-    assert [(i.split, i.parameters["measure_from"], i.parameters["measure_to"]) for i in found[::2]] == [
-        ("train", 0, 12),
-        ("validation", 12, 16),
-        ("test", 16, 20),
-    ]
-    assert [i.parameters["capacity"] for i in found[:2]] == [120, 12]
-
-
 def test_later_parts_are_entered_with_pages_where_they_were_left(evaluator):
     instances = evaluator.instances(settings(trace=[SPEC]), Split(0.6, 0.2, 0.2))
     evaluator.prepare(instances)
@@ -172,19 +160,6 @@ def test_settings_that_make_no_sense(evaluator, given, message):
     with pytest.raises(UserError, match=message) as caught:
         evaluator.prepare(evaluator.instances(settings(**{"trace": [SPEC], **given}), Split(0.6, 0.2, 0.2)))
     assert "\n" not in str(caught.value)
-
-
-def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
-    (only,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
-    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
-    first = {name: evaluator.evaluate_baseline(name, only) for name in evaluator.baselines()}
-    kept = list((tmp_path / "baselines").glob("*.json"))
-    assert len(kept) == len(first) == len(BASELINES) == 8
-    assert [name for name, kind in evaluator.baselines().items() if kind == "oracle"] == ["static-oracle", "omniscient"]
-    assert {name: evaluator.evaluate_baseline(name, only) for name in first} == first
-    assert min(first, key=lambda name: first[name]["seconds"]) == "omniscient"
-    kept[0].write_text(json.dumps({"seconds": 7.0}))
-    assert {"seconds": 7.0} in [evaluator.evaluate_baseline(name, only) for name in first]
 
 
 def offline_policies(count):

@@ -223,12 +223,6 @@ def compare_example(name: str, compiler: tuple[str, ...], trace: Trace, capacity
     assert f"switches {expected.switches}," in told
 
 
-@pytest.mark.parametrize("name", ["mru", "gdsf"])
-@pytest.mark.parametrize("compiler", FOUND[:2], ids=lambda compiler: compiler[0])
-def test_it_does_so_on_real_requests(name: str, compiler: tuple[str, ...]) -> None:
-    compare_example(name, compiler, *real_requests())
-
-
 @cache
 def in_python() -> ModuleType:
     (text,) = export_guarded(

@@ -20,6 +20,7 @@ from c_programs import (
     IntegerProgram,
     answers,
     compile_program,
+    names_of,
     program_of,
     provenance,
 )
@@ -160,3 +161,37 @@ def test_more_state_than_the_kernel_keeps_is_refused_with_the_reason() -> None:
     assert "policy_at_a" in fixed_header(policy, provenance("congestion_control"))
     with pytest.raises(UserError, match=r"state takes 40,968 bytes, over the 40,960 .*: declare shorter arrays"):
         export_policy(policy, "bpf", provenance("congestion_control"))
+
+
+KEYS = (0.0, 1.0, 2.0)
+FIELDS = """
+class policy:
+    misses = 0
+class obj:
+    seen = 1
+    gap = -0.5
+def on_hit(now, obj, cache, ghost):
+    obj.seen += 1
+    obj.gap = now - obj.last_access
+def on_miss(now, obj, cache, ghost):
+    policy.misses += 1
+def priority(now, obj, cache, ghost):
+    return obj.seen * 8 + obj.gap / 4 + policy.misses % 8
+"""
+
+
+def test_fields_in_integers_are_kept_for_each_entity() -> None:
+    policy, random = check(FIELDS, find_task("cache_eviction")), Random(5)
+    program, reference = IntegerProgram(0, policy), policy.reference()
+    for _ in range(60):
+        key = random.choice(KEYS)
+        now = random.randrange(1000, 100_000)
+        values = dict.fromkeys(names_of(program.interface), 0.0)
+        values |= {"now": now, "obj.last_access": now - random.randrange(1000)}
+        if random.random() < 0.1:
+            program.tell("release", key, values)
+            reference.release(key)
+        handle(program, reference, random.choice(("on_hit", "on_miss")), key, values)
+        program.ask("priority", key, values, reference(values, key))
+    ((_, got),) = ran([program], UNDEFINED)
+    assert got == [expected for _, expected, _ in program.expected]

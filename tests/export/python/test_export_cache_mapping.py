@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cache_formats import ADMISSION, QUEUES, exported, under
 from effort import examples
-from exported import POLICIES, export, load
+from exported import POLICIES, TASK, export, load
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -239,3 +239,10 @@ def test_a_cache_of_queues_is_used_like_a_dictionary() -> None:
         cache["d"]
     with pytest.raises(ValueError, match="capacity"):
         exported(QUEUES["clock"], "python").Cache(0)
+
+
+def test_the_template_works_as_it_stands() -> None:
+    module = load((TASK.directory / "export" / "python.py").read_text(encoding="utf-8"))
+    cache = module.Cache(2)
+    cache.update({"a": 1, "b": 2, "c": 3})
+    assert list(cache) == ["b", "c"]

@@ -13,8 +13,8 @@ import pytest
 from anvil_state import STATEFUL
 from cache_formats import exported, text_of, under
 from effort import ALL
-from exported_state import assert_replayed, cache_of, compare_lives, skewed, stateful
-from plain_cache import columns_of, hash_of
+from exported_state import assert_replayed, compare_lives, skewed, stateful
+from plain_cache import hash_of
 
 from vulcan.anvil import check
 from vulcan.registry import find_task, known_tasks
@@ -150,57 +150,6 @@ def test_a_real_trace_has_the_evictions_of_the_simulator(name: str, disk: tuple[
 
 
 # The module
-
-
-NAMES = """
-class policy:
-    used = 1
-    seed = 2
-    on_miss = 3
-    __x = 4
-    size_avg = 5
-    self = 6
-
-
-class obj:
-    key = 1
-    place = 2
-    priority = 3
-    fields = 4
-
-
-__W = 2
-
-
-def __helper(x):
-    return x * __W + policy.__x
-
-
-def on_hit(now, obj, cache, ghost):
-    self = obj.key + obj.place
-    policy.used += self + __helper(policy.seed) + cache.used
-    obj.priority = policy.used
-    obj.fields += 1
-    policy.__x += 1
-    policy.self += __W
-
-
-def priority(now, obj, cache, ghost):
-    return obj.priority + policy.used + cache.size.avg() + policy.size_avg + __helper(policy.on_miss) + obj.fields
-"""
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-def test_names_of_state_give_way_to_those_of_the_module(mechanism: str) -> None:
-    policy = check(under(mechanism, NAMES), CACHE)
-    module = exported(policy.source, "python")
-    requests = skewed(Random(2), 200, 30, 20)
-    cache = cache_of(policy, module, 60, 4, 1)
-    for key, size in requests:
-        cache.request(key, size)
-    objects, sizes = columns_of(requests)
-    expected = simulate(policy, objects, sizes, 60, sample_size=4)
-    assert cache.misses == expected.misses < 200
 
 
 def test_instances_are_independent_and_seeded() -> None:

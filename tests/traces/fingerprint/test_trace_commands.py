@@ -28,13 +28,6 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
-def test_stats_prints_every_statistic() -> None:
-    text = run("stats", SPEC)
-    assert re.search(r"^requests\s+20,000 requests$", text, re.MULTILINE)
-    assert "Spearman" in text
-    assert "10.00%" in text
-
-
 def test_stats_as_json_is_the_fingerprint() -> None:
     document = json.loads(run("stats", SPEC, "--json"))
     trace = load_trace(SPEC)
@@ -109,16 +102,6 @@ def test_mistakes_are_told_in_one_line(
         run(*arguments)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
-    out = tmp_path / "out.csv"
-    out.write_text("precious")
-    with pytest.raises(UserError, match="give --force"):
-        run("convert", SPEC, str(out))
-    assert out.read_text() == "precious"
-    run("convert", SPEC, str(out), "--force")
-    assert load_trace(out).requests == 20_000
 
 
 @pytest.mark.parametrize("text", ["time,id\n5000000000,1\n5000000001,2\n", "time,id,size\n1,1,5000000000\n2,1,1\n"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_traces.prompts import PromptTrace, load_prompts
+from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
 
 
 def write(path: Path, *records: dict[str, Any] | str) -> Path:
@@ -133,3 +133,12 @@ def test_generated_workloads_have_the_published_figures() -> None:
     for trace in (chat, agent, documents):
         assert np.all(np.diff(trace.arrivals) >= 0)
         assert np.all(np.diff(trace.starts) == (trace.prompt_tokens + trace.output_tokens) // trace.block_tokens)
+
+
+def test_a_specification_gives_the_same_requests_again_and_another_seed_others() -> None:
+    one, again, other = (load_prompts(f"mix:requests=500,seed={seed}") for seed in (3, 3, 4))
+    assert one.digest == again.digest != other.digest
+    assert set(one.kinds.tolist()) == {1, 2, 3, 4}
+    assert set(PROMPT_WORKLOADS) == {"train", "validation", "test"}
+    with pytest.raises(UserError, match="no generator"):
+        load_prompts("caht:requests=5")

@@ -34,16 +34,6 @@ def test_without_a_trace_the_embedded_workloads_are_split_by_workload(evaluator)
     assert all(i.parameters["measure_from"] == 0 for i in found)
 
 
-def test_a_trace_is_cut_along_time(evaluator):
-    found = evaluator.instances(settings(trace=[SPEC], cache_size=["10%", "1%"]), BY_TIME)
-    assert [(i.split, i.parameters["measure_from"], i.parameters["measure_to"]) for i in found[::2]] == [
-        ("train", 0, 6000),
-        ("validation", 6000, 8000),
-        ("test", 8000, 10000),
-    ]
-    assert len({(i.split, i.name) for i in found}) == 6
-
-
 def test_later_parts_are_entered_with_the_cache_as_it_was_left(evaluator):
     instances = evaluator.instances(settings(trace=[SPEC]), BY_TIME)
     evaluator.prepare(instances)
@@ -54,17 +44,6 @@ def test_later_parts_are_entered_with_the_cache_as_it_was_left(evaluator):
     assert sum(p["misses"] for p in parts) == whole.misses
     assert sum(p["missed_bytes"] for p in parts) == whole.missed_bytes
     assert sum(p["requests"] for p in parts) == whole.requests == 10000
-
-
-def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
-    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
-    (only,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
-    first = {name: evaluator.evaluate_baseline(name, only) for name in evaluator.baselines()}
-    kept = list((tmp_path / "baselines").glob("*.json"))
-    assert len(kept) == len(first) == 16
-    assert sum(kind == "baseline" for kind in evaluator.baselines().values()) == 14
-    assert {name: evaluator.evaluate_baseline(name, only) for name in first} == first
-    assert all(0.1 < metrics["miss_ratio"] < 1 for metrics in first.values())
 
 
 def test_an_object_of_no_known_size_is_left_out(evaluator, tmp_path):

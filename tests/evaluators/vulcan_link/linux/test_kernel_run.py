@@ -76,17 +76,6 @@ def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) 
     agreeing(lambda: [measured(algorithm, 12, 21, 40, 8) for _ in range(3)], as_over_mahimahi, worst)
 
 
-@pytest.mark.slow
-def test_two_flows_share_the_link() -> None:
-    def shared(run: Measurement) -> None:
-        assert len(run.flows) == 2
-        assert run.goodput_mbps > 10
-        assert min(flow.goodput_mbps for flow in run.flows) > 1
-        assert run.jain > 0.6
-
-    agreeing(lambda: measured("reno", 12, 5, 30, 8, flows=2), shared, late)
-
-
 def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
     link = make_link("gap", "rates", np.array([0, 2000, 2500]) * MS, 4000 * MS, np.array([12e6, 0.0, 12e6]))
     cell = Cell(link, ("cubic",), 10, 60, 4)
