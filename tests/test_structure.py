@@ -22,12 +22,7 @@ PACKAGES = {
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
     {
-        "vulcan",
-        "vulcan.closing",
-        "vulcan.documents",
-        "vulcan.errors",
-        "vulcan.imports",
-        "vulcan.interface",
+        "vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface",
         "vulcan.properties",
     },
     {"vulcan.files", "vulcan.sizes"},
@@ -43,17 +38,12 @@ LAYERS = (
     {"vulcan.export", "vulcan.generator"},
     {"vulcan.searches"},
     {
-        "vulcan.doctor",
-        "vulcan.portfolio",
-        "vulcan.progress",
-        "vulcan.results",
-        "vulcan.scaffold",
-        "vulcan.testing",
+        "vulcan.doctor", "vulcan.portfolio", "vulcan.progress", "vulcan.results", "vulcan.scaffold", "vulcan.testing",
     },
     {"vulcan.api"},
     {"vulcan.dashboard", "vulcan.mcp"},
     {"vulcan.cli"},
-)
+)  # fmt: skip
 # `vulcan` itself offers the Python API by name, and loads it when it is first used
 OFFERED = {("vulcan", "vulcan.api"), ("vulcan", "vulcan.errors")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

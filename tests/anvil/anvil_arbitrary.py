@@ -50,18 +50,9 @@ def kinds_of(name: str) -> list[type[ast.AST]]:
     base = getattr(ast, name)
     kinds = [k for k in base.__subclasses__() if k.__module__ in ("ast", "_ast") and hasattr(ast, k.__name__)]
     deprecated = {
-        "Num",
-        "Str",
-        "Bytes",
-        "NameConstant",
-        "Ellipsis",
-        "Index",
-        "ExtSlice",
-        "AugLoad",
-        "AugStore",
-        "Param",
+        "Num", "Str", "Bytes", "NameConstant", "Ellipsis", "Index", "ExtSlice", "AugLoad", "AugStore", "Param",
         "Suite",
-    }
+    }  # fmt: skip
     return [k for k in kinds if k.__name__ not in deprecated] or [base]
 
 

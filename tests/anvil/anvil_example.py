@@ -4,14 +4,9 @@ from vulcan.anvil import HistorySlots, Layout, Slot
 
 EXAMPLE_LAYOUT = Layout(
     features={
-        "now": Slot("globals", 0),
-        "pool.load": Slot("globals", 1),
-        "pool.members": Slot("globals", 2),
-        "obj.id": Slot("key"),
-        "obj.size": Slot("entity", 1),
-        "obj.count": Slot("entity", 2),
-        "obj.last_seen": Slot("entity", 3),
-        "obj.drift": Slot("entity", 4),
+        "now": Slot("globals", 0), "pool.load": Slot("globals", 1), "pool.members": Slot("globals", 2),
+        "obj.id": Slot("key"), "obj.size": Slot("entity", 1), "obj.count": Slot("entity", 2),
+        "obj.last_seen": Slot("entity", 3), "obj.drift": Slot("entity", 4),
     },
     global_slots=4,
     histories={
@@ -23,4 +18,4 @@ EXAMPLE_LAYOUT = Layout(
             now=Slot("globals", 0),
         )
     },
-)
+)  # fmt: skip

@@ -75,16 +75,8 @@ def test_the_generator_knows_every_kind_of_node_that_python_has():
                 seen.add(kind.__name__)
                 pending += [of for of, _, _ in grammar_of(kind) if hasattr(ast, of)]
     known = {
-        "NamedExpr",
-        "JoinedStr",
-        "Await",
-        "Match",
-        "MatchMapping",
-        "AsyncFor",
-        "Starred",
-        "TryStar",
-        "Yield",
+        "NamedExpr", "JoinedStr", "Await", "Match", "MatchMapping", "AsyncFor", "Starred", "TryStar", "Yield",
         "ClassDef",
-    }
+    }  # fmt: skip
     assert known <= seen
     assert len(seen) > 90

@@ -21,18 +21,8 @@ ALL = os.environ.get("VULCAN_FAULTS") == "all"
 SAMPLE = 30
 MEMORY = 1 << 30
 SEARCH = (
-    "--task",
-    MOOD,
-    "--objective",
-    "calm",
-    "--budget-candidates",
-    "2",
-    "--tune",
-    "0",
-    "--simplify",
-    "0",
-    "--quiet",
-)
+    "--task", MOOD, "--objective", "calm", "--budget-candidates", "2", "--tune", "0", "--simplify", "0", "--quiet",
+)  # fmt: skip
 SCORING = ("--executor", "local", "--workers", "1")
 NOT_TRIED = {"vulcan doctor", "vulcan ui", "vulcan kernel"}
 """Commands that start a Ray, or serve until they are interrupted, or load modules into a kernel; --help is tried."""

@@ -18,12 +18,8 @@ from locations import recorded_run
 from vulcan.dashboard.server import serve as serve_page
 
 PAGES = (
-    "/",
-    "/runs/recorded",
-    "/runs/recorded/candidates/60",
-    "/runs/nothing",
-    "/nothing",
-)
+    "/", "/runs/recorded", "/runs/recorded/candidates/60", "/runs/nothing", "/nothing",
+)  # fmt: skip
 SCRIPTS = ("run.js", "dom.js", "style.css")
 
 

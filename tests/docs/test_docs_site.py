@@ -20,14 +20,8 @@ from site_pages import elsewhere, links_of_the_site
 from benchmarks.recordings import HEADLINE_STORES
 
 LOADS = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "link": "href",
-    "source": "src",
-    "use": "href",
-    "form": "action",
-}
+    "script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "use": "href", "form": "action",
+}  # fmt: skip
 """What a browser fetches, or sends to, by itself."""
 
 

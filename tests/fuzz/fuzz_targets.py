@@ -417,21 +417,8 @@ FROM_CHILD = json.dumps(
     {"ticket": "ticket", "status": "scored", "metrics": [{"sum": 1.5}], "message": "", "signature": "a"}
 ).encode()
 JSON_WORDS = (
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b":",
-    b",",
-    b"null",
-    b"true",
-    b"1e999",
-    b"NaN",
-    b"-0",
-    b"\\ud800",
-    b"[" * 3000,
-)
+    b"{", b"}", b"[", b"]", b'"', b":", b",", b"null", b"true", b"1e999", b"NaN", b"-0", b"\\ud800", b"[" * 3000,
+)  # fmt: skip
 TOML = b'task = "cache_eviction"\nrounds = 5\ncache-size = ["10%", "5%"]\nmodel = ["offline/evolve"]\nlimit = 3.5\n'
 CONFIG = json.dumps(SearchConfig(task="cache_eviction", settings={}, objective="object").to_json()).encode()
 

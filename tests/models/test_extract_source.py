@@ -155,29 +155,10 @@ def test_hostile_text_gives_a_source_or_a_reason(text: str) -> None:
 
 PIECES = st.sampled_from(
     [
-        "```",
-        "~~~",
-        "````",
-        "`",
-        "python",
-        " ",
-        "\n",
-        "\r\n",
-        "\t",
-        "<think>",
-        "</think>",
-        "<reasoning>",
-        SOURCE,
-        HELPER,
-        "def priority(",
-        "    ",
-        '"""',
-        "\\",
-        "\x00",
-        "\u2028",
-        "\ud800",
+        "```", "~~~", "````", "`", "python", " ", "\n", "\r\n", "\t", "<think>", "</think>", "<reasoning>", SOURCE,
+        HELPER, "def priority(", "    ", '"""', "\\", "\x00", "\u2028", "\ud800",
     ]
-)
+)  # fmt: skip
 ANY_TEXT = st.one_of(
     st.text(st.characters(exclude_categories=())),
     st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=30).map("".join),

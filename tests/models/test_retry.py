@@ -18,19 +18,11 @@ NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [
-        ("0", 0.0),
-        ("7", 7.0),
-        ("1.5", 1.5),
-        ("Sun, 01 Jun 2025 12:01:30 GMT", 90.0),
-        ("Sun, 01 Jun 2025 11:00:00 GMT", 0.0),
-        ("-3", None),
-        ("nan", None),
-        ("inf", None),
-        ("soon", None),
-        ("", None),
-        (None, None),
+        ("0", 0.0), ("7", 7.0), ("1.5", 1.5), ("Sun, 01 Jun 2025 12:01:30 GMT", 90.0),
+        ("Sun, 01 Jun 2025 11:00:00 GMT", 0.0), ("-3", None), ("nan", None), ("inf", None), ("soon", None),
+        ("", None), (None, None),
     ],
-)
+)  # fmt: skip
 def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
     assert requested_wait(header, NOW) == seconds
 

@@ -224,19 +224,8 @@ def test_names_are_ascii_before_python_makes_them_so() -> None:
 def test_every_name_that_the_checker_lets_through_is_there_and_no_other() -> None:
     assert set(namespace()) == NAMES
     dangerous = {
-        "getattr",
-        "setattr",
-        "open",
-        "eval",
-        "exec",
-        "type",
-        "vars",
-        "__import__",
-        "object",
-        "id",
-        "str",
-        "repr",
-    }
+        "getattr", "setattr", "open", "eval", "exec", "type", "vars", "__import__", "object", "id", "str", "repr",
+    }  # fmt: skip
     assert not NAMES & dangerous
 
 

@@ -199,12 +199,9 @@ ON_RAY: dict[str, Fault] = {
     "search on Ray terminated (SIGTERM)": terminated,
 }
 ENDS = {
-    "SIGTERM": (143, -signal.SIGTERM),
-    "SIGINT": (130, -signal.SIGINT),
-    "SIGKILL": (-signal.SIGKILL,),
-    "killed": (-signal.SIGKILL,),
-    "disk full": (2,),
-}
+    "SIGTERM": (143, -signal.SIGTERM), "SIGINT": (130, -signal.SIGINT), "SIGKILL": (-signal.SIGKILL,),
+    "killed": (-signal.SIGKILL,), "disk full": (2,),
+}  # fmt: skip
 """The exit codes of what a fault ends. A signal while Python itself starts or stops ends it plainly."""
 
 

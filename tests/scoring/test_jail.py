@@ -90,19 +90,10 @@ def test_a_child_inherits_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = measured("environment")
     names = {variable.partition("=")[0] for variable in seen}
     assert names - {"HOME", "TMPDIR", "LD_LIBRARY_PATH", "LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {
-        "PATH",
-        "LC_ALL",
-        "PYTHONPATH",
-        "PYTHONHASHSEED",
-        "VULCAN_CACHE_DIR",
-        "NUMBA_CACHE_DIR",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
+        "PATH", "LC_ALL", "PYTHONPATH", "PYTHONHASHSEED", "VULCAN_CACHE_DIR", "NUMBA_CACHE_DIR", "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
         "VECLIB_MAXIMUM_THREADS",
-    }
+    }  # fmt: skip
     assert not any("secret" in variable or "password" in variable for variable in seen)
 
 

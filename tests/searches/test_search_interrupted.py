@@ -44,14 +44,8 @@ def whole(racers: Executor) -> Whole:
 def test_it_has_something_of_everything(whole: Whole) -> None:
     verdicts = Counter(v.verdict for v in judged(whole.store))
     assert set(verdicts) == {
-        "scored",
-        "stopped",
-        "duplicate",
-        "same-decisions",
-        "rejected",
-        "failed",
-        "no-reply",
-    }
+        "scored", "stopped", "duplicate", "same-decisions", "rejected", "failed", "no-reply",
+    }  # fmt: skip
     assert {v.origin for v in judged(whole.store)} == {"model", "tuned", "simplified"}
     assert len(of_kind(whole.store, AdviceReceived)) == 3
     assert max(v.turn for v in judged(whole.store)) == 2
@@ -78,27 +72,14 @@ def interrupting(kind: type[Event], number: int) -> Quiet:
 @pytest.mark.parametrize(
     ("kind", "number"),
     [
-        slow(CandidateProposed, 1),
-        slow(CandidateProposed, 2),
-        (CandidateProposed, 7),
-        slow(CandidateProposed, 38),
-        slow(CandidateJudged, 1),
-        (CandidateJudged, 9),
-        slow(CandidateJudged, 23),
-        slow(AdviceReceived, 1),
-        (AdviceReceived, 3),
-        slow(CandidateRefined, 1),
-        slow(CandidateRefined, 2),
-        (CandidateRefined, 3),
-        slow(CandidateRefined, 4),
-        slow(FinalistScored, 1),
-        (FinalistScored, 3),
-        (WinnerChosen, 1),
-        slow(FinalistScored, 4),
-        (ControlFinished, 1),
+        slow(CandidateProposed, 1), slow(CandidateProposed, 2), (CandidateProposed, 7), slow(CandidateProposed, 38),
+        slow(CandidateJudged, 1), (CandidateJudged, 9), slow(CandidateJudged, 23), slow(AdviceReceived, 1),
+        (AdviceReceived, 3), slow(CandidateRefined, 1), slow(CandidateRefined, 2), (CandidateRefined, 3),
+        slow(CandidateRefined, 4), slow(FinalistScored, 1), (FinalistScored, 3), (WinnerChosen, 1),
+        slow(FinalistScored, 4), (ControlFinished, 1),
     ],
     ids=lambda value: getattr(value, "__name__", value),
-)
+)  # fmt: skip
 def test_interrupted_at_any_event_it_ends_alike(whole: Whole, racers: Executor, kind: type[Event], number: int) -> None:
     store, control = MemoryStore(), MemoryStore()
     with pytest.raises(KeyboardInterrupt):

@@ -211,13 +211,10 @@ def test_where_the_evaluation_is_a_stand_in_the_best_few_are_confirmed_and_the_c
 @pytest.mark.parametrize(
     ("trace", "policy", "least"),
     [
-        slow("tencent", MIXED, 0.03),
-        ("adapt_size", GDSF_LIKE, 0.003),
-        slow("web07", MIXED, 0.005),
-        slow("adapt_size", MIXED, 0.03),
-        slow("tencent", GDSF_LIKE, 0.001),
+        slow("tencent", MIXED, 0.03), ("adapt_size", GDSF_LIKE, 0.003), slow("web07", MIXED, 0.005),
+        slow("adapt_size", MIXED, 0.03), slow("tencent", GDSF_LIKE, 0.001),
     ],
-)
+)  # fmt: skip
 def test_policies_of_real_traces_improve(trace: str, policy: str, least: float) -> None:
     tuned = tune(policy, TASK, improvement(trace), evaluations=60, seed=1)
     assert tuned is not None

@@ -110,15 +110,10 @@ def test_junk_is_refused_under_any_name(write, name, length):
 @pytest.mark.parametrize(
     "text",
     [
-        "the quick brown fox\njumps over\n",
-        "1 2 3 4 5\n6 7 8 9 10\n",
-        "9 2 3\n1 5 6\n",
-        "a,b\n1,2\n",
-        "1,2,3,4\n4,5,6,7\n",
-        "key,io_size\n1,2\n",
-        "key,id\n1,2\n",
+        "the quick brown fox\njumps over\n", "1 2 3 4 5\n6 7 8 9 10\n", "9 2 3\n1 5 6\n", "a,b\n1,2\n",
+        "1,2,3,4\n4,5,6,7\n", "key,io_size\n1,2\n", "key,id\n1,2\n",
     ],
-)
+)  # fmt: skip
 def test_an_unclear_text_is_refused(write, text):
     with pytest.raises(UserError, match="format is not clear"):
         open_trace(write("unclear.txt", text))

@@ -11,12 +11,9 @@ from effort import ALL
 from vulcan_traces import load_trace
 
 NAMED = {
-    "cp_w106": "be-u32",
-    "scarab_recs": "be-i64",
-    "corda_vault": "be-i64",
-    "c2k_orm_busy": "be-i32",
+    "cp_w106": "be-u32", "scarab_recs": "be-i64", "corda_vault": "be-i64", "c2k_orm_busy": "be-i32",
     "c2k_web07": "be-i32",
-}
+}  # fmt: skip
 OTHER_FORMAT = {"mq_wsrch", "mq_tpcc"}
 
 

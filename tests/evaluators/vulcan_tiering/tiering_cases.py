@@ -27,12 +27,9 @@ class Case:
 
     def arguments(self):
         return {
-            "migration_limit": self.limit,
-            "machine": self.machine,
-            "measure_from": self.first,
-            "measure_to": self.last,
-            "weight": self.weight,
-        }
+            "migration_limit": self.limit, "machine": self.machine, "measure_from": self.first,
+            "measure_to": self.last, "weight": self.weight,
+        }  # fmt: skip
 
     def plain(self) -> PlainMemory:
         c = self.counts

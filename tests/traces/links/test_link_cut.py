@@ -75,21 +75,13 @@ def test_a_part_without_any_capacity_is_refused():
 @pytest.mark.parametrize(
     ("kind", "times", "period", "rates"),
     [
-        ("opportunities", [0, 1], 2, None),
-        ("opportunities", [2, 1], 2, None),
-        ("opportunities", [1, 3], 2, None),
-        ("opportunities", [], 2, None),
-        ("opportunities", [1], 0, None),
-        ("opportunities", [1], 2, [1.0]),
-        ("rates", [1], 2, [1.0]),
-        ("rates", [0, 0], 2, [1.0, 1.0]),
-        ("rates", [0, 2], 2, [1.0, 1.0]),
-        ("rates", [0], 2, [0.0]),
-        ("rates", [0], 2, [-1.0]),
-        ("rates", [0], 2, [float("nan")]),
+        ("opportunities", [0, 1], 2, None), ("opportunities", [2, 1], 2, None), ("opportunities", [1, 3], 2, None),
+        ("opportunities", [], 2, None), ("opportunities", [1], 0, None), ("opportunities", [1], 2, [1.0]),
+        ("rates", [1], 2, [1.0]), ("rates", [0, 0], 2, [1.0, 1.0]), ("rates", [0, 2], 2, [1.0, 1.0]),
+        ("rates", [0], 2, [0.0]), ("rates", [0], 2, [-1.0]), ("rates", [0], 2, [float("nan")]),
         ("rates", [0, 1], 2, [1.0]),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_link_is_refused(kind, times, period, rates):
     with pytest.raises(ValueError):
         make_link("x", kind, np.array(times, np.int64), period, None if rates is None else np.array(rates))

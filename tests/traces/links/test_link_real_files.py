@@ -10,14 +10,9 @@ from vulcan.errors import UserError
 from vulcan_traces.links import load_link
 
 FOLDERS = {
-    "mahimahi": 13,
-    "nyc-cellular": 10,
-    "cellular-2018": 8,
-    "sage": 37,
-    "orca": 1,
-    "pantheon-poisson": 3,
+    "mahimahi": 13, "nyc-cellular": 10, "cellular-2018": 8, "sage": 37, "orca": 1, "pantheon-poisson": 3,
     "leocc-starlink": 1,
-}
+}  # fmt: skip
 NO_LINKS = {"README", "README.md", "trace-info", "delay_example.txt"}
 """Descriptions, and delays over time."""
 

@@ -21,26 +21,11 @@ SIZED = (CLOUD_PHYSICS, TENCENT_1326, TENCENT_3300)
 SHARES = (0.001, 0.01, 0.1)
 
 ORACLE = {
-    "fifo": "FIFO",
-    "lru": "LRU",
-    "lfu": "LFU",
-    "clock": "Clock",
-    "sieve": "Sieve",
-    "s3-fifo": "S3FIFO",
-    "slru": "SLRU",
-    "2q": "TwoQ",
-    "arc": "ARC",
-    "lirs": "LIRS",
-    "gdsf": "GDSF",
-    "lhd": "LHD",
-    "lecar": "LeCaR",
-    "w-tinylfu": "WTinyLFU",
-    "s3-fifo-refusing": "S3FIFO",
-    "lirs-refusing": "LIRS",
-    "w-tinylfu-refusing": "WTinyLFU",
-    "belady": "Belady",
-    "belady-size-sampled": "BeladySize",
-}
+    "fifo": "FIFO", "lru": "LRU", "lfu": "LFU", "clock": "Clock", "sieve": "Sieve", "s3-fifo": "S3FIFO",
+    "slru": "SLRU", "2q": "TwoQ", "arc": "ARC", "lirs": "LIRS", "gdsf": "GDSF", "lhd": "LHD", "lecar": "LeCaR",
+    "w-tinylfu": "WTinyLFU", "s3-fifo-refusing": "S3FIFO", "lirs-refusing": "LIRS", "w-tinylfu-refusing": "WTinyLFU",
+    "belady": "Belady", "belady-size-sampled": "BeladySize",
+}  # fmt: skip
 EXACT = ("fifo", "lru", "lfu", "clock", "sieve", "2q", "gdsf", "belady")
 
 

@@ -39,16 +39,9 @@ ALIKE = [
     ("obj.insertion", "math.sqrt(obj.insertion)"),
 ]
 UNLIKE = [
-    "obj.insertion",
-    "obj.last_access",
-    "obj.count",
-    "-obj.size",
-    "obj.count / obj.size",
-    "ghost.count(obj.id)",
-    "1000 * obj.count + obj.last_access",
-    "obj.last_access + ghost.age(obj.id)",
-    "obj.count + ghost.contains(obj.id)",
-]
+    "obj.insertion", "obj.last_access", "obj.count", "-obj.size", "obj.count / obj.size", "ghost.count(obj.id)",
+    "1000 * obj.count + obj.last_access", "obj.last_access + ghost.age(obj.id)", "obj.count + ghost.contains(obj.id)",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mechanism", ["sample", "heap"])

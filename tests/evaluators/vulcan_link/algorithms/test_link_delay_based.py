@@ -57,13 +57,10 @@ def test_copa_loses_little_where_the_buffer_is_far_below_the_bandwidth_delay_pro
 @pytest.mark.parametrize(
     ("mine", "other", "least", "most"),
     [
-        ("copa", "copa", 0.425, 0.575),
-        ("copa", "cubic", 0.2, 1.0),
-        ("copa", "reno", 0.2, 1.0),
-        ("vegas", "cubic", 0.0, 0.2),
-        ("ledbat", "reno", 0.0, 0.35),
+        ("copa", "copa", 0.425, 0.575), ("copa", "cubic", 0.2, 1.0), ("copa", "reno", 0.2, 1.0),
+        ("vegas", "cubic", 0.0, 0.2), ("ledbat", "reno", 0.0, 0.35),
     ],
-)
+)  # fmt: skip
 def test_the_share_beside_another_flow_is_that_of_the_papers(mine: str, other: str, least: float, most: float) -> None:
     first, second = goodputs(mine, other)
     assert least <= first / (first + second) <= most

@@ -8,12 +8,9 @@ from vulcan.anvil import check
 from vulcan.anvil.proofs import verify
 
 BOUNDS, LOSS, TIMEOUT, MONOTONE, DELAY = (
-    "window within bounds",
-    "backs off at a loss",
-    "backs off at a time-out",
-    "longer delay, no larger window",
+    "window within bounds", "backs off at a loss", "backs off at a time-out", "longer delay, no larger window",
     "backs off under delay",
-)
+)  # fmt: skip
 
 
 def outcomes(task, source, *names):

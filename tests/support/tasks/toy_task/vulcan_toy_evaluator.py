@@ -210,27 +210,9 @@ class InfiniteOnceAsked(float):
 BEHAVIOURS = {
     behaviour.__name__: behaviour
     for behaviour in (
-        honest,
-        machine_code,
-        where_it_runs,
-        environment,
-        descriptors,
-        forbidden_things,
-        allowed_things,
-        spin,
-        spin_without_python,
-        spin_ignoring_signals,
-        sleep,
-        doze,
-        allocate_in_steps,
-        allocate_at_once,
-        native_code_runs_out,
-        segfault,
-        leave,
-        system_exit,
-        raise_an_error,
-        recurse,
-        print_garbage,
+        honest, machine_code, where_it_runs, environment, descriptors, forbidden_things, allowed_things, spin,
+        spin_without_python, spin_ignoring_signals, sleep, doze, allocate_in_steps, allocate_at_once,
+        native_code_runs_out, segfault, leave, system_exit, raise_an_error, recurse, print_garbage,
     )
 } | {
     "abort": lambda _: os.abort(),
@@ -252,7 +234,7 @@ BEHAVIOURS = {
     "half_a_reply": lambda _: _send(b"\x00\x00\x01\x00{") or os._exit(0),
     "reply_in_advance": lambda _: _send(_framed(b'{"ticket": "0", "status": "scored", "metrics": [{"sum": 1e9}]}')),
     "hang_up": lambda _: os.close(int(sys.argv[1])) or time.sleep(1000),
-}
+}  # fmt: skip
 
 
 class ToyEvaluator(Evaluator):
