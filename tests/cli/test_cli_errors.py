@@ -27,6 +27,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "argument too many": (("tasks", "--json", "extra"), "extra"),
     "misspelt option of a task": ((*CACHE, "--cache-sise", "10%"), "did you mean '--cache-size'?"),
     "option of a task without its value": ((*MOOD, "--weight"), "--weight needs a value"),
+    "option of a task given twice": ((*MOOD, "--weight", "1", "--weight", "2"), "--weight is given twice"),
     "flag of a task with a value": ((*MOOD, "--hurry=yes"), "--hurry takes no value"),
     "setting that is no number": ((*MOOD, "--weight", "much"), "--weight 'much' is not a number"),
     "word that belongs to nothing": ((*MOOD, "now"), "'now' is not expected here"),

@@ -234,3 +234,11 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
         assert row["test"] is not None
     text = vulcan.good("runs").stdout
     assert text.index(made[0]) < text.index(made[1])
+
+
+def test_without_a_split_the_tables_say_that_nothing_was_held_out(vulcan: Console) -> None:
+    summary = vulcan.search("--split", "none", "--budget-candidates", "2")
+    assert summary["validation"] is None
+    assert summary["test"] is None
+    assert summary["best"]["chosen_on"] == "train"
+    assert "Nothing was held out" in vulcan.good("show", summary["run"]).stdout

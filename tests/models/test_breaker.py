@@ -9,7 +9,6 @@ from contextlib import closing
 
 import pytest
 from chat_server import ChatServer, answer, fail
-from test_budget import Clock
 
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.call_settings import CallSettings
@@ -20,6 +19,16 @@ from vulcan.models.retry import RetryPolicy
 REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
 REPLY = Reply("hello", "toy", "stop", 1, 1, None, 0.1)
 POLICY = BreakerPolicy(failures=3, initial_open=30.0, max_open=100.0)
+
+
+class Clock:
+    """Stands in for the clock."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
 
 
 class Scripted:

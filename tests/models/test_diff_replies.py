@@ -124,3 +124,16 @@ def test_no_reply_does_more_than_give_a_program_or_say_what_is_wrong(text: str) 
     except NoSource as missing:
         assert missing.rule
         assert missing.hint
+
+
+def test_lines_that_do_not_stand_together_are_told_so() -> None:
+    found = fault(block("WEIGHT = 0.5\n    idle = now - obj.last_access\n", ""))
+    assert found.rule == "diff-no-match"
+    assert "in this order" in found.message
+
+
+def test_lines_that_occur_twice_are_ambiguous() -> None:
+    twice = PARENT + "\n\n" + PARENT.replace("priority", "other")
+    with pytest.raises(NoSource, match="occur 2 times") as caught:
+        taken(block("    idle = now - obj.last_access\n", ""), parent=twice)
+    assert caught.value.rule == "diff-ambiguous"

@@ -127,3 +127,10 @@ def test_a_process_that_called_a_model_ends_without_a_word(way: str, last: str) 
             check=False,
         )
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello", "")
+
+
+def test_an_unknown_provider_suggests_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ModelRefused, match="did you mean 'anthropic'") as caught:
+        open_proposer("antropic/claude-sonnet-4-5")
+    assert "--api-base" in str(caught.value)
+    assert capfd.readouterr().out == ""

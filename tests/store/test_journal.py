@@ -14,7 +14,7 @@ from awkward_events import CALLS
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import ENTRIES, CallRecord, Entry, QuestionAsked, RunStarted, WinnerChosen
-from vulcan.store.journal import SavedEntries, journal_of, read_journal
+from vulcan.store.journal import Journal, SavedEntries, journal_of, read_journal
 from vulcan.store.recovery import repair
 from vulcan.store.runs import FILE
 from vulcan.store.sqlite import DamagedRun
@@ -149,3 +149,18 @@ def test_two_processes_that_write_to_one_run_are_told(path: Path) -> None:
         other.append(WinnerChosen(2, "train"))
         with pytest.raises(UserError, match="another process writes to"):
             one.append(WinnerChosen(3, "train"))
+
+
+def test_a_journal_that_is_removed_while_it_is_written_to_is_an_error(path: Path) -> None:
+    with closing(SQLiteStore(path)) as store:
+        store.record(CALL)
+        journal_of(path).unlink()
+        with pytest.raises(UserError, match=r"was removed or replaced .* `vulcan resume .*writes it again"):
+            store.record(QuestionAsked(78, 0))
+
+
+def test_a_journal_that_cannot_be_read_is_told_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot read the journal of replies"):
+        read_journal(tmp_path)
+    with pytest.raises(UserError, match="cannot write the journal of replies"):
+        Journal(tmp_path).append(b"x")

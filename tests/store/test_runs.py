@@ -79,3 +79,10 @@ def test_a_run_is_found_by_a_part_of_its_name_or_as_the_latest(tmp_path: Path) -
         find_run("ab", tmp_path)
     with pytest.raises(UserError, match="no run ''"):
         find_run("", tmp_path / "nowhere")
+
+
+def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="name another place with --runs-dir") as caught:
+        new_run(tmp_path / "file" / "runs", "a_task")
+    assert "\n" not in str(caught.value)

@@ -219,3 +219,9 @@ def test_a_run_is_not_made_twice_in_one_place(path: Path) -> None:
         SQLiteStore(path, create=True)
     with closing(SQLiteStore(path)) as store:
         assert list(store.events()) == list(EVENTS)
+
+
+def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        SQLiteStore(tmp_path / "missing" / "run.db", create=True)
+    assert "unable to open" in one_line(caught, tmp_path / "missing" / "run.db")

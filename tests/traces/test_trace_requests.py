@@ -300,3 +300,8 @@ def test_libcachesim_reads_the_same(shape: str, tmp_path: Path) -> None:
     ratio, _ = cache.process_trace(reader)
     trace = open_trace(path, **options)
     assert lru(trace, 40_000) == pytest.approx(ratio * trace.requests, abs=1e-6)
+
+
+def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Path]) -> None:
+    with pytest.raises(UserError, match="'moment' could be it"):
+        open_trace(write("t.csv", "moment,id,size\n1,2,3\n"))

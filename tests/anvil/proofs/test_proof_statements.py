@@ -167,3 +167,11 @@ def test_deeply_nested_choices_end_in_a_verdict() -> None:
     (verdict,) = verify(policy, seconds=5.0)
     assert verdict.outcome in ("refuted", "unknown")
     assert (refuted_required(policy) is None) == (verdict.outcome == "unknown")
+
+
+def test_a_rejected_policy_has_exit_code_1_and_its_violations(tmp_path: Path) -> None:
+    path = written(tmp_path, "obj.colour")
+    result = RUNNER.invoke(app, ["verify", str(path), "--task", "cache_eviction", "--json"])
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert document["accepted"] is False and document["violations"][0]["rule"] == "feature"
