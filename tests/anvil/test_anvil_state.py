@@ -159,20 +159,28 @@ def test_the_same_module_runs_in_plain_python() -> None:
         assert reference(values, key) == names["rate"](now, items[key], None, None)  # type: ignore[operator]
 
 
-def scores(body: str, declared: str = "", handler: str = "", touches: int = 1) -> float:
-    source = (f"class policy:\n    {declared}\n" if declared else "") + (TOUCH.format(handler) if handler else "")
-    reference = check(source + SCORE.format(body), STATEFUL).reference()
-    for _ in range(touches):
-        reference.handle("on_touch", FIXED, 0.0)
-    return reference(FIXED, 0.0)
-
-
 @pytest.mark.parametrize(
-    "index", ["5", "-3", "13", "5.9", "-2.1", "1e300 * 0 + 5", "2.0 ** 60 + 5", "-(2.0 ** 70) - 3"]
+    ("index", "wrapped"),
+    [
+        ("5", 5),
+        ("-3", 5),
+        ("13", 5),
+        ("5.9", 5),
+        ("-2.1", 5),
+        ("1e300 * 0 + 5", 5),
+        ("2.0 ** 60", 0),
+        ("-(2.0 ** 70)", 0),
+    ],
 )
-def test_an_index_is_rounded_down_and_wrapped(index: str) -> None:
-    wrapped = total.wrap(scores(index), 8)
-    assert scores(f"policy.a[{wrapped}]", "a = [0] * 8", f"policy.a[{index}] = 7") == 7
+def test_an_index_is_rounded_down_and_wrapped(index: str, wrapped: int) -> None:
+    """Nothing is written beyond the array either."""
+    source = f"class policy:\n    a = [0] * 8\n{TOUCH.format(f'policy.a[{index}] = 7')}"
+    twin = Twin(check(source + SCORE.format(f"policy.a[{wrapped}] + policy.a[{index}]"), STATEFUL), STATEFUL_LAYOUT)
+    values = FIXED | {"item.id": 0.0}
+    twin.observe(0.0, values)
+    twin.handle("on_touch", 0.0, values)
+    assert twin.score(0.0, values) == 14
+    twin.check_memory()
 
 
 def test_a_control_is_given_to_the_evaluator() -> None:
