@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import ZIPF, fingerprint, instance, usual
 

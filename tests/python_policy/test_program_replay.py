@@ -8,6 +8,7 @@ from itertools import repeat
 import numpy as np
 import pytest
 from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_parts import CACHE, SEEDS, Here, Says, trace, unchecked
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import trace_of
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import reuse_distances, trace_of
 

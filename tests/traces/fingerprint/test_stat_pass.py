@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import (
     gaps,
