@@ -143,7 +143,7 @@ class Exporter(Protocol):
 
 
 class PythonExporter:
-    """An exporter to one Python module that imports only `math`, or only the standard library for free Python."""
+    """An exporter to one Python module that imports only the standard library."""
 
     format = "python"
     summary = "a Python module"

@@ -35,13 +35,14 @@ A pack may have a file `export/python.py`: an ordinary Python module that has, a
                                          search, or left as they are
 
 So the file works, can be linted and can be tested as it is. Everything below the line goes into the exported module
-unchanged. Shared code is imported: every imported module except `math` is inlined whole before the rest, and may import
-further ones under the same rule. All numbers that the policy reads must be floats within the ranges that the task
-declares.
+unchanged. Shared code is imported: every imported module that is not of the standard library is inlined whole before
+the rest, and may import further ones under the same rule. Of the standard library it may use `heapq` and `math`. All
+numbers that the policy reads must be floats within the ranges that the task declares.
 
 A statement whose first line ends with the comment `# with state` is left out of the exports of policies that have no
-state and handle no event, one with `# without state` out of those of the others. So are statements with the name of an
-optional function, or of a mechanism where the task has several, in place of `state`. The file works as it is with all.
+state and handle no event, one with `# without state` out of those of the others. So are statements with `statistics`,
+`fields`, or the name of an event, of an optional function, or of a mechanism where the task has several, in place of
+`state`. The file works as it is with all.
 
 Policies of one mechanism may have a template of their own, `export/python_MECHANISM.py`.
 """
@@ -60,8 +61,10 @@ from vulcan.errors import UserError
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the policy above this line ---"
+LIBRARY = ("heapq", "math")
+"""Modules of the standard library that exported modules may import."""
 _MARK = re.compile(r"  # (with|without) (\w+)$")
-STATE = "state"
+STATE, STATISTICS, FIELDS = "state", "statistics", "fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +150,19 @@ def load_template(task: Task) -> Template:
         _add_shared(module, shared, task, path)
     whole = "\n\n\n".join(part.strip("\n") for part in (*shared.values(), text)) + "\n"
     every = [f for kind in (task.whole or task).kinds for f in kind.functions]
-    marks = frozenset((STATE, *task.mechanisms, *(f.function for f in every if f.optional)))
+    events = (event.function for event in (task.whole or task).events)
+    marks = frozenset(
+        (STATE, STATISTICS, FIELDS, *events, *task.mechanisms, *(f.function for f in every if f.optional))
+    )
     return Template(whole, settings, annotations, _with_state(tree, task), marks)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that the text imports, except `math` and `__future__`."""
+    """Yield the modules that the text imports, except those that an exported module may import."""
     for node in tree.body:
         match node:
             case ast.Import(names=aliases):
-                yield from (alias.name for alias in aliases if alias.name != "math")
+                yield from (alias.name for alias in aliases if alias.name not in LIBRARY)
             case ast.ImportFrom(module=str(module)) if module != "__future__":
                 yield module
             case _:
@@ -174,7 +180,7 @@ def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path)
     if found is None or found.origin is None or not found.origin.endswith(".py"):
         raise UserError(
             f"task {task.name!r}: {importer} imports {module!r}, which is no Python file that could be written into an "
-            "exported module; import nothing but math and modules of your own"
+            "exported module; import heapq, math and modules of your own"
         )
     path = Path(found.origin)
     source = path.read_text(encoding="utf-8")

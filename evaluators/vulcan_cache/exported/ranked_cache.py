@@ -16,8 +16,8 @@ class _RankedCache(_CacheMapping):
         self._mechanism.look_again(now)  # with recheck
 
     def _touch(self, obj):
-        self._policy.update(obj)
-        self._state.on_hit(self._policy.now, obj, self._policy.ghost)  # with state
+        self._policy.update(obj)  # with statistics
+        self._state.on_hit(self._policy.now, obj, self._policy.ghost)  # with on_hit
         self._mechanism.touch(obj)
 
     def _let_in(self, key, value, size):
@@ -31,22 +31,22 @@ class _RankedCache(_CacheMapping):
                 return False
             self._evict(victim)
         self._keep(obj, value)
-        self._policy.enter(obj)
-        self._state.on_insert(self._policy.now, obj, self._policy.ghost)  # with state
+        self._policy.enter(obj)  # with statistics
+        self._state.on_insert(self._policy.now, obj, self._policy.ghost)  # with on_insert
         self._mechanism.add(obj)
         return True
 
     def _miss(self, obj):  # with state
         """The object was missed; it has the fields that it left with, if the ghost list remembers it."""
-        now, ghost = self._policy.now, self._policy.ghost
+        ghost = self._policy.ghost
         if (fields := ghost.fields(obj.id)) is not None:
             obj.resume(fields)
-            self._state.on_ghost_hit(now, obj, ghost)
-        self._state.on_miss(now, obj, ghost)
+            self._state.on_ghost_hit(self._policy.now, obj, ghost)  # with on_ghost_hit
+        self._state.on_miss(self._policy.now, obj, ghost)  # with on_miss
 
     def _evict(self, obj=None):
         obj = obj or self._mechanism.lowest()
-        self._state.on_evict(self._policy.now, obj, self._policy.ghost)  # with state
+        self._state.on_evict(self._policy.now, obj, self._policy.ghost)  # with on_evict
         evicted_priority = obj.priority
         if self._policy.asks_ghost:
             self._policy.ghost.remember(obj.id, obj.count, self._state.objects)

@@ -3,6 +3,7 @@
 The mechanism sets `place`, `priority` and `touch` of an object.
 """
 
+import heapq
 import math
 
 
@@ -51,43 +52,41 @@ class _Sample:  # with sample
 
 
 class _Ordered:  # with heap
-    """Objects by `priority`, of equals by `touch`, of which each may change or go at any time; sets their `place`."""
+    """Objects by `priority`, of equals by `touch`, of which each may change or go at any time; sets their `place`.
+
+    An object's `place` is its entry in the heap. Others of it are stale, and leave when they come to the top or when
+    there are as many as objects.
+    """
 
     def __init__(self):
         self._heap = []
+        self._objects = 0
 
     def __len__(self):
-        return len(self._heap)
+        return self._objects
 
     def first(self):
-        return self._heap[0]
+        heap = self._heap
+        while (entry := heap[0])[2].place is not entry:
+            heapq.heappop(heap)
+        return entry[2]
 
     def add(self, obj):
-        obj.place = len(self._heap)
-        self._heap.append(obj)
+        self._objects += 1
         self.settle(obj)
 
     def remove(self, obj):
-        last = self._heap.pop()
-        if last is not obj:
-            last.place = obj.place
-            self._heap[last.place] = last
-            self.settle(last)
+        self._objects -= 1
+        obj.place = None
 
     def settle(self, obj):
-        """Move an object up or down to where it belongs."""
-        heap, place = self._heap, obj.place
-        while place > 0 and _before(obj, above := heap[(place - 1) >> 1]):
-            heap[place], above.place, place = above, place, above.place
-        while (child := 2 * place + 1) < len(heap):
-            below = heap[child]
-            if child + 1 < len(heap) and _before(heap[child + 1], below):
-                below = heap[child + 1]
-            if not _before(below, obj):
-                break
-            heap[place], below.place, place = below, place, below.place
-        heap[place] = obj
-        obj.place = place
+        """Move an object to where it belongs."""
+        heap = self._heap
+        obj.place = entry = (obj.priority, obj.touch, obj)
+        heapq.heappush(heap, entry)
+        if len(heap) > 2 * self._objects + 64:
+            heap[:] = [kept for kept in heap if kept[2].place is kept]
+            heapq.heapify(heap)
 
 
 class _Timer:  # with recheck
@@ -118,12 +117,14 @@ class _Heap:  # with heap
     def touch(self, obj):
         self._touches += 1
         obj.touch = self._touches
-        self._score(obj)
-
-    def _score(self, obj):
         obj.priority = self._policy.priority(obj)
         self._objects.settle(obj)
         self._wait(obj)  # with recheck
+
+    def _score(self, obj):  # with recheck
+        obj.priority = self._policy.priority(obj)
+        self._objects.settle(obj)
+        self._wait(obj)
 
     def remove(self, obj):
         self._objects.remove(obj)
@@ -155,7 +156,3 @@ class _Heap:  # with heap
 
 _RECHECKS = 4  # with recheck
 _LATEST = 2.0**40  # with recheck
-
-
-def _before(a, b):  # with heap
-    return a.priority < b.priority or (a.priority == b.priority and a.touch < b.touch)

@@ -125,7 +125,8 @@ class _Policy:
 
     numbered = "obj.id" in _USES
     asks_ghost = any(use.startswith("ghost.") for use in _USES)
-    asks_ghost = True  # with state
+    asks_ghost = True  # with fields
+    asks_ghost = True  # with on_ghost_hit
 
     def __init__(self, capacity: float) -> None:
         self.now = 0.0
@@ -147,18 +148,18 @@ class _Policy:
         self.victim.show(victim)
         if admit(self.now, obj, self.state, self.victim, self.ghost) > 0.0:
             return True
-        self.state.on_refuse(self.now, obj, self.ghost)  # with state
+        self.state.on_refuse(self.now, obj, self.ghost)  # with on_refuse
         if self.asks_ghost:
             room = self.state.objects + math.floor((self.state.capacity - self.state.used) / obj.size)
             self.ghost.remember(obj.id, self.ghost.count(obj.id) + 1.0, room)
         self.ghost.keep(obj.id, obj.fields())  # with state
         return False
 
-    def enter(self, obj: _Object) -> None:
+    def enter(self, obj: _Object) -> None:  # with statistics
         self.state.enter(self.now, obj)  # without admit
         self.state.enter(self.now, obj, self.victim)  # with admit
 
-    def update(self, obj: _Object) -> None:
+    def update(self, obj: _Object) -> None:  # with statistics
         self.state.update(self.now, obj)  # without admit
         self.state.update(self.now, obj, self.victim)  # with admit
 

@@ -43,7 +43,7 @@ from vulcan.export.python.statistic_names import (
 )
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
-from vulcan.export.template import STATE, Template
+from vulcan.export.template import FIELDS, LIBRARY, STATE, STATISTICS, Template
 from vulcan.task import Feature, History, Json, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
@@ -309,18 +309,21 @@ def python_module(
     behind: str = "",
     needs: str = "It needs Python alone.",
 ) -> str:
-    """Generate a module that imports only `math`: the policy, followed by the template's text.
+    """Generate a module that imports only the standard library: the policy, followed by the template's text.
 
     The text in `behind` follows, and the module also imports the modules in `imports`; `needs` then states the
     requirements. Raises UserError if the template cannot give a function of the policy the statistics that it reads.
     """
     with_state = has_state(policy.program)
-    defined = (function.function for function in policy.task.functions)
-    template = template.written({policy.mechanism, *defined, *({STATE} if with_state else ())})
+    has = {policy.mechanism, *(f.function for f in policy.task.functions), *(h.name for h in policy.program.handlers)}
+    has |= {STATE} if with_state else set()
+    has |= {STATISTICS} if policy.plan.statistics else set()
+    has |= {FIELDS} if any(variable.is_field for variable in policy.program.variables) else set()
+    template = template.written(has)
     signature = policy.task.whole_interface if with_state else policy.task.interface
     names = statistic_names(policy.plan, signature, policy.task.interface)
     own = {
-        "math",
+        *LIBRARY,
         "struct",
         MARKER,
         POLICY,
@@ -362,7 +365,7 @@ def python_module(
     ]
     head = [
         docstring("\n".join(_documentation(policy, provenance, needs, state, names.state, bool(template.text)))),
-        *_imports([*imports, *({"math", "struct"} & used)]),
+        *_imports([*imports, *({*LIBRARY, "struct"} & used)]),
         f"{MARKER} = {FORMAT_VERSION}",
         *([source.parameters] if source.parameters else []),
         *(["\n".join(constants)] if constants else []),
