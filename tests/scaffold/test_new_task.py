@@ -50,10 +50,47 @@ def test_what_is_written_passes_its_own_tests_and_can_be_searched(tmp_path: Path
     assert summary["proposals"] == 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
+TABLE = "load,is_weekend,servers\n" + "".join(
+    f"{50 + n % 17},{n % 7 > 4:d},{5 + n % 17 / 10 + n % 3}\n" for n in range(200)
+)
+
+
+def test_a_task_begins_from_a_table_of_decisions(tmp_path: Path) -> None:
+    (tmp_path / "decisions.csv").write_text(TABLE, encoding="utf-8")
+    vulcan(tmp_path, "task", "new", "sizing", "--from-csv", "decisions.csv")
+    told = vulcan(tmp_path, "task", "validate", "./tasks/sizing").stdout
+    assert "sizing keeps all 20 promises" in told
+    made = vulcan(
+        tmp_path, "search", "--task", "./tasks/sizing", "--executor", "local", "--workers", "1",
+        "--budget-candidates", "3", "--tune", "0", "--simplify", "0", "--json",
+    )  # fmt: skip
+    assert json.loads(made.stdout)["state"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("", "two columns or more"),
+        ("Load,servers\n1,2\n", "'Load' is no such name"),
+        ("load,load\n1,2\n", "of different names"),
+        ("load,servers\n1,2\n", "it has 1 rows"),
+        (TABLE.replace("50,", "fifty,"), ":2: a number is needed in column 1"),
+        ("load,servers\n" + "1,2\n" * 60, "no column but the decision changes"),
+    ],
+)
+def test_an_unusable_table_is_told_in_a_line(tmp_path: Path, table: str, why: str) -> None:
+    (tmp_path / "decisions.csv").write_text(table, encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        write_task("sizing", "value", tmp_path / "mine", tmp_path / "decisions.csv")
+    assert why in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "csv"])
 def test_what_is_written_is_clean(tmp_path: Path, kind: str) -> None:
-    place = tmp_path / "mine"
-    write_task("quite_new", kind, place)
+    place, table = tmp_path / "mine", tmp_path / "decisions.csv"
+    table.write_text(TABLE, encoding="utf-8")
+    write_task("quite_new", *(("value", place, table) if kind == "csv" else (kind, place)))
     for tool in (["check", "--select", "E,F,W,UP,B,SIM"], ["format", "--check"]):
         ruff = [sys.executable, "-m", "ruff", *tool, "--isolated", "--line-length", "120", str(place)]
         ended = subprocess.run(ruff, text=True, capture_output=True, check=False)

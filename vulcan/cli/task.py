@@ -68,6 +68,14 @@ def new(
     directory: Annotated[
         Path | None, typer.Option("--directory", "-d", help="Output directory. Default: ./tasks/NAME.")
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-csv",
+            help="Begin from a CSV file of recorded decisions: a line of names, then a moment a line, in numbers; the "
+            "last column is the decision. The task is of the kind `value`.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a working task: declaration, evaluator, policies, prompt, tests and packaging.
@@ -75,6 +83,7 @@ def new(
     \b
     Examples:
       vulcan task new shiny --kind rank
+      vulcan task new shiny --from-csv decisions.csv
       vulcan task validate ./tasks/shiny
       vulcan search --task ./tasks/shiny
     """
@@ -82,12 +91,12 @@ def new(
     from vulcan.scaffold import write_task
 
     target = directory if directory is not None else Path("tasks") / name
-    written = write_task(name, kind, target)
+    written = write_task(name, kind, target, table)
     trust_task(target)
     if as_json:
         document: NewTaskDocument = {
             "task": name,
-            "kind": kind,
+            "kind": kind if table is None else "value",
             "directory": str(target),
             "files": [str(path) for path in written],
         }
