@@ -433,6 +433,7 @@ def _rules() -> str:
 
 def _warnings() -> str:
     rows: Iterable[tuple[str, ...]] = (
-        (w.name, w.meaning, _accepted(w.example), _accepted(w.instead), w.hint) for w in grammar.WARNINGS.values()
+        (name, meaning, _accepted(example), _accepted(instead), grammar.WARNINGS[name])
+        for name, (meaning, example, instead) in anvil_examples.WARNINGS.items()
     )
     return table(("warning", "meaning", "warned of", "instead", "hint"), rows)

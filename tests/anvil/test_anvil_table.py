@@ -133,10 +133,10 @@ def test_a_limit_is_exactly_where_the_table_says():
 
 @pytest.mark.parametrize("name", grammar.WARNINGS)
 def test_a_warning_is_given_for_its_example_and_not_for_what_is_to_be_written_instead(name):
-    warned = grammar.WARNINGS[name]
-    policy = check(warned.example.source, EXAMPLE_TASK)
+    _, warned, instead = anvil_examples.WARNINGS[name]
+    policy = check(warned.source, EXAMPLE_TASK)
     assert name in {warning.rule for warning in policy.warnings}
-    assert all(warning.hint == grammar.WARNINGS[warning.rule].hint for warning in policy.warnings)
-    assert check(warned.instead.source, EXAMPLE_TASK).warnings == ()
-    outcome(warned.example.source)
-    outcome(warned.instead.source)
+    assert all(warning.hint == grammar.WARNINGS[warning.rule] for warning in policy.warnings)
+    assert check(instead.source, EXAMPLE_TASK).warnings == ()
+    outcome(warned.source)
+    outcome(instead.source)

@@ -195,7 +195,7 @@ class _Doubts:
         return LintResult(tuple(unique[:_MAX_WARNINGS]), constant)
 
     def warning(self, name: str, at: ir.Position, message: str) -> PolicyWarning:
-        return PolicyWarning(name, *at, message, grammar.WARNINGS[name].hint)
+        return PolicyWarning(name, *at, message, grammar.WARNINGS[name])
 
     def text(self, expression: ir.Expression) -> str:
         """Return the expression as source."""

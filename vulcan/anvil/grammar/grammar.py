@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vulcan.anvil import semantics as total
-from vulcan.anvil.grammar.examples import Example, RejectedExample, body, module, no, stateful, top
+from vulcan.anvil.grammar.examples import Example, RejectedExample, body, module, no, top
 from vulcan.anvil.grammar.limits import (
     LIMITS,
     MAX_CALL_DEPTH,
@@ -28,79 +28,19 @@ from vulcan.anvil.grammar.limits import (
 )
 from vulcan.anvil.grammar.tables import RULES, STATISTICS, Rule, Scope, StatisticArgument, StatisticKind
 
-
-@dataclass(frozen=True, slots=True)
-class LintRule:
-    """A warning about an accepted program, with an example that triggers it, one that does not, and a hint."""
-
-    name: str
-    meaning: str
-    example: Example
-    instead: Example
-    hint: str
-
-
-WARNINGS: dict[str, LintRule] = {
-    warning.name: warning
-    for warning in (
-        LintRule(
-            "zero-divisor",
-            "a divisor may be 0 for some values within the declared ranges; the quotient or remainder is 0 there",
-            Example("obj.size / (now - obj.last_seen)"),
-            Example("obj.size / max(1, now - obj.last_seen)"),
-            "if 0 is not what is meant there, keep the divisor away from 0, as in `a / max(1, b)`, or test it first",
-        ),
-        LintRule(
-            "outside-domain",
-            "a logarithm, square root or power may be asked for what it has no value for; the result is 0 there",
-            Example("math.log(now - obj.last_seen)"),
-            Example("math.log(1 + max(0, now - obj.last_seen))"),
-            "if 0 is not what is meant there, keep the operand inside: `math.log(1 + a)`, `math.sqrt(max(0, a))`",
-        ),
-        LintRule(
-            "constant-condition",
-            "a condition has the same outcome for every value within the declared ranges",
-            Example("2 if obj.size > 0 else 1"),
-            Example("2 if obj.size > 8 else 1"),
-            "compare with a number inside the range, or leave the condition out",
-        ),
-        LintRule(
-            "unreachable",
-            "a statement that no input reaches",
-            body("if now < 9:\n    return 1\nelse:\n    return 2\nreturn 3"),
-            body("if now < 9:\n    return 1\nreturn 2"),
-            "leave it out, or mend the condition before it",
-        ),
-        LintRule(
-            "no-influence",
-            "a feature or statistic is read, but the result is the same whatever it is",
-            body("x = obj.size\nx = obj.count\nreturn x"),
-            body("x = obj.size\nx += obj.count\nreturn x"),
-            "use it in the result, or do not read it",
-        ),
-        LintRule(
-            "unused-name",
-            "a local name, an argument of a helper, a helper or a parameter that is never used",
-            top("WEIGHT = 2"),
-            body("weight = 2\nreturn weight * obj.size"),
-            "use it, or leave it out; a parameter without effect is tuned in vain",
-        ),
-        LintRule(
-            "constant-result",
-            "the result is the same for every input",
-            Example("min(0, obj.size)"),
-            Example("min(8, obj.size)"),
-            "let the result depend on what the function is shown",
-        ),
-        LintRule(
-            "unused-state",
-            "a register, array or field is never read, or never written",
-            stateful("policy.best", 6.0, "best = 6"),
-            stateful("policy.best", 7.0, "best = 6", "policy.best = 7"),
-            "remove it, or use a parameter",
-        ),
-    )
+WARNINGS: dict[str, str] = {
+    "zero-divisor": "if 0 is not what is meant there, keep the divisor away from 0, as in `a / max(1, b)`, "
+    "or test it first",
+    "outside-domain": "if 0 is not what is meant there, keep the operand inside: `math.log(1 + a)`, "
+    "`math.sqrt(max(0, a))`",
+    "constant-condition": "compare with a number inside the range, or leave the condition out",
+    "unreachable": "leave it out, or mend the condition before it",
+    "no-influence": "use it in the result, or do not read it",
+    "unused-name": "use it, or leave it out; a parameter without effect is tuned in vain",
+    "constant-result": "let the result depend on what the function is shown",
+    "unused-state": "remove it, or use a parameter",
 }
+"""The hint of each warning about an accepted program."""
 
 
 __all__ = [
@@ -131,7 +71,6 @@ __all__ = [
     "Constant",
     "HistoryQuery",
     "Limit",
-    "LintRule",
     "Operation",
     "Rule",
     "Scope",
