@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from console import LRU, ZIPF, Console
-from locations import ROOT
 
 TWO_SIZES = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
 
@@ -62,9 +61,3 @@ def test_an_export_is_measured_under_its_own_mechanism(vulcan: Console) -> None:
             measured[policy] = [m["score"] for m in document["means"] if m["kind"] == "candidate"]
     assert measured["exported_heap.py"] == measured["heap.py"] != measured["sample.py"]
     assert measured["exported_sample.py"] == measured["sample.py"]
-
-
-def test_an_objective_that_the_default_settings_do_not_fit_is_left_out(vulcan: Console) -> None:
-    policy = ROOT / "tasks" / "spot_single" / "policies" / "greedy.py"
-    table = vulcan.good("eval", str(policy), "--task", "spot_single", "--part", "test", "--windows", "2").stdout
-    assert "score (cost)" in table and "public" not in table

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from locations import TASKS, few_starts
+from locations import TASKS
 from search_parts import Scripted, as_reply, lineup, of_kind, share
 
 from vulcan.evaluator import Instance, load_evaluator
@@ -162,31 +162,3 @@ def test_a_repetition_says_what_was_recorded_whatever_evaluators_say_today(
     assert of_kind(store, PolicyExplained) == earlier
     prompts = [call.messages[0][1] for call in store.calls()]
     assert all(prompt.count("As it was.") == 2 and "is taken." not in prompt for prompt in prompts)
-
-
-def test_a_policy_is_explained_beside_the_best_of_its_parents() -> None:
-    task = find_task(few_starts(kept=("fifo", "lfu", "lru", "lru_by_frequency")))
-    plan = {"strategy": "policysmith", "rounds": 2, "samples": 2, "racing": False, "tune": 0, "simplify": 0}
-    settings = {"trace": ["zipf:objects=300,requests=3000"], "cache_size": ["10%"]}
-    chosen = replace(make_config(str(task.directory), plan, settings), model=("scripted",))
-    instances = load_evaluation_set(task, chosen, load_evaluator(task))
-    with LocalExecutor(Setup(str(task.directory), instances.everything, explains=True), 1) as executor:
-        store = MemoryStore()
-        open_run(task, chosen, store, instances, lambda _: None)
-        scorer = make_scorer(find_objective(task, chosen.objective), RunRecord.of(store.events()))
-        known = task.seed_policies()["lru_by_frequency"]
-        reply = known.replace("return obj.last_access", "return obj.last_access + {} * obj.count")
-        model = Scripted(lambda r: as_reply(reply.format(r.proposal)))
-        Study(task, chosen, store, scorer, executor).run(lineup(model))
-    record = RunRecord.of(store.events())
-    first, *_, last = [call.messages[0][1] for call in store.calls()]
-    assert "Its parent, the policy it was made from," not in first  # the task's own policies have none
-    assert "Its parent, the policy it was made from," in last
-    assert first.count("as a program of this task:") >= 2  # more than one known policy
-    of_parents = {n: record.best_parent_of(n) for n in record.explained}
-    for number, parent in of_parents.items():
-        said = [one.content.text for one in record.explained[number].located if isinstance(one.content, Statement)]
-        named = [text for text in said if "Its parent" in text]
-        assert len(named) == (parent is not None)
-        if parent is not None:
-            assert f"has {int(dict(parent.metrics)[instances.everything[0].name]['misses']):,} misses" in named[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from anvil_state import STATEFUL
-from cache_formats import exported, text_of, under
+from cache_formats import exported, under
 from effort import ALL
 from exported_state import assert_replayed, compare_lives, skewed, stateful
 from plain_cache import hash_of
@@ -164,17 +162,3 @@ def test_instances_are_independent_and_seeded() -> None:
     second.seed(1)
     assert misses(again) == misses(module.Cache(5))
     assert first._state.sketch == again._state.sketch != second._state.sketch
-
-
-def test_checkers_find_nothing(tmp_path: Path) -> None:
-    paths = []
-    for name, source in CASES.items():
-        mechanism = check(source, CACHE).mechanism
-        paths.append(tmp_path / f"{mechanism}_{name.replace(' ', '_')}.py")
-        paths[-1].write_text(text_of(source, "python"), encoding="utf-8")
-    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--line-length=120"]
-    mypy = [sys.executable, "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--check-untyped-defs"]
-    ranked = [path for path in paths if not path.name.startswith("queues")]
-    for run, some in (([*ruff, "--select=E,F,W,I,UP,B,C4,PLE"], paths), *([(mypy, ranked)] if ALL else [])):
-        done = subprocess.run([*run, *map(str, some)], capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout
