@@ -6,8 +6,6 @@ import pytest
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil.unparse import emit_source
-from vulcan.export.formats import export_policy
-from vulcan.export.provenance import Provenance
 from vulcan.generator.proposer import join, part_of
 from vulcan.registry import find_task
 
@@ -43,12 +41,3 @@ def test_no_other_choice_is_accepted(line: str) -> None:
 def test_a_task_without_choices_takes_no_text() -> None:
     with pytest.raises(Rejected, match="not one number"):
         check('SLOW_START = "policy"\ndef score(now, obj, cache):\n    return 1\n', find_task("cache_eviction"))
-
-
-@pytest.mark.parametrize("format", ["bpf", "c", "python"])
-def test_exports_say_and_do_what_the_policy_chose(format: str) -> None:
-    origin = Provenance(TASK.name, run="", candidate="", proposer="", date="", settings={"slow_start": "mechanism"})
-    files = "".join(export_policy(check(OWN, TASK), format, origin).values())
-    assert "Setting slow_start: policy" in files
-    if format == "bpf":
-        assert "#define SETTING_SLOW_START_POLICY" in files

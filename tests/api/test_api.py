@@ -98,17 +98,6 @@ def test_the_metrics_of_a_score_are_those_that_were_measured(run: vulcan.Run) ->
     assert half.to_dict() == measured
 
 
-def test_events_are_the_rows_of_the_store(run: vulcan.Run) -> None:
-    with closing(open_store(run.path)) as store:
-        numbered = list(store.numbered())
-    assert list(run.events.index) == [number for number, *_ in numbered]
-    assert list(run.events["kind"]) == [type(event).__name__ for *_, event in numbered]
-    assert run.events["time"].is_monotonic_increasing
-    assert str(run.events["time"].dt.tz) == "UTC"
-    row = int(run.candidates.loc[1, "row"])
-    assert run.events.loc[row, "data"]["candidate"] == 1
-
-
 # Candidates
 
 

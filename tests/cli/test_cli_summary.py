@@ -98,23 +98,6 @@ def test_the_start_decides_nothing_and_a_run_without_it_is_summed_up(searched: t
     assert ", the policy it began with, " not in vulcan.document("show", "without")["headline"]
 
 
-def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Console, dict[str, Any]]) -> None:
-    vulcan, summary = searched
-    assert summary["proposals"] == summary["control"]["candidates"] == 10
-    assert set(summary["control"]) == {"strategy", "candidates", "source", "scores"}
-    assert all(score is not None for score in summary["control"]["scores"].values())
-    for by in ("tuned", "simplified"):
-        assert set(summary[by]) == {"candidates", "evaluations", "improved"}
-        assert summary[by]["candidates"] >= 1
-    lines = vulcan.good("show", summary["run"]).stdout.splitlines()
-    assert any(line.split()[:2] == ["best-of-n", "control"] for line in lines)
-    made = sum(summary["candidates"].values())
-    assert any(line.startswith(f"10 proposals, {made} candidates: ") for line in lines)
-    tuned = summary["tuned"]["candidates"]
-    assert any(line.startswith(f"tuned: {tuned} candidate{'' if tuned == 1 else 's'} in ") for line in lines)
-    assert any("95% interval" in line for line in lines)
-
-
 def test_the_end_says_how_to_bound_the_loss_of_what_is_exported(searched: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = searched
     last = vulcan.good("resume", summary["run"], "--executor", "local", "--workers", "1").stdout.splitlines()[-1]

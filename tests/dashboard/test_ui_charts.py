@@ -17,7 +17,6 @@ from live import Server, unfinished
 from locations import recorded_run
 from playwright.sync_api import Browser, Page, expect
 
-from vulcan.results.notes import write_notes
 from vulcan.store.events import RunStopped
 from vulcan.store.runs import open_store
 
@@ -57,30 +56,6 @@ def test_a_click_on_a_point_opens_its_candidate(opened: Tab) -> None:
     point.locator("circle").click()
     page.wait_for_url(f"**{address}")
     expect(page.locator("h1")).to_contain_text(f"Candidate {number}")
-
-
-def test_runs_are_sorted_filtered_and_compared(opened: Tab, server: Server) -> None:
-    write_notes(server.directory / "runs" / "third", title="The third", tags=["thesis"])
-    page = opened.open("/")
-    expect(page.locator("#runs tbody")).to_contain_text("thesis")
-    page.locator("[data-sort=run]").click()
-    names = [text.split()[0] for text in opened.texts("#runs tbody td:nth-child(2)")]
-    assert names == ["The", "recorded", "second"]
-    expect(page.locator("th[aria-sort=ascending]")).to_have_text("run ▲")
-    page.keyboard.press("/")
-    page.keyboard.type("thesis")
-    expect(page.locator("#runs tbody tr")).to_have_count(1)
-    expect(page.locator("#compare")).to_be_hidden()
-    page.get_by_label("select third").check()
-    page.locator("#filter").fill("")
-    page.get_by_label("select second").check()
-    page.locator("#compare").click()
-    page.wait_for_url("**/compare?run=third&run=second")
-    expect(page.locator("#progress svg polyline").first).to_be_visible()
-    expect(page.locator("#verdicts")).to_contain_text("second")
-    opened.open("/compare?run=third")
-    expect(page.locator("main")).to_contain_text("needs two runs")
-    opened.complaints.clear()  # the browser's own, of an answer with the code 404
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

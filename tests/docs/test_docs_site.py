@@ -7,17 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from docs_pages import ROOT
-from run_reports import linked_stores, page_of
 from site_pages import elsewhere, links_of_the_site
-
-from benchmarks.recordings import HEADLINE_STORES
 
 LOADS = {
     "script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "use": "href", "form": "action",
@@ -67,19 +63,6 @@ def test_every_page_of_the_repository_is_on_the_site(site: Path) -> None:
     made = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")}
     assert {page for page in made if not page.startswith("reports/")} - {"404.md"} == wanted
     assert len(made) > 50
-
-
-def test_recorded_runs_have_reports(site: Path) -> None:
-    stores = list(linked_stores())
-    assert {page_of(store) for store in stores} == {
-        path.relative_to(site).as_posix() for path in (site / "reports").glob("*.html")
-    }
-    assert {file.name for file in HEADLINE_STORES.glob("*.tar.xz")} <= {Path(store).name for store in stores}
-    for store in stores:
-        page = (site / page_of(store)).read_text(encoding="utf-8")
-        assert Loaded(page).loads == []
-        assert page.count('<svg class="chart') >= 6
-        assert tempfile.gettempdir() not in page
 
 
 def test_no_page_loads_anything_from_another_host(site: Path) -> None:

@@ -94,19 +94,6 @@ def test_files_that_are_no_spot_trace(write, text, what):
     assert place in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_places_that_cannot_be_read(tmp_path):
-    (tmp_path / "no.tar.gz").write_bytes(b"not an archive")
-    (tmp_path / "empty").mkdir()
-    for spec in (str(tmp_path / "absent.json"), f"{tmp_path}/no.tar.gz:a", f"{tmp_path}/absent.tar.gz:a",
-                 str(tmp_path / "empty")):  # fmt: skip
-        with pytest.raises(UserError):
-            load_spot(spec)
-    with pytest.raises(UserError, match="available or preempted"):
-        load_spot(str(tmp_path), meaning="up")
-    with pytest.raises(UserError, match="at least 1"):
-        load_spot(str(tmp_path), nodes=0)
-
-
 def spells(trace):
     changes = np.flatnonzero(np.diff(trace.available)) + 1
     hours = np.diff(changes) * trace.gap / HOUR
@@ -122,14 +109,6 @@ def test_spells_have_the_mean_and_the_spread_that_are_asked_for(up_spread, down_
         assert found.mean() == pytest.approx(mean, rel=0.05)
         assert found.std() / found.mean() == pytest.approx(spread, rel=0.07)
     assert trace.available.mean() == pytest.approx(4 / 7, rel=0.03)
-
-
-def test_a_chain_of_two_states_forgets():
-    """The chance to stay does not depend on how long it has been so."""
-    (trace,) = load_spot("markov:up=2,down=1,hours=300000,seed=3")
-    up = trace.available.astype(bool)
-    after_one = up[1:-1] & ~up[:-2]
-    assert up[2:][after_one].mean() == pytest.approx(up[1:][up[:-1]].mean(), abs=0.01)
 
 
 @pytest.mark.parametrize(

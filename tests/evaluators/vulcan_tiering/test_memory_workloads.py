@@ -16,7 +16,6 @@ from vulcan_traces.memory.kernels.graph import make_graph
 from vulcan_traces.memory.kernels.gups import run_gups
 from vulcan_traces.memory.kernels.pagerank import DAMPING, run_pagerank
 from vulcan_traces.memory.kernels.recorder import INTERVAL, MULTIPLIER, SEEN, TOUCHES, new_recorder, touch
-from vulcan_traces.memory.kernels.stream import run_stream
 from vulcan_traces.memory.kernels.tpcc import run_tpcc, table_sizes
 from vulcan_traces.memory.workloads import KINDS, parse_workload
 
@@ -178,17 +177,6 @@ def test_tpcc_has_its_mix_and_delivers_what_was_ordered():
     assert done / done.sum() == pytest.approx([0.45, 0.43, 0.04, 0.04, 0.04], abs=0.02)
     assert ordered / done[0] == pytest.approx(10, rel=0.05)  # five to fifteen lines an order
     assert 0.5 * ordered < delivered <= ordered
-
-
-def test_stream_adds_and_reads_everything_alike():
-    n = 3000
-    a, b, c = np.zeros(n), np.arange(n) * 1.0, np.ones(n)
-    r = recorder(3 * n * 8, intervals=4, loads=5000)
-    passes = run_stream(r, a, b, c, 3.0)
-    assert passes > 3
-    assert np.array_equal(a, b + 3.0)
-    whole = r.loads.sum(axis=0)[1:-2]
-    assert whole.max() < 1.5 * whole.min()
 
 
 @pytest.mark.parametrize("kind", KINDS)

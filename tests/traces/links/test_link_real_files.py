@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-
 import pytest
 
 from vulcan.errors import UserError
@@ -50,21 +48,3 @@ def test_what_is_no_link_in_these_folders_is_told_so(links):
     for name in ("nyc-cellular/README", "cellular-2018/README.md", "leocc-starlink/delay_example.txt"):
         with pytest.raises(UserError):
             load_link(links / name)
-
-
-@pytest.mark.slow
-def test_the_logs_of_the_5g_data_set_load(links):
-    archive = links / "ucc-5g" / "5G-production-dataset.zip"
-    with zipfile.ZipFile(archive) as opened:
-        names = [n for n in opened.namelist() if n.endswith(".csv") and not n.startswith("__MACOSX")]
-    assert len(names) == 83
-    refused = []
-    for name in names:
-        try:
-            link = load_link(archive / name)
-        except UserError as error:
-            refused.append(str(error))
-        else:
-            assert link.kind == "rates"
-    assert len(refused) == 1  # the clock of that phone was set back by hours
-    assert "B_2019.11.27_07.29.47.csv, line 918: " in refused[0]

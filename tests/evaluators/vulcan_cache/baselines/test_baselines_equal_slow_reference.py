@@ -99,14 +99,6 @@ def test_when_frequency_is_right_for_long_and_then_recency(name):
         assert fast == slow
 
 
-def test_w_tinylfu_when_bursts_fill_its_counters():
-    rng = np.random.default_rng(5)
-    for capacity in range(6, 13):
-        ids = np.repeat(rng.integers(0, 16, 250), rng.integers(1, 40, 250))
-        fast, slow = both("w-tinylfu", columns(ids, np.ones(len(ids))), capacity, measure_from=0)
-        assert fast == slow
-
-
 def test_lhd_when_it_has_learnt_from_what_it_saw():
     """Long enough for two reconfigurations, at a commit for one; the short traces above never reach any."""
     trace = real_trace("caffeine/lirs/sprite.trace.gz").prefix(70_000 if ALL else 36_000)

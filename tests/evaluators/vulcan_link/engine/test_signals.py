@@ -72,14 +72,6 @@ def test_statistics_of_intervals_are_over_time(statistic: str, before: int, afte
     assert last_window(result) == after + 5
 
 
-def test_an_interval_without_an_acknowledgement_lasts_until_the_next() -> None:
-    """An application that writes five packets every second: an interval for each, of a second."""
-    told = "10 + 10 * (abs(state.interval_us.window_avg(5) / 1e6 - 1) < 0.05)"
-    lost = "10 + 10 * state.interval_lost_packets.max()"
-    assert last_window(run_in_the_task(told, sender(write_packets=5, write_ms=1000.0))) == 20
-    assert last_window(run_in_the_task(lost, sender(write_packets=5, write_ms=1000.0), loss=0.2, seed=3)) > 10
-
-
 @pytest.mark.parametrize(("batch", "least", "most"), [(0.0, 0, 3), (20.0, 15, 30), (40.0, 30, 50)])
 def test_aggregation_is_what_acknowledgements_run_ahead_by(batch: float, least: int, most: int) -> None:
     """At a packet a millisecond, a batch of 20 ms delivers 20 packets at once."""
