@@ -174,3 +174,9 @@ def test_a_report_of_the_runs_says_the_same(searched: tuple[Console, dict[str, A
     assert f"- {first}" in console.good("report", *runs, "--format", "md").stdout
     console.good("report", *runs, "-o", "seeds.html")
     assert "<h2>Together</h2>" in (console.directory / "seeds.html").read_text()
+
+
+def test_searches_without_winners() -> None:
+    nothing = SeedResult(1, Path("run"), None, "", None, None, None, None, None, ())
+    found = SeedComparison.of([nothing, nothing])
+    assert (found.best, found.conclusion, found.sentences) == (None, None, ("No search has a winner.",))

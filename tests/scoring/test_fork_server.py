@@ -218,3 +218,10 @@ def test_an_evaluators_helpers_die_with_the_keeper_of_the_evaluator() -> None:
         assert len(processes) == 3  # the evaluator, its helper, and who watches over that
         keeper.kill()
     assert wait_until(lambda: not any(map(is_alive, processes)))
+
+
+def test_a_runner_that_does_not_load_is_a_users_error(runner: str) -> None:
+    with pytest.raises(UserError, match=r"'does_not_load:run': it does not load: ModuleNotFoundError"):
+        ForkServer("does_not_load:run").start()
+    with pytest.raises(UserError, match="it does not load: AttributeError"):
+        ForkServer(runner.replace(":run", ":gone")).start()
