@@ -106,11 +106,16 @@ def test_the_time_left_counts_what_follows_the_last_proposal_once_a_tuning_was_t
         tally.add(judged(study))
     assert standing(tally).seconds_left == pytest.approx(400.0)
     clock.now += 32
-    refined = CandidateRefined(1, "tuned", 16, None)
+    refined = CandidateRefined(2, "tuned", 16, None)
     study.record.add(refined)
     tally.add(refined)
     end = 2 * (3 * 16 + 8 + (10 + 8) / 2)  # seconds of 2 an evaluation, validation being half as large as train
     assert standing(tally).seconds_left == pytest.approx(60 * 40 / (standing(tally).per_minute or 0.0) + end)
+    study.record.refined[:] = [CandidateRefined(1, "tuned", 16, None)]
+    assert standing(tally).seconds_left == pytest.approx(
+        60 * 40 / (standing(tally).per_minute or 0.0) + end - 2 * 3 * 16
+    ), "the best candidate is not tuned twice"
+    study.record.refined[:] = [refined]
     study.completed = study.total
     assert standing(tally).seconds_left == pytest.approx(end)
     clock.now += 20

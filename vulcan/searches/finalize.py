@@ -221,8 +221,11 @@ def cost_left(config: SearchConfig, record: RunRecord, scorer: Scorer, proposals
     cost = max(0, finalists) * validation + test + starts * (validation + test) + COMPARED * validation + 2 * test
     if record.confirmed or record.chosen or any(r.by == "simplified" for r in record.refined):
         return cost
-    rung = record.rungs[-1].cost if record.rungs else 1.0
-    return cost + min(AT_THE_END * config.tune, proposals) * rung + min(config.simplify, proposals)
+    cost += min(config.simplify, proposals)
+    best = record.ranked()[0].candidate
+    if any(best in (r.candidate, r.result) for r in record.refined):  # it is not tuned again
+        return cost
+    return cost + min(AT_THE_END * config.tune, proposals) * (record.rungs[-1].cost if record.rungs else 1.0)
 
 
 def _seed(seed: int, candidate: int) -> int:
