@@ -125,7 +125,8 @@ class _Checker(StateChecker):
         main, *others = self.decisions
         for declared in self.decisions:
             if declared.function not in entries:
-                first = tree.body[0] if tree.body else None
+                meant = self.of_other_name(declared)  # is not looked at as a helper, whose arguments would be taken
+                first = meant or (tree.body[0] if tree.body else None)
                 self.report("no-function", first, f"no function {_spelled(declared)}", self.also_missing(declared))
         functions = {name: self.function(node) for name, node in self.helpers.items()}
         made: dict[str, ir.Function | None] = {}
@@ -149,6 +150,12 @@ class _Checker(StateChecker):
             variables=tuple(self.variables.values()),
             chosen=tuple(sorted(self.chosen.items())),
         )
+
+    def of_other_name(self, declared: Signature) -> ast.FunctionDef | None:
+        """Take out and return a function that has the arguments of the one declared, and another name."""
+        arguments = [argument.name for argument in declared.arguments]
+        named = [name for name, node in self.helpers.items() if [a.arg for a in node.args.args] == arguments]
+        return self.helpers.pop(named[0]) if named else None
 
     def also_missing(self, declared: Signature) -> str | None:
         """Return the hint for one missing function of several."""
