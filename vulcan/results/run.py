@@ -262,9 +262,9 @@ def scorer_of(record: RunRecord) -> Scorer | None:
 def interval_of(
     record: RunRecord, scorer: Scorer | None, candidate: int, split: SplitName
 ) -> ConfidenceInterval | None:
-    """Return the bootstrap interval of the mean objective over instances; None for too few of them."""
+    """Return the bootstrap interval of the mean objective over instances; None for too few of them, or variations."""
     metrics = metrics_of(record, candidate, split)
-    if scorer is None or not metrics:
+    if scorer is None or not metrics or any(i.variation_of for i in scorer.of(split)):
         return None
     from vulcan.searches.bootstrap import mean_interval  # imports numpy, which `vulcan runs` does not need
 

@@ -189,7 +189,7 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
 def _chosen_training(evaluator: Evaluator, training: Sequence[Instance], config: SearchConfig) -> Iterator[Instance]:
     """Yield the training instances, and what is configured to train on beside them. Raises UserError."""
     yield from training
-    if config.train_on == "asked" or (config.train_on == "nearby" and len(training) >= MIN_INSTANCES):
+    if config.train_on == "asked" or (config.train_on == "nearby" and len(training) > 1):
         return
     offered = evaluator.shifted if config.train_on == "shifted" else evaluator.nearby
     copies = [replace(copy, variation_of=i.name) for i in training for copy in offered(i)]
