@@ -299,12 +299,11 @@ def _print_catalogue(sets: Sequence[TraceSet]) -> None:
                 file.format,
                 "unknown" if file.bytes is None else f"{file.bytes:,}",
                 "unknown" if file.requests is None else f"{file.requests:,}",
-                "unknown" if file.checksum is None else file.checksum.partition(":")[0],
             ]
             for file in each.files
         ]
         if rows:
-            print_table(("trace", "format", "bytes", "requests", "checksum"), rows)
+            print_table(("trace", "format", "bytes", "requests"), rows)
         else:
             say("  (available from its source only)\n")
     say("`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full.")
