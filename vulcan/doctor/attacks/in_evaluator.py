@@ -21,7 +21,7 @@ from vulcan.evaluator import Instance
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.job import Job, Limits, Setup
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
-from vulcan.scoring.sandbox.processes import descendants, is_alive, state
+from vulcan.scoring.sandbox.processes import descendants, is_alive
 
 TASK = str(Path(__file__).parent / "target")
 HONEST = Instance("honest", "train", {})
@@ -45,7 +45,8 @@ _ELSEWHERE = frozenset(
 
 _ENDLESS = Attack("endless", "while True: pass", ())
 _SECONDS = 600.0
-_TIMEOUT_SECONDS = 20.0
+_TIMEOUT_SECONDS = 60.0
+_BUSY_TICKS = 30
 
 
 class EvaluatorRange:
@@ -101,12 +102,22 @@ def outlives_keeper(layers: Layers = ALL) -> bool:
         assert keeper.stdout is not None
         holder = int(keeper.stdout.readline())
         processes = [holder, *descendants(holder)]
-        _wait(lambda: state(processes[-1]) == "R")
+        idle = _ticks(processes[-1])
+        _wait(lambda: _ticks(processes[-1]) >= idle + _BUSY_TICKS)  # only the endless job takes as much
         keeper.kill()
     gone = _wait(lambda: not any(map(is_alive, processes)), 2.0 if layers.off else _TIMEOUT_SECONDS)
     for pid in filter(is_alive, processes):
         os.kill(pid, 9)
     return not gone
+
+
+def _ticks(pid: int) -> int:
+    """Return the processor time that a process has used, in clock ticks (proc(5)); 0 if there is none."""
+    try:
+        user, system = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[11:13]
+    except OSError:
+        return 0
+    return int(user) + int(system)
 
 
 def _wait(condition: Callable[[], bool], seconds: float = _TIMEOUT_SECONDS) -> bool:
