@@ -70,11 +70,12 @@ class _Powers:
         design = np.column_stack([np.ones(len(logs)), logs, data.x[:, zero] == 0])
         w = np.zeros(design.shape[1])
         w[0] = data.level
-        for _ in range(_STEPS):
-            expected = np.exp(np.clip(design @ w, -_FARTHEST, _FARTHEST)) * data.costs
-            curved = (design * expected[:, None]).T @ design
+        for _ in range(_STEPS):  # einsum, as a product of BLAS depends on its number of threads
+            eta = np.clip(np.einsum("ij,j->i", design, w), -_FARTHEST, _FARTHEST)
+            expected = np.exp(eta) * data.costs
+            curved = np.einsum("ij,ik->jk", design * expected[:, None], design)
             curved += _RIDGE * np.diag(np.diag(curved)) + 1e-9 * np.eye(len(w))
-            step = np.linalg.solve(curved, design.T @ (data.gains - expected))
+            step = np.linalg.solve(curved, np.einsum("ij,i->j", design, data.gains - expected))
             largest = float(np.abs(step).max())
             w += step * min(1.0, 2.0 / max(largest, 1e-12))
             if largest < 1e-6:
