@@ -291,3 +291,10 @@ def test_a_statistic_s_arguments_stay_within_their_bounds(kind, scope):
 )
 def test_these_are_accepted(source):
     outcome(source)
+
+
+def test_a_function_with_another_name_is_one_error() -> None:
+    name = HEAD.removeprefix("def ").partition("(")[0]
+    with pytest.raises(Rejected) as caught:
+        check(HEAD.replace(name, "worth", 1) + "    return item.size + past.count(item.id)\n", TOY)
+    assert [(v.rule, v.line) for v in caught.value.violations] == [("no-function", 1)]
