@@ -42,7 +42,8 @@ def test_a_reader_refuses_what_it_cannot_read(name: str, bounded: None) -> None:
 
 
 COUNTS = {
-    "txt": lambda data: sum(bool(line.strip()) for line in data.split(b"\n")),
+    # lines end in returns where no line feed is
+    "txt": lambda data: sum(bool(line.strip()) for line in data.split(b"\n" if b"\n" in data else b"\r")),
     "oracleGeneral": lambda data: len(data) // 24,
     "be-u32": lambda data: len(data) // 4,
     "be-i64": lambda data: len(data) // 8,
