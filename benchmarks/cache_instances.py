@@ -1,16 +1,17 @@
 """The shipped library of cache-eviction policies on traces that it was not made from.
 
 The traces, their division into training and held-out ones, and the rule by which instances count are in
-`benchmarks.instance_traces`. On each held-out instance the library chooses one of its members, or its fallback, as
+`benchmarks.instance_traces`. On each held-out instance the library chooses one of its members, and six to follow, as
 `vulcan library select` does: by the first requests alone, at most a fifth of the trace. What it chose is then run over
 the whole trace, from an empty cache, beside every baseline and the bounds. The library is best where its miss ratio is
 lower than the lowest of all baselines by more than 0.1 % of that, and tied where it is not higher by more. Scores are
 those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
 
-`--quick` takes the traces of less than 400,000 requests.
+`--quick` takes the traces of less than 400,000 requests. `--families` measures on all traces of less than five million
+requests instead, each family of traces in turn without the members that were searched on it and without its scores.
 
-What is followed was fixed on training traces, before it was measured on a held-out one: the six members of which most
-is expected, and 32 misses as `evidence`.
+What is followed was fixed on training traces, before it was measured on a held-out one: the four members that do best
+on the first requests and the two that add the most to them, and 32 misses as `evidence`.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ from vulcan.anvil import check
 from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
-from vulcan.portfolio.features import shared_settings
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.portfolio.selector import Choice, select, shipped_library
+from vulcan.portfolio.workloads import shared_settings
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Metrics, Split
@@ -60,6 +61,13 @@ SHARE_SEEN = 5
 """At most one in N of a trace's requests is shown to the library before it chooses."""
 
 QUICK_REQUESTS = 400_000
+FAMILY_REQUESTS = 5_000_000
+
+SEARCHED_ON = {
+    "block": ("block",), "block_bytes": ("block",), "block_model": ("block",), "broad": ("arc", "web", "generated"),
+    "skewed": ("arc", "web", "generated"), "cdn": ("generated",), "loops": ("lirs",), "loops_model": ("lirs",),
+}  # fmt: skip
+"""The families of the traces that members of the library were searched on (its README.md)."""
 MAX_RESAMPLES = 10_000
 
 
@@ -74,8 +82,6 @@ class Case:
     bounds: Mapping[str, float]
     members: Mapping[str, float]
     chosen: str
-    trusted: bool
-    fallback: str
     followed: float = math.nan
     """The miss ratio of what follows the best members."""
 
@@ -89,12 +95,12 @@ class Case:
 
     @property
     def by_library(self) -> float:
-        return {**self.baselines, **self.members}[self.chosen]
+        return self.members[self.chosen]
 
     @property
     def perfect(self) -> float:
-        """The miss ratio of a library that always selects its best choice."""
-        return min(*self.members.values(), self.baselines[self.fallback])
+        """The miss ratio of a library that always selects its best member."""
+        return min(self.members.values())
 
     def excess(self, ratio: float) -> float:
         """Return how much more is missed than by the best baseline, relatively."""
@@ -159,6 +165,23 @@ def improvement(fifo: float, ratio: float) -> float:
     return 0.0 if ratio == fifo else (fifo - ratio) / max(fifo, ratio)
 
 
+def without_family(library: Library, family: str) -> Library:
+    """The library as if there were no trace of this family: without what was searched or measured on one."""
+    members = tuple(m for m in library.members if family not in SEARCHED_ON.get(m.name, ()))
+    names = [i.workload.partition(".")[0] for i in library.instances]
+    others = [n for n, name in enumerate(names) if SOURCE_OF[name].family != family]
+    return replace(
+        library,
+        members=members,
+        matrix={
+            objective: replace(
+                matrix, members={m.name: tuple(matrix.members[m.name][n] for n in others) for m in members}
+            )
+            for objective, matrix in library.matrix.items()
+        },
+    )
+
+
 def counts(ratios: Mapping[str, float], objects: float) -> bool:
     """Whether an instance counts; `ratios` are FIFO's and the bounds', `objects` of mean size what the cache holds."""
     lowest = min(ratios[bound] for bound in BOUNDS)
@@ -169,16 +192,13 @@ def choose(library: Library, source: Source, size: str, objective: str, instance
     """As `vulcan library select` does, on no more than the first fifth of the trace."""
     evaluator = load_evaluator(TASK)
     first = min(library.first, requests // SHARE_SEEN)
-    fingerprint = evaluator.fingerprint(instance, first)  # type: ignore[attr-defined]
-    trials = None
-    if library.rule.method == "trials":
-        opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
-        fallback = library.fallbacks[objective].baseline
-        fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
-        ratios = {m.name: member_metrics(library, m, source, size, first)[METRICS[objective]] for m in library.members}
-        ratios[fallback] = evaluator.evaluate_baseline(fallback, opening)[METRICS[objective]]
-        trials = {name: improvement(fifo, ratio) for name, ratio in ratios.items()}
-    return select(library, fingerprint, objective, instance=instance.name, trials=trials)
+    opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
+    fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
+    trials = {
+        m.name: improvement(fifo, member_metrics(library, m, source, size, first)[METRICS[objective]])
+        for m in library.members
+    }
+    return select(library, objective, instance.name, trials)
 
 
 def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], list[str]]:
@@ -213,8 +233,7 @@ def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], l
                         source.name, size, objective,
                         {n: m[metric] for n, m in known.items() if n not in BOUNDS},
                         {n: m[metric] for n, m in known.items() if n in BOUNDS},
-                        {n: m[metric] for n, m in own.items()}, choice.name, choice.trusted,
-                        library.fallbacks[objective].baseline, followed[metric],
+                        {n: m[metric] for n, m in own.items()}, choice.name, followed[metric],
                     )
                 )  # fmt: skip
     return cases, left_out
@@ -280,7 +299,7 @@ def lead_of(case: Case, ratio: Callable[[Case], float]) -> float:
 def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], dict[str, Any], list[Goal]]:
     single = single_baseline(cases)
     traces = len({c.trace for c in cases})
-    table = [f"{len(cases)} instances of {traces} held-out traces; left out: {', '.join(left_out) or 'none'}", ""]
+    table = [f"{len(cases)} instances of {traces} traces; left out: {', '.join(left_out) or 'none'}", ""]
     families = {c.trace: SOURCE_OF[c.trace].family for c in cases}
     groups = {
         "all": cases,
@@ -289,6 +308,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         **{f: [c for c in cases if families[c.trace] == f] for f in dict.fromkeys(families.values())},
     }
     table += tabulated(groups)
+    shared = [name for name in cases[0].members if all(name in case.members for case in cases)]
     means: dict[str, Any] = {
         "library, following": lambda c: c.score(c.followed),
         "library, one member": lambda c: c.score(c.by_library),
@@ -296,7 +316,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         BEST: lambda c: c.score(c.baselines[c.best_baseline]),
         "Belady's MIN": lambda c: c.score(c.bounds["belady"]),
         **{f"baseline {n}": lambda c, n=n: c.score(c.baselines[n]) for n in everywhere(cases) if n != "fifo"},
-        **{f"member {n}": lambda c, n=n: c.score(c.members[n]) for n in cases[0].members},
+        **{f"member {n}": lambda c, n=n: c.score(c.members[n]) for n in shared},
     }
     table += ["", "mean score (relative reduction of the miss ratio against FIFO), 95 % interval over traces"]
     summary = {}
@@ -330,7 +350,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         "single_baseline": single,
         "left_out": list(left_out),
         "cases": [
-            {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
+            {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen,
              "library": c.by_library, "followed": c.followed, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
              "members": dict(c.members)}
             for c in cases
@@ -341,17 +361,26 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
 
 def main() -> None:
     parser = argument_parser(__doc__ or "")
+    parser.add_argument("--families", action="store_true", help="on all traces, with each family left out in turn")
     parser.add_argument("--others", action="store_true", help="on the traces that took no part at all")
     options = parser.parse_args()
     library = read_library(shipped_library(TASK))
-    sides = split()
-    held_out = OTHERS if options.others else [s for s in counted() if sides[s.name] == "held-out"]
-    held_out = [s for s in held_out if (DATA / s.path).is_file()]
-    if not held_out:
-        sys.exit(f"no held-out trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
-    if options.quick:
-        held_out = [s for s in held_out if s.load().requests < QUICK_REQUESTS]
-    cases, left_out = measured(library, held_out)
+    sides, cases, left_out = split(), [], []
+    sources = OTHERS if options.others else list(counted())
+    if not options.others and not options.families:
+        sources = [s for s in sources if sides[s.name] == "held-out"]
+    sources = [s for s in sources if (DATA / s.path).is_file()]
+    if not sources:
+        sys.exit(f"no such trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
+    most = QUICK_REQUESTS if options.quick else FAMILY_REQUESTS if options.families else math.inf
+    sources = [s for s in sources if s.load().requests < most]
+    for family in dict.fromkeys(s.family for s in sources) if options.families else [None]:
+        found = measured(
+            library if family is None else without_family(library, family),
+            [s for s in sources if family in (None, s.family)],
+        )
+        cases += found[0]
+        left_out += found[1]
     table, document, goals = report(cases, left_out)
     table += [
         "",

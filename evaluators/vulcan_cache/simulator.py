@@ -24,7 +24,7 @@ from vulcan_cache.account import Attribution, References, attribute, cached_miss
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.findings import Setting, differences, findings_of
 from vulcan_cache.lessons import hazards, lessons_of
-from vulcan_cache.online_fingerprint import fingerprint_of, opening_of
+from vulcan_cache.opening import opening_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.remembered_run import OUTCOME, LastRun
 from vulcan_cache.simulate import CacheResult, check_sample_size, simulate
@@ -262,12 +262,6 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
     @override
     def workload_setting(self) -> str:
         return "trace"
-
-    @override
-    def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
-        """Return that of the first requests (`vulcan_cache.online_fingerprint`)."""
-        spec = self.spec_of(instance)
-        return fingerprint_of(spec, self.trace_of(spec), self._counted_sizes(spec), first)
 
     @override
     def opening(self, instance: Instance, first: int) -> Instance:

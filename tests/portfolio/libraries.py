@@ -6,19 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from vulcan.documents.library import (
-    Clustering,
-    ClusteringTrial,
-    Contribution,
-    Fallback,
-    FingerprintedInstance,
-    Matrix,
-    Origin,
-    Workload,
-)
+from vulcan.documents.library import Matrix, Origin, TrainedInstance, Workload
 from vulcan.evaluator import Instance
 from vulcan.portfolio.export import following_module
-from vulcan.portfolio.model import Library, LibraryMember, SelectionRule
+from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -49,56 +40,32 @@ def instance(spec: str, size: str = "10%") -> Instance:
     return CacheSimulator().instances(settings, Split(by="none"))[0]
 
 
-def fingerprint(spec: str, first: int = FIRST) -> dict[str, float]:
-    return dict(CacheSimulator().fingerprint(instance(spec), first))
-
-
 def handmade(
     scores: Mapping[str, Sequence[float]],
     *,
     policies: Mapping[str, str],
-    own: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
     specs: Sequence[str] = (*ZIPF, *LOOPS),
-    first: int = FIRST,
-    rule: SelectionRule | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Library:
-    """Two skewed workloads and two loops, with these scores of the members; the fallback is `lru`."""
-    found = [fingerprint(spec, first) for spec in specs]
-    names = tuple(found[0])
-    columns = [[f[name] for f in found] for name in names]
-    centre = tuple(sum(column) / len(column) for column in columns)
-    scale = tuple(max(column) - min(column) or 1.0 for column in columns)
+    """Two skewed workloads and two loops, with these scores of the members."""
     own_settings = {s.name: s.default for s in TASK.settings if s.name not in ("trace",)} | {"cache_size": ["10%"]}
     return Library(
         task="cache_eviction",
         settings=own_settings,
         objectives=("object",),
-        seed=1,
-        first=first,
-        names=names,
-        centre=centre,
-        scale=scale,
-        clustering=Clustering("silhouette", 2, (ClusteringTrial(2, 0.9), ClusteringTrial(3, 0.2))),
+        first=FIRST,
         workloads=tuple(Workload(spec, None) for spec in specs),
-        instances=tuple(
-            FingerprintedInstance(f"{spec}@10%", spec, int(spec.startswith("loop")), tuple(f.values()))
-            for spec, f in zip(specs, found, strict=True)
-        ),
+        instances=tuple(TrainedInstance(f"{spec}@10%", spec) for spec in specs),
         members=tuple(
             LibraryMember(
                 name, source, "cache_eviction", dict(settings or {}), Origin("a test", "file", workloads=tuple(specs)),
-                (Contribution("object", f"{specs[0]}@10%", 0.1),),
+                f"policies/{name}.py",
             )
             for name, source in policies.items()
         ),
-        fallbacks={"object": Fallback("lru", "lru")},
-        rule=rule or SelectionRule("neighbours", 2, 0.5, 0.5),
-        margin=0.002,
         matrix={
             "object": Matrix(
-                {name: tuple(values) for name, values in scores.items()},
-                {"lru": tuple(own)}, {}, {"lru": tuple(own)}, {},
+                {name: tuple(values) for name, values in scores.items()}, {"lru": (0.0,) * len(specs)}, {}, {}
             )
         },
         version="test",

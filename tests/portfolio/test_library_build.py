@@ -1,4 +1,4 @@
-"""`vulcan library`: built by searches, gone on with after a kill, shown, chosen from and exported."""
+"""`vulcan library`: built, shown, chosen from and exported."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from console import MOOD_TASK, Console, one_line
 from json_documents import faults
+from libraries import MRU
 from locations import few_starts
 
 from vulcan.portfolio.library_file import read_library, to_json
@@ -21,9 +22,7 @@ WORKLOADS = {
 CACHES = few_starts()
 BUILD = (
     "library", "build", "--task", CACHES, "--traces", "traces", "--cache-size", "10%", "--sample-size", "8",
-    "--budget-candidates", "10", "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1",
-    "--clusters", "auto", "--prefix", "5000", "--seed", "5", "--method", "neighbours",
-    "--margin", "0.0001",  # known policies are all but optimal on traces as plain as these
+    "--prefix", "5000", "--members", "3", "--keep", "mru", "--policy", "mru.py", "--policy", "mru.py@sample_size=64",
 )  # fmt: skip
 
 
@@ -41,6 +40,7 @@ def write_traces(console: Console) -> None:
 def vulcan(tmp_path_factory: pytest.TempPathFactory) -> Console:
     console = Console(tmp_path_factory.mktemp("library"))
     write_traces(console)
+    (console.directory / "mru.py").write_text(MRU)
     return console
 
 
@@ -50,27 +50,30 @@ def built(vulcan: Console) -> Any:
 
 
 def test_a_library_is_built(vulcan: Console, built: dict[str, Any]) -> None:
-    clusters = {i["name"]: i["cluster"] for i in built["instances"]}
-    assert clusters["z1@10%"] == clusters["z2@10%"] != clusters["l1@10%"] == clusters["l2@10%"]
-    assert built["clustering"]["clusters"] == 2
     sums = {w["name"]: w["sha256"] for w in built["workloads"]}
     for name in WORKLOADS:
         data = (vulcan.directory / "traces" / f"{name}.csv").read_bytes()
         assert sums[f"{name}.csv"] == hashlib.sha256(data).hexdigest()
-    assert built["members"]
-    for member in built["members"]:
-        origin = member["provenance"]
-        assert origin["search"]["budget_candidates"] == 10
-        assert (origin["seed"], origin["search"]["model"]) == (5, ["offline/evolve"])
-        assert set(origin["workloads"]) in ({"z1.csv", "z2.csv"}, {"l1.csv", "l2.csv"})
-        assert member["earned"]
-        assert all(each["by"] > built["margin"] for each in member["earned"])
+    assert [i["name"] for i in built["instances"]] == [f"{name}@10%" for name in sorted(WORKLOADS)]
+    assert len(built["members"]) == 3 and built["members"][0]["name"] == "mru"
     matrix = built["matrix"]["object"]
     assert {"fifo", "lru", "s3-fifo"} <= set(matrix["baselines"])
-    assert {"fifo", "gdsf_admitting", "lru", "s3_fifo"} == set(matrix["own"])
-    assert len(matrix["members"]) + len(matrix["dropped"]) >= 4, "candidates of both searches"
+    assert {*matrix["members"], *matrix["dropped"]} == {"mru", "mru_2", "fifo", "gdsf_admitting", "lru", "s3_fifo"}
     assert matrix["baselines"]["fifo"] == [0.0] * 4, "the objective compares with it"
     assert to_json(read_library(vulcan.directory / "lib")) == built
+
+
+def test_a_run_gives_its_best_policies(vulcan: Console) -> None:
+    run = vulcan.document(
+        "search", "--task", CACHES, "--trace", "traces/z1.csv", "--cache-size", "10%", "--budget-candidates", "8",
+        "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1", "--seed", "5",
+    )["run"]  # fmt: skip
+    members = vulcan.document(*BUILD, "--run", run, "--per-run", "2", "--members", "20", "-o", "of_run")["members"]
+    origins = [m["provenance"] for m in members if m["provenance"]["run"]]
+    assert 1 <= len(origins) <= 2
+    for origin in origins:
+        assert (origin["seed"], origin["search"]["budget_candidates"]) == (5, 8)
+        assert origin["workloads"]
 
 
 def test_matrix_is_what_eval_measures(vulcan: Console, built: dict[str, Any]) -> None:
@@ -86,18 +89,27 @@ def test_matrix_is_what_eval_measures(vulcan: Console, built: dict[str, Any]) ->
 
 def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, Any]) -> None:
     plan = vulcan.directory / "plan.toml"
-    member = f"lib/{built['members'][0]['policy']}"
     plan.write_text(
-        'cache_size = ["10%"]\nobjective = ["object", "byte"]\nbudget_candidates = 0\nprefix = 1000\nmembers = 1\n'
-        f'margin = 0.0\nclusters = 2\nmethod = "trials"\npolicy = ["{member}", "{member}@sample_size=8"]\n'
+        'cache_size = ["10%"]\nobjective = ["object", "byte"]\nprefix = 1000\nmembers = 2\nkeep = ["lru"]\n'
+        'policy = ["mru.py", "mru.py@sample_size=8"]\n'
     )
-    task = ("library", "build", "--task", CACHES, "--traces", "traces", "--executor", "local")
-    options = ("--cache-size", "10%", "--objective", "object", "--objective", "byte", "--budget-candidates", "0")
-    options += ("--prefix", "800", "--members", "1", "--margin", "0", "--clusters", "2", "--method", "trials")
-    options += ("--policy", member, "--policy", f"{member}@sample_size=8")
+    task = ("library", "build", "--task", CACHES, "--traces", "traces")
+    options = (
+        "--cache-size",
+        "10%",
+        "--objective",
+        "object",
+        "--objective",
+        "byte",
+        "--prefix",
+        "800",
+        "--members",
+        "2",
+    )
+    options += ("--keep", "lru", "--policy", "mru.py", "--policy", "mru.py@sample_size=8")
     of_file = vulcan.document(*task, "--config", "plan.toml", "--prefix", "800", "-o", "of_file")
     assert of_file == vulcan.document(*task, *options, "-o", "of_options")
-    assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 1)
+    assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 2)
     assert of_file["prefix"] == 800, "the command line comes first"
 
 
@@ -107,8 +119,8 @@ def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, An
         ("prefix = 1e6", "prefix is 1000000.0: it must be a whole number"),
         ('policy = "best.py"', "policy is 'best.py': it must be a list of strings"),
         ("policy = [1]", "policy is [1]: it must be a list of strings"),
-        ("margin = true", "margin is True: it must be a number"),
-        ("clusters = 1.5", "clusters is 1.5: it must be a whole number or a string"),
+        ("limit = true", "limit is True: it must be a number"),
+        ("tune = 3", "tune is an option of searches"),
     ],
 )
 def test_a_plan_with_another_type_is_refused(vulcan: Console, line: str, what: str) -> None:
@@ -132,21 +144,9 @@ def test_an_exported_library_runs(vulcan: Console, built: dict[str, Any]) -> Non
             ("build", "--task", "cache_eviction", "--traces", "traces", "--objective", "bit", "-o", "x"),
             "no objective 'bit'",
         ),
-        (
-            ("build", "--task", "cache_eviction", "--traces", "traces", "--clusters", "few", "-o", "x"),
-            "clusters is 'few'",
-        ),
-        (
-            ("build", "--task", "cache_eviction", "--traces", "traces", "--model", "ask", "-o", "x"),
-            "cannot wait for the",
-        ),
-        (("build", "--task", "cache_eviction", "--traces", "traces", "--method", "x", "-o", "x"), "no method 'x'"),
-        (
-            ("build", "--task", "cache_eviction", "--traces", "traces", "--budget-candidates", "0", "-o", "x"),
-            "there is nothing to build from",
-        ),
         (("build", "--task", "cache_eviction", "--traces", "traces", "--cache-sise", "1%", "-o", "x"), "did you mean"),
-        (("build", "--task", MOOD_TASK, "--traces", "traces", "-o", "x"), "its evaluator offers no fingerprints"),
+        (("build", "--task", MOOD_TASK, "--traces", "traces", "-o", "x"), "its evaluator offers no first events"),
+        (("build", "--task", "cache_eviction", "--traces", "traces", "--members", "0", "-o", "x"), "--members is 0"),
         (("select", "traces/z1.csv", "--library", "nothing"), "no library at nothing"),
         (("select", "traces/z1.csv", "--task", "spot_single"), "comes with no library"),
         (("show", "traces"), "no library at traces"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from libraries import policies_in, usual
+from libraries import MRU, policies_in, usual
 
 from vulcan.errors import UserError
 from vulcan.portfolio.candidates import PolicySpec, read_settings
@@ -21,6 +21,16 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     write_library(library, tmp_path / "lib")
     assert read_library(tmp_path / "lib") == library
     assert set(policies_in(tmp_path / "lib")) == {"hyperbolic.py", "mru.py"}
+
+
+def test_a_library_in_its_task_refers_to_the_policies_of_the_task(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "mru.py").write_text(MRU)
+    write_library(usual(), tmp_path / "library")
+    assert set(policies_in(tmp_path / "library")) == {"hyperbolic.py"}
+    found = read_library(tmp_path / "library")
+    assert [member.file for member in found.members] == ["policies/hyperbolic.py", "../policies/mru.py"]
+    assert [member.source for member in found.members] == [member.source for member in usual().members]
 
 
 def without(*path: str) -> Callable[[dict[str, Any]], None]:
@@ -50,23 +60,12 @@ def setting(value: Any, *path: str | int) -> Callable[[dict[str, Any]], None]:
         (without("matrix", "object", "members", "mru"), "lacks the member mru"),
         (setting([1.0], "matrix", "object", "members", "mru"), "mru has 1 scores under object for 4 instances"),
         (setting([0.0] * 3 + [float("nan")], "matrix", "object", "members", "mru"), "no JSON|not JSON"),
-        (setting([1.0], "instances", 0, "fingerprint"), "has 1 numbers, not 19"),
-        (setting("far", "rule", "method"), "rule's method is no str"),
-        (setting(0, "rule", "neighbours"), "out of range"),
         (setting([], "instances"), "0 instances|no training instance"),
-        (setting([0.0] * 19, "fingerprint", "scale"), "scale of the fingerprint is not above 0"),
         (setting("../evil", "members", 0, "name"), "no identifier"),
         (setting("../../etc/passwd", "members", 0, "policy"), "must be policies/hyperbolic.py"),
-        (setting("gone", "fallback", "object", "baseline"), "lacks the fallback gone"),
-        (
-            lambda plain: (
-                setting({"mru": [0.0] * 4}, "matrix", "object", "baselines")(plain),
-                setting("mru", "fallback", "object", "baseline")(plain),
-            ),
-            "the member mru is called like a fallback",
-        ),
-        (setting({}, "fallback"), "no fallback for the objective object"),
-        (setting("text", "seed"), "makes no sense"),
+        (setting(0, "prefix"), "prefix is below 1"),
+        (setting("text", "prefix"), "makes no sense"),
+        (setting([], "members"), "it has no member"),
         (setting(None, "members"), "makes no sense"),
     ],
 )

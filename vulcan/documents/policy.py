@@ -366,10 +366,10 @@ class InterfaceDocument(TaskDocument):
     interface: Annotated[str, "the language, as a prompt has it"]
 
 
-class ExpectedScore(TypedDict):
-    """The expected score of a policy."""
+class TrialScore(TypedDict):
+    """The score of a member on the first events."""
 
-    choice: Annotated[str, "a member of the library or a baseline"]
+    choice: Annotated[str, "the member"]
     score: Annotated[float, "higher is better"]
 
 
@@ -377,22 +377,12 @@ class ChoiceDocument(TypedDict):
     """The choice of a policy for an instance."""
 
     instance: Annotated[str, "the instance's name"]
-    choice: Annotated[str, "the member, or the baseline that is the fallback"]
-    kind: Annotated[str, "`member` or `baseline`"]
-    policy: Annotated[str | None, "the member's file; `null` for a baseline"]
+    choice: Annotated[str, "the member that is best on the first events"]
+    policy: Annotated[str, "its file"]
     task: Annotated[str, "the task that it is of"]
-    settings: Annotated[dict[str, Any], "the member's settings"]
-    confidence: Annotated[float, "confidence in the choice"]
-    min_confidence: Annotated[float, "the confidence below which the fallback is chosen"]
-    trusted: Annotated[bool, "whether the confidence reaches it"]
-    distance: Annotated[float, "distance to the nearest training instance"]
-    nearest: Annotated[str, "the nearest training instance"]
-    cluster: Annotated[int, "its cluster"]
-    method: Annotated[str, "how the library chooses"]
-    tried: Annotated[bool, "whether the choices were tried on the first events"]
-    expected: Annotated[list[ExpectedScore], "the best first"]
+    settings: Annotated[dict[str, Any], "its settings"]
+    trials: Annotated[list[TrialScore], "the members' scores on the first events, the best first"]
     to_follow: Annotated[list[str], "the members for `vulcan library export --follow`, the first to be followed first"]
-    fingerprint: Annotated[dict[str, float], "the features that describe the instance"]
 
 
 class SelectDocument(TypedDict):

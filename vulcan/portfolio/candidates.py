@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vulcan.anvil import Rejected, check
-from vulcan.documents.library import Contribution, Origin, Scores
+from vulcan.documents.library import Origin
 from vulcan.errors import UserError
 from vulcan.portfolio.model import LibraryMember
 from vulcan.registry import find_task, recorded_task, task_reference
@@ -76,18 +76,11 @@ def _flag(value: str) -> bool:
     return value == "true"
 
 
-def of_run(
-    path: Path,
-    left_out: Collection[str],
-    against: Mapping[str, Json],
-    best: int = 1,
-    workloads: Sequence[str] | None = None,
-) -> list[LibraryMember]:
+def of_run(path: Path, left_out: Collection[str], against: Mapping[str, Json], best: int = 1) -> list[LibraryMember]:
     """Return the winner of a run and its runners-up, `best` policies at most.
 
     Each carries the settings of its run that differ from `against`, the library's own, except those in `left_out` (the
-    workloads, for example). `workloads` are the names of what was searched on, where the caller knows them. Raises
-    UserError for a run without a scored candidate.
+    workloads, for example). Raises UserError for a run without a scored candidate.
     """
     with closing(open_store(path)) as store:
         record = RunRecord.of(store.events())
@@ -105,7 +98,7 @@ def of_run(
         for name, value in record.config["settings"].items()
         if name not in left_out and value != against.get(name, defaults.get(name))
     }
-    searched_on = tuple(workloads) if workloads is not None else tuple(dict.fromkeys(i.name for i in record.instances))
+    searched_on = tuple(dict.fromkeys(i.name for i in record.instances))
     members = []
     for judged, call in zip(chosen, calls, strict=True):
         origin = Origin(
@@ -142,10 +135,10 @@ def identifier(text: str) -> str:
     return f"p_{name}" if name[0].isdigit() else name
 
 
-def distinct(members: Sequence[LibraryMember], used_names: Collection[str]) -> list[LibraryMember]:
-    """Remove duplicate policies, and give each a unique name that is not in `used_names`."""
+def distinct(members: Sequence[LibraryMember]) -> list[LibraryMember]:
+    """Remove duplicate policies, and give each a unique name."""
     seen: set[str] = set()
-    names = set(used_names)
+    names: set[str] = set()
     found: list[LibraryMember] = []
     for member in members:
         if (mark := digest(member)) in seen:
@@ -163,58 +156,3 @@ def digest(member: LibraryMember) -> str:
     """Return a hash of a policy and its settings."""
     text = json.dumps([member.source, member.task, dict(member.settings)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def prune(
-    scores: Mapping[str, Scores],
-    fallbacks: Mapping[str, Sequence[float]],
-    margin: float,
-    max_members: int,
-    keep: Collection[str] = (),
-) -> list[str]:
-    """Return the names of the candidates that become members, in the order of the candidates.
-
-    `scores` are the candidates' and `fallbacks` those of the task's own policy that they would replace, by objective. A
-    candidate's gain on an instance is its lead over that policy and every other remaining candidate. While some
-    candidate gains no more than `margin` on any instance, the one of these with the smallest mean gain is removed (of
-    equals the last); then the one with the smallest mean gain of all, until `max_members` are left. Those in `keep` are
-    never removed, and the others have to gain over them too.
-    """
-    left = list(next(iter(scores.values())))
-    while left:
-        gains = {name: _gains(name, left, scores, fallbacks) for name in left}
-        loose = [name for name in left if name not in keep]
-        idle = [name for name in loose if max(gains[name]) <= margin]
-        if not idle and (len(left) <= max_members or not loose):
-            break
-        among = idle or loose
-        gone = min(reversed(among), key=lambda name: sum(gains[name]))
-        left.remove(gone)
-    return left
-
-
-def earned(
-    name: str,
-    members: Sequence[str],
-    scores: Mapping[str, Scores],
-    fallbacks: Mapping[str, Sequence[float]],
-    instances: Sequence[str],
-    margin: float,
-) -> tuple[Contribution, ...]:
-    """Return the instances on which a member gains more than the margin, largest gain first."""
-    gains = _gains(name, members, scores, fallbacks)
-    pairs = [(objective, instance) for objective in scores for instance in instances]
-    found = [Contribution(*pair, by=gain) for pair, gain in zip(pairs, gains, strict=True) if gain > margin]
-    return tuple(sorted(found, key=lambda each: -each.by))
-
-
-def _gains(
-    name: str, remaining: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]]
-) -> list[float]:
-    """Return a candidate's gain on each instance under each objective: 0 where another one is as good."""
-    gains: list[float] = []
-    for objective, by_name in scores.items():
-        others = [by_name[other] for other in remaining if other != name]
-        best = [max(column) for column in zip(fallbacks[objective], *others, strict=True)]
-        gains += [max(0.0, mine - other) for mine, other in zip(by_name[name], best, strict=True)]
-    return gains

@@ -17,7 +17,6 @@ import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.parse import syntax_tree
@@ -33,7 +32,6 @@ from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import load_template
 from vulcan.portfolio.candidates import identifier
 from vulcan.portfolio.model import Library, LibraryMember
-from vulcan.portfolio.selector import FOLLOWED
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import recorded_task
@@ -56,7 +54,7 @@ class FollowingModule:
 def following_module(library: Library, objective: str, names: Sequence[str] = ()) -> FollowingModule:
     """Export what follows the best of these members, the first to begin with. Raises UserError.
 
-    Without names it follows the members with the best mean scores on the training instances.
+    Without names it follows the members that together are best on the training instances.
     """
     task = recorded_task(library.task)
     evaluator = load_evaluator(task)
@@ -68,12 +66,9 @@ def following_module(library: Library, objective: str, names: Sequence[str] = ()
         if name not in usable:
             known = f"{did_you_mean(name, usable)} (known: {', '.join(usable)})"
             raise UserError(f"--follow: no member {name!r} that can be exported{known}")
-    if not names:
-        scores = library.matrix[objective].members
-        names = sorted(usable, key=lambda name: -fmean(scores[name]))[:FOLLOWED]
-    members = [library.member(name) for name in dict.fromkeys(names)]
-    if not members:
+    if not usable:
         raise UserError("the library has no member that can be exported")
+    members = [library.member(name) for name in dict.fromkeys(names or library.to_follow(objective, usable))]
     texts = [
         *(class_factory(_function(m.name), _policy(library, m), source.used_by) for m in members),
         f"FOLLOWED = ({', '.join(_function(m.name) for m in members)},)\n"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from vulcan import __version__
-from vulcan.documents.library import Fallback, LibraryDocument, Matrix, MemberDocument
+from vulcan.documents.library import LibraryDocument, Matrix, MemberDocument
 from vulcan.errors import UserError
 from vulcan.files import write_file
 from vulcan.inputs import read_input
-from vulcan.portfolio.model import Library, LibraryMember, SelectionRule
+from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.store.decode import MalformedRow, as_declared, parse_fields
 
 FORMAT = 1
@@ -43,33 +42,43 @@ def read_library(directory: Path) -> Library:
     return library
 
 
-def write_library(library: Library, directory: Path) -> None:
-    """Write a library; an interrupted write leaves no partial `library.json`. Raises UserError where it cannot."""
+def write_library(library: Library, directory: Path) -> Library:
+    """Write a library, and return it with its files. Raises UserError where it cannot.
+
+    An interrupted write leaves no partial `library.json`. A member that is a policy of the task whose directory the
+    library is in is not written once more.
+    """
+    library = replace(library, members=tuple(replace(m, file=_file_of(m, directory)) for m in library.members))
     for member in library.members:
-        write_file(directory / member.file, member.source)
+        if member.file.startswith(POLICIES):
+            write_file(directory / member.file, member.source)
     write_file(directory / FILE, json.dumps(to_json(library), indent=1, allow_nan=False) + "\n")
-    kept = {Path(member.file).name for member in library.members}
+    kept = {Path(member.file).name for member in library.members if member.file.startswith(POLICIES)}
     try:
         for stale in (directory / POLICIES).glob("*.py"):
             if stale.name not in kept:
                 stale.unlink()
     except OSError as error:
         raise UserError(f"cannot write the library {directory}: {error.strerror}") from error
+    return library
+
+
+def _file_of(member: LibraryMember, directory: Path) -> str:
+    of_task = directory.parent / POLICIES / f"{member.name}.py"
+    if of_task.is_file() and of_task.read_bytes() == member.source.encode():
+        return f"../{POLICIES}/{member.name}.py"
+    return f"{POLICIES}/{member.name}.py"
 
 
 def to_json(library: Library) -> LibraryDocument:
     """Return the library as JSON; members' sources are in files of their own."""
-    rule = library.rule
     plain: LibraryDocument = {
         "format": FORMAT,
         "version": library.version or __version__,
         "task": library.task,
         "settings": library.settings,
         "objectives": library.objectives,
-        "seed": library.seed,
         "prefix": library.first,
-        "fingerprint": {"names": library.names, "centre": library.centre, "scale": library.scale},
-        "clustering": library.clustering,
         "workloads": library.workloads,
         "instances": library.instances,
         "members": tuple(
@@ -79,15 +88,9 @@ def to_json(library: Library) -> LibraryDocument:
                 "task": member.task,
                 "settings": member.settings,
                 "provenance": member.provenance,
-                "earned": member.earned,
             }
             for member in library.members
         ),
-        "fallback": library.fallbacks,
-        "confidence": {"reach": rule.reach, "least": rule.least},
-        "rule": {"method": rule.method, "neighbours": rule.nearest, "left_out": rule.left_out},
-        "margin": library.margin,
-        "notes": library.notes,
         "matrix": library.matrix,
     }
     found: LibraryDocument = json.loads(json.dumps(plain, default=asdict, allow_nan=False))
@@ -95,43 +98,30 @@ def to_json(library: Library) -> LibraryDocument:
 
 
 def _library(plain: LibraryDocument, directory: Path) -> Library:
-    fingerprint, rule, confidence = plain["fingerprint"], plain["rule"], plain["confidence"]
     return Library(
         task=plain["task"],
         settings=plain["settings"],
         objectives=plain["objectives"],
-        seed=plain["seed"],
         first=plain["prefix"],
-        names=fingerprint["names"],
-        centre=fingerprint["centre"],
-        scale=fingerprint["scale"],
-        clustering=plain["clustering"],
         workloads=plain["workloads"],
         instances=plain["instances"],
         members=tuple(_member(member, directory) for member in plain["members"]),
-        fallbacks=plain["fallback"],
-        rule=SelectionRule(
-            rule["method"], rule["neighbours"], confidence["reach"], confidence["least"], rule["left_out"]
-        ),
-        margin=plain["margin"],
         matrix=plain["matrix"],
         version=plain["version"],
-        notes=plain["notes"],
     )
 
 
 def _member(plain: MemberDocument, directory: Path) -> LibraryMember:
-    name = plain["name"]
+    name, file = plain["name"], plain["policy"]
     if not name.isidentifier():
         raise ValueError(f"the member's name {name!r} is no identifier")
-    path = directory / POLICIES / f"{name}.py"
-    if plain["policy"] != f"{POLICIES}/{name}.py":
-        raise ValueError(f"the policy of {name} must be {POLICIES}/{name}.py, not {plain['policy']!r}")
+    if file not in (allowed := (f"{POLICIES}/{name}.py", f"../{POLICIES}/{name}.py")):
+        raise ValueError(f"the policy of {name} must be {' or '.join(allowed)}, not {file!r}")
     try:
-        source = read_input(path, "policy", _MAX, "build the library again").decode("utf-8")
+        source = read_input(directory / file, "policy", _MAX, "build the library again").decode("utf-8")
     except (UserError, UnicodeDecodeError) as error:
-        raise ValueError(f"the policy {path} cannot be read ({error})") from error
-    return LibraryMember(name, source, plain["task"], plain["settings"], plain["provenance"], plain["earned"])
+        raise ValueError(f"the policy {directory / file} cannot be read ({error})") from error
+    return LibraryMember(name, source, plain["task"], plain["settings"], plain["provenance"], file)
 
 
 def _check(library: Library, path: Path) -> None:
@@ -141,40 +131,28 @@ def _check(library: Library, path: Path) -> None:
         raise UserError(f"the library {path} makes no sense: {problem}")
 
 
-def _problems(library: Library) -> Any:
-    width, count = len(library.names), len(library.instances)
-    if not width or len(library.centre) != width or len(library.scale) != width:
-        yield f"the fingerprint has {width} names, {len(library.centre)} centres and {len(library.scale)} scales"
-    if any(scale <= 0 for scale in library.scale):
-        yield "a scale of the fingerprint is not above 0"
+def _problems(library: Library) -> Iterator[str]:
+    count = len(library.instances)
     if not count:
         yield "it has no training instance"
-    for instance in library.instances:
-        if len(instance.fingerprint) != width:
-            yield f"the fingerprint of {instance.name} has {len(instance.fingerprint)} numbers, not {width}"
-    if library.rule.nearest < 1 or library.rule.reach < 0 or not 0 <= library.rule.least <= 1 or library.first < 1:
-        yield "its rule, confidence or prefix is out of range"
+    if library.first < 1:
+        yield "its prefix is below 1"
     names = [member.name for member in library.members]
-    if len(set(names)) != len(names):
-        yield "two members share a name"
+    if not names or len(set(names)) != len(names):
+        yield "it has no member, or two that share a name"
     for objective in library.objectives:
-        matrix, fallback = library.matrix.get(objective), library.fallbacks.get(objective)
-        if matrix is None or fallback is None:
-            yield f"it has no matrix or no fallback for the objective {objective}"
+        matrix = library.matrix.get(objective)
+        if matrix is None:
+            yield f"it has no matrix for the objective {objective}"
             return
-        yield from _matrix_problems(objective, matrix, fallback, names, count)
+        yield from _matrix_problems(objective, matrix, names, count)
 
 
-def _matrix_problems(objective: str, matrix: Matrix, fallback: Fallback, names: Sequence[str], count: int) -> Any:
+def _matrix_problems(objective: str, matrix: Matrix, names: Sequence[str], count: int) -> Iterator[str]:
     for name in names:
         if name not in matrix.members:
             yield f"the matrix of {objective} lacks the member {name}"
-    for name in (fallback.baseline, fallback.policy):
-        if name in names:
-            yield f"the member {name} is called like a fallback"
-    if fallback.baseline not in matrix.baselines or fallback.policy not in matrix.own:
-        yield f"the matrix of {objective} lacks the fallback {fallback.baseline} or {fallback.policy}"
-    for scores in (matrix.members, matrix.baselines, matrix.oracles, matrix.own, matrix.dropped):
+    for scores in (matrix.members, matrix.baselines, matrix.oracles, matrix.dropped):
         for name, values in scores.items():
             if len(values) != count:
                 yield f"{name} has {len(values)} scores under {objective} for {count} instances"

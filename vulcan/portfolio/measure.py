@@ -47,6 +47,7 @@ class MeasurementCache:
         self._known[key] = metrics
         if self.file is not None:
             try:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
                 with self.file.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"key": key, "metrics": metrics}) + "\n")
             except OSError as error:

@@ -1,0 +1,132 @@
+"""The workloads of a library: its training instances, and their first events."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vulcan.documents.library import Workload
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.portfolio.model import LibraryMember
+from vulcan.registry import recorded_task
+from vulcan.searches.config import complete_settings
+from vulcan.task import Json, Task
+
+SHARE_SEEN = 5
+"""At most one in so many events chooses: a workload continues after the events by which a policy is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingInstance:
+    """An instance, not split, and the workload it belongs to, as that was given."""
+
+    workload: str
+    instance: Instance
+
+
+def workload_setting_of(task: Task, evaluator: Evaluator) -> str:
+    """Return the setting that names workloads. Raises UserError from an evaluator that has none."""
+    setting = evaluator.workload_setting()
+    if setting is None:
+        raise UserError(f"task {task.name!r}: its evaluator offers no first events, by which a library chooses")
+    return setting
+
+
+def find_training(
+    task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]
+) -> tuple[TrainingInstance, ...]:
+    """Return the instances of each workload under these settings of the task. Raises UserError."""
+    task = recorded_task(task_name)
+    evaluator = load_evaluator(task)
+    workload_setting = workload_setting_of(task, evaluator)
+    whole = replace(task.split, by="none")
+    found = []
+    for workload in workloads:
+        complete = complete_settings(task, {**settings, workload_setting: [workload]})
+        for instance in evaluator.instances(complete, whole):
+            found.append(TrainingInstance(workload, replace(instance, split="train")))
+    names = [each.instance.name for each in found]
+    for each in found:
+        if names.count(each.instance.name) > 1:
+            raise UserError(
+                f"two instances are called {each.instance.name!r}: give each workload and each setting once, and files "
+                "names of their own"
+            )
+    return tuple(found)
+
+
+def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the settings of a library that another task has too."""
+    known = {setting.name: setting for setting in recorded_task(task_name).settings}
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in known and not (known[name].choices and value not in known[name].choices)
+    }
+
+
+def instances_of_member(
+    member: LibraryMember, settings: Mapping[str, Json], workloads: Sequence[str], names: Sequence[str]
+) -> tuple[Instance, ...]:
+    """Return the named instances under the member's own task and settings. Raises UserError."""
+    found = find_training(member.task, {**shared_settings(member.task, settings), **member.settings}, workloads)
+    by_name = {each.instance.name: each.instance for each in found}
+    if not set(names) <= set(by_name):
+        raise UserError(f"{member.name}: its task or settings have other instances than the library")
+    return tuple(by_name[name] for name in names)
+
+
+def openings_of_member(
+    member: LibraryMember, instances: Sequence[Instance], firsts: Sequence[int]
+) -> tuple[Instance, ...]:
+    """Return the openings (so many first events) of these instances, which are the member's own."""
+    task = recorded_task(member.task)
+    evaluator = load_evaluator(task)
+    return tuple(evaluator.opening(instance, first) for instance, first in zip(instances, firsts, strict=True))
+
+
+def prefixes_of(evaluator: Evaluator, instances: Sequence[Instance], first: int) -> tuple[int, ...]:
+    """Return how many events of each instance choose: `first`, or a fifth of all if that is less."""
+    return tuple(min(first, max(1, evaluator.events(instance) // SHARE_SEEN)) for instance in instances)
+
+
+def find_workloads(given: Sequence[str]) -> tuple[str, ...]:
+    """Expand directories to the files below them, sorted by path; anything else is unchanged.
+
+    Hidden files are skipped. Raises UserError for a directory without files, and for duplicates.
+    """
+    found: list[str] = []
+    for text in given:
+        directory = Path(text)
+        if not directory.is_dir():
+            found.append(text)
+            continue
+        files = sorted(p for p in directory.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(directory)))
+        if not files:
+            raise UserError(f"{directory}: there is no file in this directory")
+        found += map(str, files)
+    if not found:
+        raise UserError("name what to learn from: --traces DIR, or a file")
+    for text in found:
+        if found.count(text) > 1:
+            raise UserError(f"{text} is given twice")
+    return tuple(found)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def identify(text: str) -> Workload:
+    """Return the workload's name and the checksum of its file. Raises UserError for an unreadable file."""
+    path = Path(text)
+    if not path.is_file():
+        return Workload(text, None)
+    try:
+        with path.open("rb") as file:
+            return Workload(path.name, hashlib.file_digest(file, "sha256").hexdigest())
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
