@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
 from vulcan_link.linux.cell import LATENESS_US
+from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
 ROOT = Path(__file__).resolve().parents[1]

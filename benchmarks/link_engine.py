@@ -13,7 +13,8 @@ import time
 
 from benchmarks.harness import Goal, arguments, finish
 from benchmarks.link_cells import ns3_cells, wire
-from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 
 PACKETS_PER_SECOND = 3e6
 TIMES_NS3 = 50.0

@@ -15,7 +15,9 @@ from typing import Any
 
 from benchmarks.harness import Goal, arguments, finish
 from benchmarks.link_cells import SEEDS, Cell, constant, linux_cells, median, ns3_cells, wire
-from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
+from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 
 QUICK_SEEDS = SEEDS[:3]
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 from vulcan_cache.mechanisms import MECHANISMS
+from vulcan_cache.simulate import simulate
 
 ADMIT = "\ndef admit(now, obj, cache, victim, ghost):\n    return {}\n"
 PRIORITY = "def priority(now, obj, cache, ghost):\n    return {}\n"

@@ -25,7 +25,8 @@ import numpy as np
 from benchmarks.harness import DATA, Goal, arguments, finish, interleaved
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_prefix import Server, simulate
+from vulcan_prefix.server import Server
+from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "evaluators" / "vulcan_prefix"))

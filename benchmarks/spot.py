@@ -23,7 +23,9 @@ import numpy as np
 from benchmarks.harness import Goal, arguments, finish, leave_out
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import SpotJob, Windows, simulate
+from vulcan_spot.job import SpotJob
+from vulcan_spot.simulate import simulate
+from vulcan_spot.windows import Windows
 from vulcan_traces.spot import load_spot
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "spot"

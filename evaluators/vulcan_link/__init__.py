@@ -1,12 +1,7 @@
 """A packet-level simulator of congestion control over a trace-driven bottleneck.
 
-    from vulcan_link import Flow, Queue, Scenario, simulate
+    from vulcan_link.scenario import Flow, Queue, Scenario
+    from vulcan_link.simulate import simulate
 
 runs the known algorithms and policies of the task `congestion_control`.
 """
-
-from vulcan_link.result import FlowResult, LinkResult
-from vulcan_link.scenario import Flow, Queue, Scenario
-from vulcan_link.simulate import simulate
-
-__all__ = ["Flow", "FlowResult", "LinkResult", "Queue", "Scenario", "simulate"]

@@ -12,9 +12,10 @@ from benchmarks import spot, spot_leaderboard, spot_public, spot_windows
 from benchmarks.spot_leaderboard import POLICIES, bills, measure
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_spot import JobRuns, SpotJob, Windows, simulate
-from vulcan_spot.job import Prices
-from vulcan_spot.simulate import simulate_regions
+from vulcan_spot.job import Prices, SpotJob
+from vulcan_spot.runs import JobRuns
+from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.windows import Windows
 
 PAGE = (ROOT / "docs" / "results" / "spot.md").read_text(encoding="utf-8")
 

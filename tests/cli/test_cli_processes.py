@@ -1,4 +1,4 @@
-"""The command as a process: interrupted, killed, started elsewhere, and how little it loads to print its help."""
+"""The command as a process: interrupted, killed, started elsewhere, and how little its first second loads."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 from chat_server import ChatServer, Exchange, Received, answer
 from console import MOOD_TASK, Console, one_line
 
+from vulcan.registry import built_in_directory
 from vulcan.store.events import RunStarted, RunStopped
 from vulcan.store.runs import open_store
 
@@ -117,7 +118,8 @@ def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None
     assert vulcan.document("runs", "--runs-dir", "nowhere", VULCAN_RUNS_DIR=str(elsewhere)) == {"runs": []}
 
 
-HEAVY = ("numba", "llvmlite", "ray", "litellm", "openai", "pandas", "numpy", "jinja2", "vulcan_cache", "vulcan_traces")
+HEAVY = ("numba", "llvmlite", "ray", "litellm", "openai", "pandas", "numpy", "jinja2", "httpx", "vulcan_traces")
+GDSF = built_in_directory() / "cache_eviction" / "policies" / "gdsf.py"
 HELP = """
 import json, sys
 sys.argv = ["vulcan", *sys.argv[1:]]
@@ -129,7 +131,10 @@ finally:
 """
 
 
-@pytest.mark.parametrize("arguments", ["--help", "--version", "search --help", "runs --json"])
+@pytest.mark.parametrize(
+    "arguments",
+    ["--help", "--version", "search --help", "runs --json", "tasks", f"check {GDSF} --task cache_eviction"],
+)
 def test_nothing_heavy_is_loaded_before_it_is_needed(vulcan: Console, arguments: str) -> None:
     result = subprocess.run(
         [sys.executable, "-c", HELP, *arguments.split()], cwd=vulcan.directory, env=vulcan.environment(), text=True,

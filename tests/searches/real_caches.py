@@ -10,7 +10,7 @@ from locations import DATA
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.tuning import Evaluate
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")

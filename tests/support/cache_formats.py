@@ -15,7 +15,7 @@ from vulcan.anvil import check
 from vulcan.export import Provenance
 from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 
 Column = NDArray[np.uint32]
 Sizes = NDArray[np.int64]

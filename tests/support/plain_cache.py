@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from plain_queues import PlainQueues
 
 from vulcan.anvil import Policy
-from vulcan_cache import simulate
-from vulcan_cache.simulate import generator_state
+from vulcan_cache.simulate import generator_state, simulate
 
 NO_VICTIM = {f"victim.{name}": 0.0 for name in ("size", "count", "last_access", "insertion", "priority")}
 MASK = (1 << 64) - 1

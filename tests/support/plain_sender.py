@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from vulcan.anvil import Policy
-from vulcan_link import Scenario, simulate
 from vulcan_link.policy_state import EVENTS, GLOBALS, LAYOUT
 from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Scenario
+from vulcan_link.simulate import simulate
 
 _POINTER = ctypes.c_void_p
 _OBSERVES = ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER, ctypes.c_double)

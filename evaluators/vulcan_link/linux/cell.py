@@ -205,8 +205,8 @@ def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mec
 
     `called` and `slow_start` are those of `vulcan_link.Flow`. Raises UserError for what it cannot simulate.
     """
-    from vulcan_link import Flow, Queue, Scenario
     from vulcan_link.algorithms import ALGORITHMS
+    from vulcan_link.scenario import Flow, Queue, Scenario
 
     if any(name not in ALGORITHMS for name in (*cell.algorithms, cell.reverse or "cubic")):
         return None
@@ -256,7 +256,7 @@ def predict(
 
     The flows that are called `policy` ask the given one. Raises UserError for others.
     """
-    from vulcan_link import simulate
+    from vulcan_link.simulate import simulate
 
     scenario = scenario_of(cell, called, slow_start)
     return None if scenario is None else simulate(scenario, policy)

@@ -13,10 +13,10 @@ from vulcan.evaluator import load_evaluator, located
 from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_load import Cluster, simulate
 from vulcan_load.account import account
 from vulcan_load.kernels import attribution as k
-from vulcan_load.simulate import LEAST_WORK, LoadResult
+from vulcan_load.simulate import LEAST_WORK, LoadResult, simulate
+from vulcan_load.spec import Cluster
 from vulcan_load.workload import ServiceWorkload
 
 CASES = [("noisy", "power_of_two", 1.0), ("mixed", "least_loaded", 12.0), ("even", "prequal", 0.0)]

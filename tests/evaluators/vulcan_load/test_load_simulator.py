@@ -21,7 +21,8 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Objective
-from vulcan_load import BASELINES, Cluster, simulate
+from vulcan_load.simulate import BASELINES, simulate
+from vulcan_load.spec import Cluster
 from vulcan_load.workload import SHAPE, SPREAD, ServiceWorkload, pareto_moment, recorded_requests, unit_work
 from vulcan_traces.request_log import read_request_log
 

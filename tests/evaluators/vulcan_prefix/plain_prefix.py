@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from vulcan_prefix import Server
+from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import stretch
 from vulcan_traces.prompts import PromptTrace
 

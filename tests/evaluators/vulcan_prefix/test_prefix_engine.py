@@ -10,7 +10,8 @@ from plain_prefix import SCORES, PlainTree, serve
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_prefix import BASELINES, BOUND, Server, simulate
+from vulcan_prefix.server import Server
+from vulcan_prefix.simulate import BASELINES, BOUND, simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 from vulcan_traces.prompts.prompt_trace import PromptTraceBuilder
 

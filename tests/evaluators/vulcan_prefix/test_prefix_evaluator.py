@@ -12,7 +12,7 @@ from vulcan.evaluator import Instance
 from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
 from vulcan.task import Split
-from vulcan_prefix import BASELINES, BOUND, simulate
+from vulcan_prefix.simulate import BASELINES, BOUND, simulate
 from vulcan_prefix.simulator import PrefixSimulator, size_in_tokens
 from vulcan_traces.prompts import load_prompts
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 import plain_spot
 from plain_spot import NONE, ON_DEMAND, SPOT, PlainRun
 
-from vulcan_spot import SpotJob
-from vulcan_spot.job import SafetyNet
+from vulcan_spot.job import SafetyNet, SpotJob
 
 MOVE, LOOK = 0, 3
 

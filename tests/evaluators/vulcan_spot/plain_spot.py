@@ -11,8 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from vulcan_spot import SpotJob
-from vulcan_spot.job import SafetyNet
+from vulcan_spot.job import SafetyNet, SpotJob
 
 NONE, SPOT, ON_DEMAND = 0, 1, 2
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from vulcan_spot import SpotJob, Windows
+from vulcan_spot.job import SpotJob
+from vulcan_spot.windows import Windows
 from vulcan_traces.spot import load_spot
 
 ZONES = (

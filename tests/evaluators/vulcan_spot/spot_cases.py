@@ -6,8 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vulcan_spot import SpotJob
-from vulcan_spot.job import SafetyNet
+from vulcan_spot.job import SafetyNet, SpotJob
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan_spot import Prices, SpotJob, Windows, simulate
+from vulcan_spot.job import Prices, SpotJob
+from vulcan_spot.simulate import simulate
+from vulcan_spot.windows import Windows
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_single")

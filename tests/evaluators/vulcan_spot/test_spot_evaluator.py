@@ -14,9 +14,9 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_spot import SpotJob, Windows, simulate
-from vulcan_spot.job import USUAL_SINGLE, jobs_of
-from vulcan_spot.windows import places_of
+from vulcan_spot.job import USUAL_SINGLE, SpotJob, jobs_of
+from vulcan_spot.simulate import simulate
+from vulcan_spot.windows import Windows, places_of
 from vulcan_traces.spot import EMBEDDED_SPOT, load_spot
 
 TASK = find_task("spot_single")

@@ -13,10 +13,11 @@ from plain_spot import NONE, ON_DEMAND, SPOT
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import Prices, SpotJob, Windows
 from vulcan_spot.account import CAUSES, spending_of
+from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.runs import Tally
 from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.windows import Windows
 from vulcan_spot.workload import describe
 from vulcan_traces.spot import SpotTrace
 

@@ -9,7 +9,8 @@ from public_runs import COSTS, DEADLINES, public_runs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import Prices, SpotJob, simulate
+from vulcan_spot.job import Prices, SpotJob
+from vulcan_spot.simulate import simulate
 from vulcan_spot.simulator import public_score
 
 TASK = find_task("spot_single")

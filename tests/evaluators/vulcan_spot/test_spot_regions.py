@@ -14,9 +14,9 @@ from stateful_programs import stateful_programs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import Windows, simulate
 from vulcan_spot.baselines import REGION_BASELINES
-from vulcan_spot.simulate import simulate_regions
+from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.windows import Windows
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_multi")

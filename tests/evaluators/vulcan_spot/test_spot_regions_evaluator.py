@@ -17,7 +17,7 @@ from vulcan.searches.config import complete_settings
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
 from vulcan.task import Split
-from vulcan_spot import Prices, SpotJob
+from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.simulate import simulate_regions
 from vulcan_spot.simulator import RegionsSimulator
 from vulcan_spot.windows import Windows, load_regions, places_of

@@ -19,11 +19,10 @@ from tiering_cases import Case, cases, same
 
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import most_accessed, run_baseline
 from vulcan_tiering.machine import QUEUEING, TIERS, Machine
-from vulcan_tiering.simulate import AccessSamples
+from vulcan_tiering.simulate import AccessSamples, simulate
 from vulcan_traces.memory import PageCounts
 
 TASK = find_task("memory_tiering")

@@ -16,8 +16,7 @@ from vulcan.models import Request
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_tiering import simulate
-from vulcan_tiering.simulate import sample_accesses
+from vulcan_tiering.simulate import sample_accesses, simulate
 from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
 
 TASK = find_task("memory_tiering")

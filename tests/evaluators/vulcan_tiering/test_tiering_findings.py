@@ -13,8 +13,8 @@ from tiering_cases import Case, cases
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_tiering import simulate
 from vulcan_tiering.account import Inputs, attribute, hot_pages
+from vulcan_tiering.simulate import simulate
 
 TASK = find_task("memory_tiering")
 HEAD = "def score(now, page, memory):\n"

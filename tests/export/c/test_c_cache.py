@@ -21,7 +21,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.registry import find_task
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 
 TASK = find_task("cache_eviction")
 REPLAY = (Path(__file__).parent / "cache_replay.c").read_text()

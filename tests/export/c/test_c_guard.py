@@ -27,8 +27,8 @@ from vulcan.anvil import check
 from vulcan.export import Provenance
 from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, GuardedResult, compiled, simulate_guarded
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")

@@ -18,7 +18,7 @@ from exported import POLICIES, RICH, TASK, export, load, provenance
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import policy_source
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 HEAD = "def priority(now, obj, cache, ghost):\n"

@@ -17,7 +17,7 @@ from plain_cache import hash_of
 from vulcan.anvil import check
 from vulcan.registry import find_task, known_tasks
 from vulcan.task import Task
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 CACHE = find_task("cache_eviction")

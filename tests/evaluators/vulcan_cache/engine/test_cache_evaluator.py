@@ -10,7 +10,7 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 from vulcan_cache.simulator import capacity_in_bytes
 from vulcan_traces import EMBEDDED, load_trace
 

@@ -13,7 +13,6 @@ from plain_queues import PlainQueues
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 from vulcan_cache.account import (
     BASELINE_MISSES,
     COUNTS,
@@ -31,7 +30,7 @@ from vulcan_cache.account import (
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.kernels import attribution as k
 from vulcan_cache.kernels.common import ADMITTED, HIT, OUTCOME_BITS, REFUSED
-from vulcan_cache.simulate import generator_state
+from vulcan_cache.simulate import generator_state, simulate
 from vulcan_cache.spec import Requests
 from vulcan_cache.workload import share_within
 from vulcan_traces.fingerprint.fingerprint import Distribution

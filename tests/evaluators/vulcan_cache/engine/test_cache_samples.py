@@ -9,8 +9,8 @@ from locations import DATA
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 from vulcan_cache.baselines import BASELINES
+from vulcan_cache.simulate import simulate
 from vulcan_cache.spatial_sample import sample_of
 from vulcan_traces import load_trace
 

@@ -10,9 +10,9 @@ from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.layout import MAX_SAMPLED
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")

@@ -12,8 +12,8 @@ from effort import few
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 from vulcan_cache.baselines import BASELINES
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")

@@ -9,7 +9,7 @@ from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")

@@ -12,7 +12,8 @@ from plain_sender import assert_equal
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.registry import find_task
 from vulcan.testing.range_probe import WatchedPolicy
-from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 TASK = find_task("congestion_control")

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link.algorithms import ALGORITHMS
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, make_link
 
 MS = 10**6

@@ -15,9 +15,10 @@ from vulcan.evaluator import load_evaluator, located
 from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link import account as a
 from vulcan_link import engine_state as m
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
 RATES = load_link("steps:rates=8-1-6-0-12,every=0.3")

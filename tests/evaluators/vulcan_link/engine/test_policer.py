@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from test_policies import LINK
 
-from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link import engine_state as m
 from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from vulcan.anvil import Policy, check
 from vulcan.task import Feature, Global, Objective, Task, Value
-from vulcan_link import Flow, Queue, Scenario, interface, simulate
+from vulcan_link import interface
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import make_link
 
 LINK = make_link("12", "opportunities", np.array([10**6]), 10**6)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 ALGORITHMS = ("reno", "cubic", "bbr")

@@ -7,8 +7,9 @@ from test_policies import LINK, policy
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_link import Flow, Queue, Scenario, simulate
 from vulcan_link.result import LinkResult
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
 
 

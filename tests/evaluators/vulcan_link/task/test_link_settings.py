@@ -7,7 +7,7 @@ import pytest
 from vulcan.errors import UserError
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_link import Flow
+from vulcan_link.scenario import Flow
 from vulcan_link.simulator import LinkSimulator
 from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share
 from vulcan_traces.links import load_link

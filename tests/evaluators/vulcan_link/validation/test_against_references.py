@@ -6,7 +6,8 @@ import pytest
 
 from benchmarks.link_cells import Cell, linux_cells, median, ns3_cells
 from benchmarks.link_validation import RANGES, Range, closed_forms, shares
-from vulcan_link import LinkResult, simulate
+from vulcan_link.result import LinkResult
+from vulcan_link.simulate import simulate
 
 SEEDS = (1, 2, 3)
 CELLS = {cell.name: cell for cell in linux_cells()}
