@@ -190,6 +190,10 @@ class Evaluator(ABC):
         """Return the properties of the instance that matter to whoever designs a policy for it."""
         return ()
 
+    def hazards(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        """Return how likely what a policy waits for is, by what it may know, in parts of the instance's time."""
+        self._lacks("no tables of hazards")
+
     def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
         """Return situations of a training instance with what came of each, to which the generator fits programs.
 

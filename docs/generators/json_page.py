@@ -74,7 +74,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan runs`", "", (run.RunsDocument,)),
     ("`vulcan note`", "", (run.NotesDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
-    ("`vulcan explain`, `vulcan compare`", "", (policy.ExplainDocument,)),
+    ("`vulcan explain`, `vulcan compare`, `vulcan hazards`", "", (policy.ExplainDocument,)),
     (
         "`vulcan export`",
         "`--format json` writes the [evidence card](exports.md#the-evidence-card), a `CardDocument`.",

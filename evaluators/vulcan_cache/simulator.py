@@ -322,7 +322,12 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         spec = self.spec_of(instance)
         found = fingerprint(self.trace_of(replace(spec, one_in=1)), first=spec.measure_to)
         described = describe(found, spec.capacity, is_unit=spec.unit_sizes)
-        return described + hazards(self.workload_of(spec), spec.capacity)
+        return [*described, *self.hazards(instance)]
+
+    @override
+    def hazards(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        spec, requests = self.at(instance)
+        return hazards(requests, spec.capacity)
 
     @override
     def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:

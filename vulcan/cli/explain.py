@@ -1,4 +1,4 @@
-"""The commands `vulcan explain` and `vulcan compare`."""
+"""The commands `vulcan explain`, `vulcan compare` and `vulcan hazards`."""
 
 from __future__ import annotations
 
@@ -112,6 +112,29 @@ def compare(
         allow_unsandboxed=allow_unsandboxed,
     )
     _show(found, output, as_json=as_json)
+
+
+def hazards(context: typer.Context, task: TaskName, as_json: AsJson = False) -> None:
+    """Tabulate how likely what a policy waits for is, by what it may know, in each half of the training data.
+
+    For caches: the chance that an object returns before the cache turns over, by its requests so far, the gap between
+    its last two, its size and its idle time. Of the training data alone.
+
+    \b
+    Examples:
+      vulcan hazards --task cache_eviction --trace my.csv --cache-size 10%
+      vulcan hazards --task cache_eviction --trace my.csv --cache-size 10% --json
+    """
+    from vulcan.registry import find_task
+    from vulcan.results import explanation
+
+    found = explanation.hazards(task, task_settings(find_task(task), context))
+    if as_json:
+        print_json(found.document())
+        return
+    for instance in found.instances:
+        say(f"\n{instance}")
+        print_findings(found.of(instance))
 
 
 def _show(found: Explanation, output: Path | None, *, as_json: bool) -> None:

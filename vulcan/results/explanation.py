@@ -8,12 +8,12 @@ from typing import cast
 
 from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, Instance, Sweep, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, Sweep, load_evaluator, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding, SweptTable
 from vulcan.registry import recorded_task, task_reference
 from vulcan.results.findings_html import STYLE, by_instance, page
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
-from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.config import SearchConfig, complete_settings, make_config
 from vulcan.searches.evidence import WINDOWS, describe_workload, find_instances
 from vulcan.searches.options import PARTS, check_choice
 from vulcan.store import RunRecord
@@ -109,6 +109,18 @@ def explain(
     swept = _swept(evaluator, measured, source, limit)
     described = describe_workload(evaluator, instances)
     return Explanation(task.name, described.located if described else (), (*found, *swept))
+
+
+def hazards(task_name: str, settings: Mapping[str, Json]) -> Explanation:
+    """Return how likely what a policy waits for is, on the training instances of these settings.
+
+    Raises UserError where the evaluator has no such tables.
+    """
+    task = recorded_task(task_name)
+    evaluator = load_evaluator(task)
+    config = make_config(task_name, {}, settings)
+    training = [one for one in find_instances(task, config, evaluator) if one.split == "train"]
+    return Explanation(task.name, (), tuple(f for i in training for f in located(evaluator.hazards(i), i)))
 
 
 EXPLAIN_SECONDS = 120.0

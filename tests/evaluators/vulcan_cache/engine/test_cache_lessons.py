@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from console import Console
 from hypothesis import given
 from hypothesis import strategies as st
 from search_parts import of_kind
@@ -93,3 +96,16 @@ def test_chances_of_return_are_those_of_training_data_in_each_half() -> None:
             returns = [any(ids[m] == ids[n] for m in range(n + 1, int(n + span) + 1)) for n in of_class]
             assert chance == pytest.approx(100 * np.mean(returns), abs=0.06)
         last = edge
+
+
+def test_the_command_shows_the_training_data_of_a_trace_and_says_where_a_simulator_has_no_tables(
+    tmp_path: Path,
+) -> None:
+    console = Console(tmp_path)
+    given = ("hazards", "--task", TASK.name, "--trace", GIVEN["trace"][0], "--cache-size", "10%")
+    [table] = json.loads(console(*given, "--json").stdout)["findings"]
+    assert table["split"] == "train"
+    assert table["title"].startswith("Chance of return")
+    assert "idle" in console(*given).stdout
+    refused = console("hazards", "--task", "spot_single")
+    assert (refused.returncode, refused.stderr) == (2, "vulcan: SpotSimulator offers no tables of hazards\n")
