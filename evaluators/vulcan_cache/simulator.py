@@ -201,9 +201,7 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         spec, requests = self.at(instance)
         if not len(requests.objects):
             return None
-        newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
-        is_first = np.concatenate(([True], newest[1:] > newest[:-1]))
-        footprint = int(requests.sizes[is_first].sum(dtype=np.int64))
+        footprint, _ = _footprint(requests)
         if spec.capacity >= footprint:
             return (
                 f"the cache of {spec.capacity:,} bytes holds all {footprint:,} bytes requested up to there, and "
@@ -367,7 +365,7 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
             references.oracle_missed,
             self._missed_by(beside, spec, requests) if beside else references.baseline_missed,
             spec.capacity,
-            self._scale(spec).object_size,
+            _object_size(requests),
             self._missed_by(parent, spec, requests) if parent else None,
         )
 
@@ -386,7 +384,7 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
 
     def _setting(self, instance: Instance) -> Setting:
         spec, requests = self.at(instance)
-        size, references = self._scale(spec).object_size, self.compare_with(instance)
+        size, references = _object_size(requests), self.compare_with(instance)
         return Setting(
             references.oracle,
             references.baseline,
@@ -456,3 +454,16 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     if size > 2**53:
         raise UserError(f"cache size {text!r} is over 2^53 bytes")
     return int(size)
+
+
+def _footprint(requests: Requests) -> tuple[int, int]:
+    """Return the bytes of the objects requested up to the last request measured, and their number."""
+    newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
+    is_first = np.concatenate(([True], newest[1:] > newest[:-1]))
+    return int(requests.sizes[is_first].sum(dtype=np.int64)), int(is_first.sum())
+
+
+def _object_size(requests: Requests) -> float:
+    """Return the mean size of those objects: what comes later is not looked at."""
+    footprint, count = _footprint(requests)
+    return max(1.0, footprint / count)
