@@ -99,6 +99,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
             policy.InterfaceDocument,
             conversation.QuestionDocument,
             conversation.AnswerDocument,
+            conversation.ToolResult,
             run.InspectDocument,
             run.ExportedFiles,
         ),

@@ -19,7 +19,7 @@ ASKED: dict[str, tuple[str, list[str]]] = {
     "an option": ("vulcan search --budget-d", ["--budget-dollars"]),
     "a task": ("vulcan search --task cache_ev", ["cache_eviction"]),
     "a task to show": ("vulcan task show memory", ["memory_tiering"]),
-    "a strategy": ("vulcan search --strategy ", ["evolve", "policysmith", "best-of-n"]),
+    "a strategy": ("vulcan search --strategy ", ["evolve", "policysmith", "best-of-n", "engineer"]),
     "a split": ("vulcan search --split ", ["task", "none"]),
     "a part": ("vulcan eval best.py --part t", ["train", "test"]),
     "an executor": ("vulcan resume x --executor r", ["ray"]),

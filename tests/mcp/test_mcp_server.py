@@ -18,6 +18,7 @@ from mcp import Client, StdioServerParameters
 
 from vulcan.mcp.server import make_server
 from vulcan.registry import find_task
+from vulcan.searches.conversation import TOOLS
 from vulcan.searches.options import OPTIONS
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
@@ -82,7 +83,7 @@ def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
 
     tools, instructions = play(tmp_path, look)
     assert {tool.name for tool in tools} == {
-        "list_tasks", "describe_task", "open_study", "ask", "tell", "inspect", "finish", "export",
+        "list_tasks", "describe_task", "open_study", "ask", "tell", "inspect", "finish", "export", *TOOLS,
     }  # fmt: skip
     assert "You are the model" in instructions
     for tool in tools:
@@ -97,7 +98,7 @@ def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
     assert options["properties"]["rounds"] == {
         "type": "integer", "description": OPTIONS["rounds"].help, "default": 20, "minimum": 1,
     }  # fmt: skip
-    assert options["properties"]["strategy"]["enum"] == ["evolve", "policysmith", "best-of-n"]
+    assert options["properties"]["strategy"]["enum"] == ["evolve", "policysmith", "best-of-n", "engineer"]
     assert (options["properties"]["limit"]["exclusiveMinimum"], options["properties"]["limit"]["maximum"]) == (0, 3600)
     assert options["properties"]["racing"]["type"] == "boolean"
     assert "default" not in options["properties"]["budget_candidates"]

@@ -95,7 +95,10 @@ def test_a_run_is_opened_once_wherever_it_was_stopped() -> None:
         ({"tune": -1}, "tune is -1"),
         ({"tune": 7}, "tune is 7: at least 8 is needed, or 0"),
         ({"model": ()}, "name at least one model"),
-        ({"strategy": "evolv"}, "no strategy 'evolv'; did you mean 'evolve'? (known: evolve, policysmith, best-of-n)"),
+        (
+            {"strategy": "evolv"},
+            "no strategy 'evolv'; did you mean 'evolve'? (known: evolve, policysmith, best-of-n, engineer)",
+        ),
         ({"split": "tsk"}, "no split 'tsk'; did you mean 'task'? (known: task, none)"),
     ],
 )

@@ -87,11 +87,11 @@ def tell(
         return
     named = f"candidate {told.candidate}" if told.candidate is not None else f"proposal {told.proposal}"
     scored = f", score {number(told.score)}" if told.score is not None else ""
-    say(f"{named}: {told.verdict or 'advice'}{scored}")
+    say(f"{named}: {told.verdict or 'taken'}{scored}")
     for line in (told.feedback, *told.warnings):
         if line:
             say(line)
-    if told.repair:
+    if told.repair and told.verdict is not None:
         say(f"`vulcan ask {shlex.quote(str(path))}` gives it back for repair.")
     if (best := document["best"]) is not None:
         say(f"best so far: candidate {best['candidate']}, score {number(best['score'])}")

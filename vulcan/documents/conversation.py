@@ -10,7 +10,7 @@ from vulcan.documents.run import BestSoFar, MessageDocument
 class QuestionDocument(TypedDict):
     """A proposal to answer. Exit code 1 where none can be given before one of `open` has its reply."""
 
-    proposal: Annotated[str | None, "the id to tell with, such as `12`, or `12.1` for its first repair"]
+    proposal: Annotated[str | None, "the id to tell with, such as `12`, or `12.1` for its next turn"]
     kind: Annotated[Literal["policy", "advice"] | None, "what the reply has to be"]
     operator: Annotated[str | None, "the operator that made the proposal"]
     form: Annotated[Literal["full", "diff"] | None, "`diff` for a reply that may be a change to the first parent"]
@@ -40,6 +40,13 @@ class AnswerDocument(TypedDict):
     repair: Annotated[bool, "whether the next ask returns the proposal for repair"]
     pending: Annotated[bool, "whether the candidate has no number yet: a repair or an earlier reply is missing"]
     best: Annotated[BestSoFar | None, "the best candidate so far"]
+
+
+class ToolResult(TypedDict):
+    """The result of a tool that a conversation called."""
+
+    proposal: Annotated[str, "the conversation's next turn, to call tools or tell the program with"]
+    result: Annotated[str, "what the tool found, on training data alone"]
 
 
 class TellDocument(AnswerDocument):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,8 +21,10 @@ from pydantic import Field, ValidationError, WithJsonSchema
 
 from vulcan import __version__
 from vulcan.api.starts import with_starts
+from vulcan.documents.conversation import ToolResult
 from vulcan.errors import UserError, did_you_mean
 from vulcan.mcp.stdio import serve_stdio
+from vulcan.models.tool_calls import ToolCall
 from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
 from vulcan.registry import recorded_task
@@ -31,6 +33,7 @@ from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options
+from vulcan.searches.conversation import TOOLS, Tool
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
 from vulcan.searches.options import ASK, OPTIONS
@@ -151,6 +154,40 @@ class Tools:
         with self._conversation(find_run(run, self._runs)) as conversation:
             return dict(tell_document(conversation, conversation.tell(proposal, reply, model)))
 
+    def use(self, run: str, proposal: str, model: str, tool: Tool, arguments: Mapping[str, str]) -> ToolResult:
+        """Call a tool of a conversation."""
+        given = {name: value for name, value in arguments.items() if value}
+        with self._conversation(find_run(run, self._runs)) as conversation:
+            return conversation.use(proposal, ToolCall(tool.name, given), model)
+
+    def function_of(self, tool: Tool) -> Callable[..., dict[str, Any]]:
+        """Return a tool of a conversation as a function of a run, a proposal, and its own arguments."""
+
+        def function(run: str, proposal: str, model: str = ASK, **arguments: str) -> dict[str, Any]:
+            return dict(self.use(run, proposal, model, tool, arguments))
+
+        taken: dict[str, Any] = {"run": Run, "proposal": ProposalId}
+        taken |= {name: Annotated[str, Field(description=text)] for name, (text, _) in tool.parameters.items()}
+        needed = {"run", "proposal", *(name for name, (_, is_needed) in tool.parameters.items() if is_needed)}
+        function.__name__, function.__doc__ = (
+            tool.name,
+            f"{tool.description} Of an open proposal of the strategy engineer.",
+        )
+        function.__annotations__ = {**taken, "return": dict[str, Any]}
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=inspect.Parameter.empty if name in needed else "",
+                    annotation=kind,
+                )
+                for name, kind in taken.items()
+            ],
+            return_annotation=dict[str, Any],
+        )
+        return function
+
     def inspect(
         self,
         run: Run,
@@ -202,7 +239,9 @@ class Tools:
 INSTRUCTIONS = (
     "Vulcan searches for policies (heuristics of computer systems, written as small Python functions) and measures "
     "each on simulators. You are the model that writes them: list_tasks, describe_task, open_study, then ask and tell "
-    "in turns until ask says `done`, then finish and export."
+    "in turns until ask says `done`, then finish and export. With the strategy engineer, use the tools of a "
+    "conversation (measure, explain, hazards, notes and others) between ask and tell: each gives the proposal its next "
+    "turn."
 )
 _READS = ("list_tasks", "describe_task", "inspect", "export")
 _WRITES = ("open_study", "ask", "tell", "finish")
@@ -251,6 +290,9 @@ def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any
             description=inspect.getdoc(getattr(tools, name)),
             annotations=ToolAnnotations(read_only_hint=name in _READS, destructive_hint=False, open_world_hint=False),
         )
+    for name, tool in TOOLS.items():
+        hints = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+        server.add_tool(tools.function_of(tool), name=name, annotations=hints)
     return server
 
 

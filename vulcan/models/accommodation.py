@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from vulcan.models.base import Message
 
-Change = Literal["temperature", "max_tokens", "stream", "stream_options", "system", "name"]
+Change = Literal["temperature", "max_tokens", "stream", "stream_options", "system", "name", "tools"]
 """What is done otherwise: see `CHANGES`."""
 
 CHANGES: Mapping[Change, str] = {
@@ -20,6 +20,7 @@ CHANGES: Mapping[Change, str] = {
     "stream_options": "no token counts are asked for in a stream",
     "system": "the system message is sent as part of the user's",
     "name": "the name is sent without `openai/`",
+    "tools": "tools are called in the text of replies, not as functions",
 }
 
 _UNSUPPORTED = (
@@ -32,6 +33,7 @@ _ABOUT: Mapping[Change, str] = {
     "max_tokens": rf"max_tokens.*(?:{_UNSUPPORTED})|(?:{_UNSUPPORTED}).*max_tokens",
     "stream_options": r"stream_options",
     "stream": r"\bstream(?:ing|ed)?\b",
+    "tools": rf"\b(?:tool|function).*(?:{_UNSUPPORTED})|(?:{_UNSUPPORTED}).*\b(?:tool|function)",
     "system": rf"(?:system|developer)\b.*(?:{_UNSUPPORTED})|(?:{_UNSUPPORTED}).*\bsystem\b",
 }
 
@@ -47,8 +49,7 @@ class ModelCall:
 
 def find_change(refusal: str, call: ModelCall) -> Change | None:
     """Return what to change in a call after a refusal with these words; None where they name nothing it sends."""
-    sent = {"stream_options": "stream_options", "temperature": "temperature", "max_tokens": "max_tokens"}
-    applies = {change: name in call.parameters for change, name in sent.items()} | {
+    applies = {name: name in call.parameters for name in ("stream_options", "temperature", "max_tokens", "tools")} | {
         "stream": "stream" not in call.parameters,
         "system": any(message.role == "system" for message in call.messages),
     }
@@ -61,6 +62,8 @@ def changed(call: ModelCall, changes: Collection[Change]) -> ModelCall:
     model, messages, parameters = call.model, call.messages, dict(call.parameters)
     if "temperature" in changes:
         parameters.pop("temperature", None)
+    if "tools" in changes:
+        parameters.pop("tools", None)
     if "max_tokens" in changes and "max_tokens" in parameters:
         parameters["max_completion_tokens"] = parameters.pop("max_tokens")
     if "stream" in changes:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from vulcan.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a chat."""
+    """One turn of a chat; `tool` is the result of a tool that the turn before called, one for each call."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
 
 
@@ -34,7 +36,7 @@ class Request:
     model sees of them what stands in `messages`, and its replies are repeatable by recording only. `form` is how
     the program is to be given: "full", or "diff" against the first parent. `progress` is how far the search is,
     from 0 to 1, which a temperature schedule follows. `model` names the one of an ensemble that is to answer
-    first, which is its own choice where empty.
+    first, which is its own choice where empty. `tools` are the functions that it may call, in the API's form.
     """
 
     proposal: int
@@ -46,6 +48,11 @@ class Request:
     form: str = "full"
     progress: float = 0.0
     model: str = ""
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+    def sent(self) -> tuple[Message, ...]:
+        """Return all that is sent, as messages, for what it may cost."""
+        return (*self.messages, *(Message("system", json.dumps(tool)) for tool in self.tools))
 
 
 @dataclass(frozen=True, slots=True)

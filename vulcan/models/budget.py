@@ -297,17 +297,17 @@ class Meter:
         Raises BudgetExhausted, and concurrent.futures.CancelledError once the budget is closed.
         """
         if self.budget is None:
-            return Bill(self, None, None, request.messages)
-        max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
-        return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost, request.messages)
+            return Bill(self, None, None, request.sent())
+        max_cost = max_call_cost(self.price, request.sent(), self.max_tokens or 0)
+        return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost, request.sent())
 
     def begin_if_room(self, request: Request) -> Bill | None:
         """Reserve as `begin` does; None where there is no room now."""
         if self.budget is None:
-            return Bill(self, None, None, request.messages)
-        max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
+            return Bill(self, None, None, request.sent())
+        max_cost = max_call_cost(self.price, request.sent(), self.max_tokens or 0)
         reservation = self.budget.reserve(max_cost)
-        return None if reservation is None else Bill(self, reservation, max_cost, request.messages)
+        return None if reservation is None else Bill(self, reservation, max_cost, request.sent())
 
     def overtime(self) -> str | None:
         """Say that the minutes of the budget are over; None before."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vulcan.models.retry import TransientError
+from vulcan.models.tool_calls import called as called_text
 
 _FINISH_NAMES = {
     "max_tokens": "length",
@@ -61,7 +62,7 @@ def read_body(data: bytes) -> object:
 def _joined(chunks: list[Mapping[str, object]]) -> dict[str, Any]:
     """Put the chunks of a stream together to the body of one answer."""
     texts: dict[str, str] = {}
-    calls: dict[object, str] = {}
+    calls: dict[object, dict[str, str]] = {}
     whole: dict[str, Any] = {}
     finish = None
     for chunk in chunks:
@@ -74,13 +75,16 @@ def _joined(chunks: list[Mapping[str, object]]) -> dict[str, Any]:
             texts[name] = texts.get(name, "") + _text(delta.get(name))
         for number, call in enumerate(_items(delta.get("tool_calls"))):
             place = call.get("index", number)
-            calls[place] = calls.get(place, "") + _text(_mapping(call.get("function")).get("arguments"))
-    message = {**texts, "tool_calls": [{"function": {"arguments": text}} for text in calls.values()]}
+            function, made = _mapping(call.get("function")), calls.setdefault(place, {"name": "", "arguments": ""})
+            calls[place] = {part: made[part] + _text(function.get(part)) for part in made}
+    message = {**texts, "tool_calls": [{"function": function} for function in calls.values()]}
     return {**whole, "choices": [{"message": message, "finish_reason": finish}]}
 
 
-def read_completion(body: object, model: str) -> Completion:
+def read_completion(body: object, model: str, *, calls: bool = False) -> Completion:
     """Parse a decoded response body; `model` is the name to record where the server gives none.
+
+    Function calls are read as calls of tools where it `calls` any, and else for the program in their arguments.
 
     Raises TransientError where the body holds no answer, as proxies in front of a model send under load.
     """
@@ -100,7 +104,7 @@ def read_completion(body: object, model: str) -> Completion:
         tokens_in = tokens_out = None  # litellm and some servers write 0 for what they did not count
     named = answer.get("model")
     return Completion(
-        text=_answer(message),
+        text=_answer(message, calls=calls),
         model=named if isinstance(named, str) and named else model,
         finish=_finish(choice.get("finish_reason")),
         tokens_in=tokens_in,
@@ -111,9 +115,11 @@ def read_completion(body: object, model: str) -> Completion:
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 
-def _answer(message: Mapping[str, object]) -> str:
+def _answer(message: Mapping[str, object], *, calls: bool) -> str:
     """Return the text of a message; where it has no code, also what else has: a call of a tool, or the reasoning."""
     content = _text(message.get("content"))
+    if calls and (made := [_mapping(call.get("function")) for call in _items(message.get("tool_calls"))]):
+        return "\n\n".join(filter(None, (content.strip(), called_text(made))))
     if _CODE.search(content):
         return content
     called = [message.get("function_call"), *(call.get("function") for call in _items(message.get("tool_calls")))]

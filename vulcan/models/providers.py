@@ -21,7 +21,7 @@ import openai
 from vulcan.errors import UserError, did_you_mean
 from vulcan.models.accommodation import CHANGES, Change, Changes, ModelCall, changed, find_change
 from vulcan.models.api_errors import Caller, may_be_paid, never_connected, proxy_in_the_way, refusal_of, sort_fault
-from vulcan.models.base import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
+from vulcan.models.base import BudgetExhausted, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.budget import Bill, Budget, metered
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.calls import Calls
@@ -29,6 +29,7 @@ from vulcan.models.completion import Completion, read_body, read_completion
 from vulcan.models.prices import BYTES_PER_TOKEN, UNKNOWN, Price, find_price, load_litellm
 from vulcan.models.redact import shown_url
 from vulcan.models.retry import TransientError, Wait, with_retries
+from vulcan.models.tool_calls import as_functions, as_text
 
 _log = logging.getLogger(__name__)
 
@@ -154,7 +155,8 @@ class RemoteModel(ABC):
 
     async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Completion:
         """Make the call, and a second one if it takes unusually long; the first to answer counts."""
-        call = ModelCall(self._caller.model, request.messages, sampling)
+        parameters = {**sampling, "tools": list(request.tools)} if request.tools else sampling
+        call = ModelCall(self._caller.model, request.messages, parameters)
         calls = {asyncio.ensure_future(self._accepted(call))}
         try:
             patience = self._patience()
@@ -241,9 +243,9 @@ class RemoteModel(ABC):
         """Close connections."""
 
 
-def as_chat(messages: tuple[Message, ...]) -> list[dict[str, str]]:
-    """Convert messages to the form of the chat-completions API."""
-    return [{"role": message.role, "content": message.content} for message in messages]
+def as_chat(call: ModelCall) -> list[dict[str, Any]]:
+    """Convert the messages of a call to the form of the chat-completions API."""
+    return as_functions(call.messages) if "tools" in call.parameters else as_text(call.messages)
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -281,7 +283,7 @@ class EndpointModel(RemoteModel):
         # The raw response: the package hands on what does not have the API's shape as if it had. Told of a stream only
         # in the body, it reads that like any other response.
         raw = await self._client.chat.completions.with_raw_response.create(
-            model=call.model, messages=cast(Any, as_chat(call.messages)), extra_body=dict(call.parameters)
+            model=call.model, messages=cast(Any, as_chat(call)), extra_body=dict(call.parameters)
         )
         response = raw.http_response
         if "html" in response.headers.get("content-type", ""):
@@ -289,7 +291,7 @@ class EndpointModel(RemoteModel):
                 f"{self._caller.what} answers with a web page, status {response.status_code}; check the "
                 "server's address, which mostly ends in /v1"
             )
-        completion = read_completion(read_body(response.content), call.model)
+        completion = read_completion(read_body(response.content), call.model, calls="tools" in call.parameters)
         if completion.tokens_in is None or completion.tokens_out is None:
             return completion
         return replace(completion, dollars=self._meter.price.dollars(completion.tokens_in, completion.tokens_out))
@@ -364,7 +366,7 @@ class LitellmModel(RemoteModel):
     async def _complete(self, call: ModelCall) -> Completion:
         response = await self._litellm.acompletion(
             model=call.model,
-            messages=as_chat(call.messages),
+            messages=as_chat(call),
             timeout=self._settings.timeout,
             num_retries=0,  # litellm's own
             max_retries=0,  # those of the provider's client inside it
@@ -373,7 +375,7 @@ class LitellmModel(RemoteModel):
         )
         if call.parameters.get("stream"):
             response = self._litellm.stream_chunk_builder([chunk async for chunk in response])
-        completion = read_completion(response.model_dump(warnings=False), self.name)
+        completion = read_completion(response.model_dump(warnings=False), self.name, calls="tools" in call.parameters)
         return replace(completion, dollars=_price(response))
 
     async def _free(self) -> None:

@@ -41,6 +41,16 @@ class SearchConfig(SearchOptions):
         """True if the offline generator takes part."""
         return any(name.startswith("offline/") for name in self.model)
 
+    @property
+    def converses(self) -> bool:
+        """True if proposals are conversations."""
+        return self.strategy == "engineer"
+
+    @property
+    def candidates(self) -> int:
+        """Number of candidates of the plan."""
+        return self.rounds * self.samples if self.budget_candidates is None else self.budget_candidates
+
     def offered(self, task: Task) -> Task:
         """Return the task as this search shows it to who writes policies."""
         return task.offered(self.settings)

@@ -157,7 +157,7 @@ def baseline_events(
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """The instances of a search, cheaper versions of those of the split `train`, and blocks of time of the others."""
+    """The instances of a search, cheaper versions of those of the split `train`, and blocks of time."""
 
     instances: tuple[Instance, ...]
     rungs: tuple[Rung, ...] = ()
@@ -183,6 +183,9 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     training = list(_chosen_training(evaluator, training, config))
     instances = (*training, *(i for i in instances if i.split != "train"))
     windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
+    if config.converses:
+        asked = [instance for instance in training if not instance.variation_of]
+        windows += tuple(window for blocks in training_windows(evaluator, asked) for window in blocks)
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)
 
 
@@ -221,6 +224,12 @@ def held_out_windows(
         if all(blocks.values()):
             found |= blocks
     return found
+
+
+def training_windows(evaluator: Evaluator, asked: Sequence[Instance]) -> tuple[tuple[Instance, ...], ...]:
+    """Return the blocks of time of training instances; none where one of them has none."""
+    found = tuple(tuple(evaluator.windows(instance, WINDOWS)) for instance in asked)
+    return found if all(found) else ()
 
 
 def reference_events(
@@ -274,8 +283,8 @@ def open_run(
 
 
 def tells_findings(config: SearchConfig) -> bool:
-    """Check whether any prompt of the search has findings: the offline generator reads none."""
-    return config.feedback == "full" and not config.offline
+    """Check whether any prompt of the search has findings, or a tool: the offline generator reads none."""
+    return (config.feedback == "full" and not config.offline) or config.converses
 
 
 def describe_workload(

@@ -126,11 +126,16 @@ class Refiner:
         done |= {r.result for r in self._record.refined if r.by == "simplified"}
         return ranked[0] if ranked and ranked[0].candidate not in done else None
 
-    def _on(self, instances: tuple[Instance, ...]) -> _Evaluate:
-        return _Evaluate(self._task, instances, self._scorer, self._executor, self._config.limit)
+    def _on(self, instances: tuple[Instance, ...]) -> BatchEvaluation:
+        return BatchEvaluation(self._task, instances, self._scorer, self._executor, self._config.limit)
 
     def _events(
-        self, of: CandidateJudged, by: Refinement, source: str | None, full: _Evaluate, cheap: _Evaluate | None = None
+        self,
+        of: CandidateJudged,
+        by: Refinement,
+        source: str | None,
+        full: BatchEvaluation,
+        cheap: BatchEvaluation | None = None,
     ) -> list[Event]:
         judged = self._judged(of, by, source, full.outcome(source)) if source is not None else None
         cheaply = cheap.count if cheap else 0
@@ -162,7 +167,7 @@ class Refiner:
         )
 
 
-class _Evaluate:
+class BatchEvaluation:
     """A batch evaluator: mean objectives of programs on some instances, in parallel; None where one failed.
 
     A program that the search would reject gives None without evaluation: an optimum without its guards is useless.

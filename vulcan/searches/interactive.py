@@ -11,16 +11,18 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.documents.conversation import AnswerDocument, QuestionDocument
+from vulcan.documents.conversation import AnswerDocument, QuestionDocument, ToolResult
 from vulcan.documents.run import BestSoFar, MessageDocument
 from vulcan.errors import UserError
 from vulcan.models import Message, Reply
+from vulcan.models.tool_calls import ToolCall
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
 from vulcan.searches.reply import ParsedReply
 from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
+from vulcan.searches.strategies import ENGINEER
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, QuestionAsked, Verdict
@@ -106,7 +108,8 @@ class InteractiveSearch:
         try:
             reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
             if reading is None:
-                return TellResult(name, None, None, "the advice is kept", (), None, False, False)
+                kept = "the advice is kept" if asks_for_advice(proposal) else "the next ask has the results"
+                return TellResult(name, None, None, kept, (), None, not asks_for_advice(proposal), False)
             self.study.wait_for_scores()
         except UserError as error:
             if self.study.store.call(proposal.number, proposal.turn) is None:
@@ -119,6 +122,24 @@ class InteractiveSearch:
             )
         return self._pending(name, proposal, reading)
 
+    def use(self, name: str, call: ToolCall, model: str) -> ToolResult:
+        """Answer an open proposal with the call of a tool, and return its result with the proposal's next turn.
+
+        Raises UserError where the proposal is not open, is no conversation, or has no turn left.
+        """
+        number = name.partition(".")[0]
+        open_ones = {str(proposal.number): name_of(proposal) for proposal in self.open()}
+        proposal = self.find(open_ones.get(number, name))
+        if proposal.draft.operator != ENGINEER:
+            raise UserError("tools belong to a search with the strategy engineer: open one, or answer with a program")
+        if proposal.turn + 1 >= self.study.config.turns:
+            raise UserError(f"proposal {name_of(proposal)} has no reply left but the last: tell its program")
+        self.tell(name_of(proposal), call.text(), model)
+        following = self.study.ask(proposal.number)
+        assert following is not None
+        self.study.store.record(QuestionAsked(following.number, following.turn))
+        return {"proposal": name_of(following), "result": following.messages[-1].content}
+
     def _judged(self, proposal: Proposal) -> CandidateJudged | None:
         for judged in reversed(self.study.record.candidates.values()):
             if (judged.proposal, judged.turn, judged.origin) == (proposal.number, proposal.turn, "model"):
@@ -128,7 +149,7 @@ class InteractiveSearch:
     def _pending(self, name: str, proposal: Proposal, reading: ParsedReply) -> TellResult:
         """Return the verdict on a program that waits for replies to earlier proposals, or for repair."""
         if reading.policy is None:
-            repair = proposal.turn < self.study.config.repairs
+            repair = proposal.number in self.study.repairs
             return TellResult(name, "rejected", None, reading.feedback, (), None, repair, True)
         warnings = tuple(map(str, reading.policy.warnings))
         trial = self.study.evaluations.get(proposal.number)

@@ -19,7 +19,7 @@ from vulcan.errors import UserError, did_you_mean
 ASK = "ask"
 """Model name of a search whose prompts are answered from outside, through `ask` and `tell`."""
 
-StrategyName = Literal["evolve", "policysmith", "best-of-n"]
+StrategyName = Literal["evolve", "policysmith", "best-of-n", "engineer"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]
 TrainOn = Literal["nearby", "asked", "shifted"]
@@ -221,8 +221,22 @@ class SearchOptions:
     ] = None
     strategy: Annotated[
         StrategyName,
-        Option("Search strategy: evolve, policysmith, or best-of-n (independent samples, the control)."),
+        Option(
+            "Search strategy: evolve, policysmith, best-of-n (independent samples, the control), or engineer (each "
+            "proposal is a conversation in which the model measures drafts and asks questions)."
+        ),
     ] = "evolve"
+    turns: Annotated[
+        int, Option("Most replies of a conversation (engineer), the one with the program included.", minimum=1)
+    ] = 16
+    drafts: Annotated[
+        int,
+        Option(
+            "Programs that a conversation may have scored (engineer), the last one included: of a plan or budget of "
+            "candidates, each conversation has so many.",
+            minimum=1,
+        ),
+    ] = 5
     rounds: Annotated[int, Option("Number of rounds.", minimum=1)] = 20
     samples: Annotated[int, Option("Proposals per round.", minimum=1)] = 25
     parents: Annotated[int, Option("Parent candidates shown in each prompt.", minimum=1)] = 2

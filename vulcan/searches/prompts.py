@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
@@ -20,6 +21,9 @@ from vulcan.searches.feedback import PromptFeedback
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Objective, Task
+
+if TYPE_CHECKING:
+    from vulcan.searches.conversation import Conversation
 
 ADVICE_LINES = 10
 """Number of lines of advice to ask for."""
@@ -69,6 +73,7 @@ class Prompts:
         with self._faults():
             self._propose = self._templates.get_template(name)
         self._advice = self._templates.get_template("advice.md.j2")
+        self._engineer = self._templates.get_template("engineer.md.j2")
         self._repair = self._templates.get_template("repair.md.j2")
         self._fixed = {
             "task": task,
@@ -102,9 +107,15 @@ class Prompts:
                 heading=_heading(draft),
             )
 
-    def chat(self, draft: Draft, feedback: PromptFeedback = NOTHING) -> tuple[Message, ...]:
-        """Return the initial chat of a proposal."""
-        return (Message("user", self.propose(draft, feedback)),)
+    def chat(
+        self, draft: Draft, feedback: PromptFeedback = NOTHING, talk: Conversation | None = None
+    ) -> tuple[Message, ...]:
+        """Return the initial chat of a proposal, which may `talk` with tools."""
+        text = self.propose(draft if talk is None else replace(draft, advice=""), feedback)
+        if talk is not None:
+            told = {"tools": talk.schemas, "turns": talk.share.turns, "drafts": talk.share.drafts}
+            text += self._engineer.render(told, notes=draft.advice)
+        return (Message("user", text),)
 
     def repair(self, feedback: str) -> str:
         """Return the answer to a rejected reply; `feedback` has the errors, from `ParsedReply`."""

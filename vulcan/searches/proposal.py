@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from vulcan.models import Message, Parent, Reply, Request
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
@@ -20,6 +21,10 @@ from vulcan.store.events import (
     Verdict,
 )
 
+if TYPE_CHECKING:
+    from vulcan.searches.conversation import Conversation
+    from vulcan.searches.recorded_replies import RecordedReplies
+
 ADVICE = "advice"
 """Operator of a proposal that asks for lessons from the search so far instead of a program."""
 
@@ -34,7 +39,8 @@ ADDED = "added"
 class Proposal:
     """A request for one candidate. `turn` is 0 for the first reply, later for repairs in the same chat.
 
-    `progress` is the share of the search that precedes it, and `model` the one that is to answer.
+    `progress` is the share of the search that precedes it, and `model` the one that is to answer. `tools` are those
+    that it may call, in the form of the chat-completions API.
     """
 
     number: int
@@ -44,6 +50,7 @@ class Proposal:
     messages: tuple[Message, ...]
     seed: int
     progress: float
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     def request(self) -> Request:
         """Convert to the request that a proposer receives."""
@@ -59,6 +66,7 @@ class Proposal:
             draft.form,
             self.progress,
             self.model,
+            self.tools,
         )
 
     @property
@@ -73,19 +81,29 @@ class Proposal:
         return replace(self, turn=self.turn + 1, messages=messages)
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A program that a turn of a proposal gave, or was to give; `trial` is None if it was not scored."""
+
+    turn: int
+    reading: ParsedReply
+    trial: CandidateEvaluation | None
+
+
 @dataclass
 class PendingProposal:
     """The state of a proposal that has no verdict yet.
 
     `before` are the events that precede its own: instructions that apply from it on, findings that its prompt was the
     first to need. `answered` is true once the open turn has its reply, `unpaid` if it has none because the budget was
-    spent, `refused` if the model answers others, but not it.
+    spent, `refused` if the model answers others, but not it. `attempts` has the drafts of a conversation too.
     """
 
     proposal: Proposal
     context: StoppingContext
     before: tuple[Event, ...] = ()
-    replies: list[ParsedReply] = field(default_factory=list)
+    conversation: Conversation | None = None
+    attempts: list[Attempt] = field(default_factory=list)
     evaluation: CandidateEvaluation | None = None
     repair: Proposal | None = None
     unanswered: str | None = None
@@ -93,6 +111,28 @@ class PendingProposal:
     refused: bool = False
     advice: str | None = None
     answered: bool = False
+
+    def __post_init__(self) -> None:
+        if self.conversation is not None:
+            self.attempts = self.conversation.attempts
+
+    def knows(self, fingerprint: str, record: RunRecord) -> bool:
+        """Check whether a program is of the record, or was measured in this proposal."""
+        return record.candidate_with(fingerprint) is not None or any(
+            a.trial is not None and a.reading.policy is not None and a.reading.policy.fingerprint == fingerprint
+            for a in self.attempts
+        )
+
+    def last_turn(self, repairs: int, recording: RecordedReplies | None) -> int:
+        """Return the last turn that the proposal may have; one that is repeated has no more than it had."""
+        last = repairs if self.conversation is None else self.conversation.share.turns - 1
+        return last if recording is None else recording.last_turns.get(self.proposal.number, last)
+
+    def take_repair(self) -> Proposal | None:
+        """Return the next turn of the chat, which is open from now on; None if it has none."""
+        if (repair := self.repair) is not None:
+            self.proposal, self.repair, self.answered = repair, None, False
+        return repair
 
     @property
     def complete(self) -> bool:
@@ -115,17 +155,21 @@ class PendingProposal:
                 draft.form,
             ),
         ]
-        if self.advice is not None:
-            events.append(AdviceReceived(proposal.number, self.advice))
-        next_candidate = len(record.candidates) + 1
-        for turn, reading in enumerate(self.replies):
-            trial = self.evaluation if reading.policy is not None else None
-            made = judged(record, reading, next_candidate + turn, proposal.number, turn, trial)
+        advice = self.advice
+        if self.conversation is not None and self.conversation.notes_made:
+            advice = "\n".join(self.conversation.notes_made)
+        if advice is not None:
+            events.append(AdviceReceived(proposal.number, advice))
+        next_candidate, drafts = len(record.candidates) + 1, dict[str, int]()
+        for number, attempt in enumerate(self.attempts, next_candidate):
+            made = judged(record, attempt, number, proposal.number, drafts)
             events.append(replace(made, origin="user") if draft.operator == ADDED else made)
-        unpaid_repair = self.unpaid and self.replies
-        if self.unanswered is not None and draft.operator != ADVICE and not unpaid_repair:
-            turn = len(self.replies)
-            events.append(_without_score(next_candidate + turn, proposal.number, turn, "no-reply", self.unanswered))
+            if attempt.trial is not None and made.fingerprint is not None:
+                drafts.setdefault(made.fingerprint, number)
+        unpaid_turn = self.unpaid and proposal.turn > 0
+        if self.unanswered is not None and draft.operator != ADVICE and not unpaid_turn:
+            number = next_candidate + len(self.attempts)
+            events.append(_without_score(number, proposal.number, proposal.turn, "no-reply", self.unanswered))
         return events
 
 
@@ -138,14 +182,15 @@ def rest_is_unpaid(pending: Mapping[int, PendingProposal], last_answered: int) -
     return (
         left[0].unpaid
         and first > last_answered
-        and all(not one.replies and (one.unpaid or not one.answered) for one in left)
+        and all(not one.proposal.turn and (one.unpaid or not one.answered) for one in left)
     )
 
 
 def judged(
-    record: RunRecord, reading: ParsedReply, candidate: int, proposal: int, turn: int, trial: CandidateEvaluation | None
+    record: RunRecord, attempt: Attempt, candidate: int, proposal: int, drafts: Mapping[str, int] = {}
 ) -> CandidateJudged:
-    """Return the verdict on a program; `trial` is None if it was not scored."""
+    """Return the verdict on a program; `drafts` has earlier ones of its proposal, by fingerprint."""
+    turn, reading, trial = attempt.turn, attempt.reading, attempt.trial
     policy = reading.policy
     if policy is None:
         return _without_score(candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules)
@@ -160,7 +205,7 @@ def judged(
         rules=(),
         operations=policy.operations,
         size=policy.size,
-        of=record.candidate_with(policy.fingerprint),
+        of=record.candidate_with(policy.fingerprint) or drafts.get(policy.fingerprint),
         score=None,
         metrics=(),
         warnings=tuple(map(str, policy.warnings)),

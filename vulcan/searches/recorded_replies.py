@@ -33,13 +33,14 @@ class RecordedReplies:
         record = RunRecord.of(store.events())
         gaps = {(p, 0): "no advice" for p in record.proposals if store.call(p, 0) is None}
         gaps |= {(c.proposal, c.turn): c.feedback for c in record.candidates.values() if c.verdict == "no-reply"}
+        calls = tuple(store.calls())
         last_turns: dict[int, int] = {}
-        for candidate in record.candidates.values():
-            last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
+        made = [(candidate.proposal, candidate.turn) for candidate in record.candidates.values()]
+        for proposal, turn in (*made, *((call.proposal, call.turn) for call in calls)):
+            last_turns[proposal] = max(turn, last_turns.get(proposal, 0))
         ended = record.stopped.message if record.stopped and record.stopped.reason == "finished" else ""
         asked = sum(p.round > 0 for p in record.proposals.values())
         starts = len(record.proposals) - asked
-        calls = tuple(store.calls())
         steered, changed = tuple(record.steered), tuple(record.calls_changed)
         return cls(starts, asked, calls, gaps, last_turns, steered, changed, record.explained, ended)
 

@@ -98,6 +98,8 @@ def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Ev
     `models=False` skips the models, such as in a replay, which needs no key.
     """
     check_target(task, config)
+    if config.converses and config.generates:
+        raise UserError("--strategy engineer: the offline generator holds no conversation; name a language model")
     draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
     evidence = load_evaluation_set(task, config, load_evaluator(task))
     training = [i for i in evidence.instances if i.split == "train"]
@@ -211,7 +213,12 @@ def _model_pool(task: Task, config: SearchConfig, store: Store, recording: Recor
 def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
     """Sample without feedback: the same number of proposals, the same models, the same executor."""
     config = replace(
-        study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.completed
+        study.config,
+        strategy=CONTROL,
+        tune=0,
+        simplify=0,
+        control=False,
+        budget_candidates=study.completed * (study.config.drafts if study.config.converses else 1),
     )
     try:
         known = RunRecord.of(store.events())

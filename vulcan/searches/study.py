@@ -18,8 +18,10 @@ from pathlib import Path
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, ModelUnavailable, Reply, RequestRefused
 from vulcan.scoring import Executor
+from vulcan.searches.bench import Bench
 from vulcan.searches.calls_in_flight import CallsInFlight
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.conversation import begin
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
 from vulcan.searches.feedback import Feedback
@@ -31,6 +33,7 @@ from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.proposal import (
     ADVICE,
+    Attempt,
     PendingProposal,
     Proposal,
     call_record,
@@ -107,6 +110,7 @@ class Study:
         self.feedback = Feedback(task, config, self.record, scorer, executor)
         self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
+        self._bench = Bench(task, config, self.record, scorer, executor, self._plan)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
         self._refiner = Refiner(task, config, self.record, scorer, executor, waiting)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
@@ -144,16 +148,16 @@ class Study:
         """Number of policies that the search begins with."""
         return len(self._seed_policies)
 
-    def ask(self) -> Proposal | None:
-        """Return the next proposal to answer; None if all are made, or others need their verdict first."""
-        self._apply_completed()
-        return next(filter(None, map(self._take_repair, self._pending.values())), None) or self._draft_next()
+    def ask(self, number: int | None = None) -> Proposal | None:
+        """Return the next proposal to answer; None if all are made, or others need their verdict first.
 
-    def _take_repair(self, pending: PendingProposal) -> Proposal | None:
-        """Return the next turn of a proposal whose program was rejected; None if it has none."""
-        if (repair := pending.repair) is not None:
-            pending.proposal, pending.repair, pending.answered = repair, None, False
-        return repair
+        With a number, return the next turn of that proposal's chat; None if it has none.
+        """
+        self._apply_completed()
+        if number is not None:
+            return self._pending[number].take_repair() if number in self._pending else None
+        repairs = (pending.take_repair() for pending in self._pending.values())
+        return next(filter(None, repairs), None) or self._draft_next()
 
     def _draft_next(self) -> Proposal | None:
         self.begin()
@@ -171,18 +175,13 @@ class Study:
             self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
             return self._draft_next()
         capable = [m for m in config.model if draft.operator != ADVICE or not m.startswith("offline/")]
+        talk = begin(self._bench, draft, number, first + barrier, known)
         model = choose(capable, self._history.history, rng)
         told, explained = self.feedback.about(draft, model)
-        proposal = Proposal(
-            number=number,
-            turn=0,
-            draft=draft,
-            model=model,
-            messages=self._prompts.chat(draft, told),
-            seed=derived_seed(self.config.seed, number),
-            progress=(self._drafted - 1) / max(1, self.total),
-        )
-        self._pending[number] = PendingProposal(proposal, known, (*self.steering.events(number), *explained))
+        chat, tools = self._prompts.chat(draft, told, talk), talk.schemas if talk is not None else ()
+        seed, progress = derived_seed(self.config.seed, number), (self._drafted - 1) / max(1, self.total)
+        proposal = Proposal(number, 0, draft, model, chat, seed, progress, tools)
+        self._pending[number] = PendingProposal(proposal, known, (*self.steering.events(number), *explained), talk)
         return proposal
 
     def _add_own(self, proposal: Proposal, source: str, known: StoppingContext) -> None:
@@ -194,13 +193,14 @@ class Study:
 
     def _receive(self, pending: PendingProposal, reading: ParsedReply) -> None:
         """Record a program that was read, and evaluate it if it is accepted and new."""
-        pending.replies.append(reading)
-        if reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
+        if reading.policy is not None and not pending.knows(reading.policy.fingerprint, self.record):
             pending.evaluation = self._evaluate(pending.proposal.number, reading.source, pending.context)
+        pending.attempts.append(Attempt(pending.proposal.turn, reading, pending.evaluation))
 
     @property
-    def _repairs(self) -> bool:
-        return any(pending.repair is not None for pending in self._pending.values())
+    def repairs(self) -> set[int]:
+        """The proposals whose chat goes on."""
+        return {number for number, pending in self._pending.items() if pending.repair is not None}
 
     def open(self) -> list[Proposal]:
         """Return the proposals that wait for a reply."""
@@ -209,7 +209,7 @@ class Study:
     def tell(self, proposal: Proposal, reply: Reply) -> ParsedReply | None:
         """Accept the reply to a proposal. `ask` returns rejected programs for repair while turns remain.
 
-        None if the proposal asked for advice. Raises ValueError for a proposal that is not open.
+        None if it asked for advice, or the reply called tools. Raises ValueError for a proposal that is not open.
         """
         self._pending_proposal(proposal)
         call = call_record(proposal, storable(reply))
@@ -225,10 +225,13 @@ class Study:
             pending.advice = reply.text.strip()[:MAX_ADVICE]
             self._apply_completed()
             return None
+        last = pending.last_turn(self.config.repairs, self._recording)
+        if (talk := pending.conversation) is not None and (following := talk.answer(proposal, reply, last)) is not None:
+            pending.repair = following
+            return None
         reading = parse_reply(reply, self.task, proposal.diff_of, self.config.target)
         self._receive(pending, reading)
-        last_turns = self._recording.last_turns if self._recording else {}
-        if reading.policy is None and proposal.turn < last_turns.get(proposal.number, self.config.repairs):
+        if reading.policy is None and proposal.turn < last:
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
             pending.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
         self._apply_completed()
@@ -278,7 +281,7 @@ class Study:
                 self._accept(proposal, stored)
 
     def _redraft(self, number: int) -> Proposal | None:
-        return self._take_repair(self._pending[number]) if number in self._pending else self._draft_next()
+        return self.ask(number) if number in self._pending else self._draft_next()
 
     def run(self, models: ModelPool, parallel: int | None = None, must_find: bool = True) -> None:
         """Search until the plan or a budget is exhausted, then choose and test the winner.
@@ -291,7 +294,7 @@ class Study:
         try:
             with models.deadline():
                 while True:
-                    while (self._repairs or len(self._pending) < 2 * width) and (
+                    while (self.repairs or len(self._pending) < 2 * width) and (
                         self._answered_before() or not models.exhausted()
                     ):
                         if (proposal := self.ask()) is None:
@@ -307,7 +310,8 @@ class Study:
                         calls.report_wait()
                     for proposal, answered in calls.take(done):
                         self._take(proposal, answered)
-                    self._record_changes(models)
+                    for model, change in models.take_changes():
+                        self._emit(CallsChanged(self.completed + self.starts + 1, model, change))
                     if not calls.futures:
                         self._missing.check_refusals()
                     self._apply_completed()
@@ -334,18 +338,13 @@ class Study:
             call = answered.result()
             self._missing.answered = True
             self._accept(proposal, call)
-        except RequestRefused as error:
-            self._missing.refuse(self._pending[proposal.number], error)
-            self.tell_unanswered(proposal, str(error))
         except ModelUnavailable as error:
+            if isinstance(error, RequestRefused):
+                self._missing.refuse(self._pending[proposal.number], error)
             self.tell_unanswered(proposal, str(error))
         except BudgetExhausted as error:
             self._pending[proposal.number].unpaid = True
             self.tell_unanswered(proposal, str(error))
-
-    def _record_changes(self, models: ModelPool) -> None:
-        for model, change in models.take_changes():
-            self._emit(CallsChanged(self.completed + self.starts + 1, model, change))
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
@@ -384,7 +383,7 @@ class Study:
             if trial is not None:
                 trial.wait()
             candidate = len(self.record.candidates) + 1
-            verdict = judged(self.record, reading, candidate, number, 0, trial)
+            verdict = judged(self.record, Attempt(0, reading, trial), candidate, number)
             self._emit(CandidateProposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
 
     @cached_property

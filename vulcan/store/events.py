@@ -179,7 +179,7 @@ class CallsChanged:
 
     proposal: int
     model: str
-    change: Literal["temperature", "max_tokens", "stream", "stream_options", "system", "name"]
+    change: Literal["temperature", "max_tokens", "stream", "stream_options", "system", "name", "tools"]
 
 
 @dataclass(frozen=True, slots=True)

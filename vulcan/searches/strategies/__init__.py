@@ -14,6 +14,7 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.strategies.base import Draft, Form, Strategy
+from vulcan.searches.strategies.engineer import ENGINEER, Engineer
 from vulcan.searches.strategies.evolve import Evolve
 
 
@@ -91,10 +92,12 @@ class BestParents:
 _PARENTS = 2
 
 __all__ = [
+    "ENGINEER",
     "STRATEGIES",
     "BestOfN",
     "BestParents",
     "Draft",
+    "Engineer",
     "Evolve",
     "Form",
     "PolicySmith",
@@ -108,14 +111,14 @@ def _policysmith(config: SearchConfig, offline: bool) -> Strategy:
 
 
 def _best_of_n(config: SearchConfig, offline: bool) -> Strategy:
-    return BestOfN(_proposals(config), config.samples, offline=offline)
+    return BestOfN(config.candidates, config.samples, offline=offline)
 
 
 def _evolve(config: SearchConfig, offline: bool) -> Strategy:
     if offline:
-        return BestParents(_proposals(config), config.samples, config.in_flight)
+        return BestParents(config.candidates, config.samples, config.in_flight)
     return Evolve(
-        total=_proposals(config),
+        total=config.candidates,
         samples=config.samples,
         parents=config.parents,
         islands=config.islands,
@@ -126,10 +129,15 @@ def _evolve(config: SearchConfig, offline: bool) -> Strategy:
     )
 
 
+def _engineer(config: SearchConfig, offline: bool) -> Strategy:
+    return Engineer(-(-config.candidates // config.drafts), config.samples, config.in_flight)
+
+
 STRATEGIES: Mapping[StrategyName, Callable[[SearchConfig, bool], Strategy]] = {
     "policysmith": _policysmith,
     "evolve": _evolve,
     "best-of-n": _best_of_n,
+    "engineer": _engineer,
 }
 
 
@@ -140,7 +148,3 @@ def make_strategy(config: SearchConfig, offline: bool) -> Strategy:
     reads no prompt.
     """
     return STRATEGIES[config.strategy](config, offline)
-
-
-def _proposals(config: SearchConfig) -> int:
-    return config.rounds * config.samples if config.budget_candidates is None else config.budget_candidates

@@ -16,8 +16,9 @@ class Draft:
     """The parents and operator of a proposal.
 
     `operator` is "initial" (one more idea besides the seed policies), "mutate" (change the first parent),
-    "crossover" (combine the parents), "fresh" (a different idea), "advice" (lessons instead of a program) or "added"
-    (a program of the user's). The first parent is the one to change; `inspirations` are other candidates to show.
+    "crossover" (combine the parents), "fresh" (a different idea), "engineer" (a conversation), "advice" (lessons
+    instead of a program) or "added" (a program of the user's). The first parent is the one to change; `inspirations`
+    are other candidates to show.
     `form` is the requested form of the program; `advice` and the user's `hints` are shown in the prompt; `failures` are
     recent ones, for prompts that ask for advice. `round` counts from 1.
     """

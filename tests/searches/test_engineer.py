@@ -1,0 +1,196 @@
+"""Conversations: over a real server, repeated from their replies, within their share, and of training data alone."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import Behaviour, ChatServer, Received, fail, message
+from console import Console
+from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
+
+from vulcan.models import Message, Request, open_proposer
+from vulcan.models.tool_calls import ToolCall, read_calls
+from vulcan.scoring import Executor
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.interactive import InteractiveSearch
+from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.store import MemoryStore
+from vulcan.store.events import ENTRIES, AdviceReceived, CallRecord
+
+PLAN: dict[str, Any] = {"strategy": "engineer", "turns": 4, "drafts": 3, "budget_candidates": 8, "in_flight": 1}
+
+
+def plan(**changes: Any) -> SearchConfig:
+    return config(**{**PLAN, **changes})
+
+
+def told(request: Request) -> str:
+    """A conversation that follows from its prompt: it measures twice, looks, and gives its first draft."""
+    number = sum(m.content.count("seen by") for m in request.messages[:1])
+    rng = random.Random(number)
+    first, second = (share(round(1 + rng.random(), 3)) for _ in range(2))
+    calls = {
+        0: [ToolCall("measure", {"program": first}), ToolCall("notes", {"note": f"seen by {number}"})],
+        1: [ToolCall("measure", {"program": second}), ToolCall("library", {})],
+        2: [ToolCall("measure", {"program": share(9)}), ToolCall("explain", {"program": "best"}), ToolCall("no", {})],
+    }
+    if request.turn in calls:
+        return "A hypothesis.\n\n" + "\n\n".join(call.text() for call in calls[request.turn])
+    return as_reply(first)
+
+
+def script(request: Received) -> Behaviour:
+    """The same as the answers of a server, by functions where it was offered any."""
+    chat = request.body["messages"]
+    turn = sum(one["role"] == "assistant" for one in chat)
+    text = told(Request(0, turn, (Message("user", chat[0]["content"]),), (), 0))
+    calls = read_calls(text)
+    if not calls or "tools" not in request.body:
+        return message(content=text)
+    functions = [{"name": call.name, "arguments": json.dumps(dict(call.arguments))} for call in calls]
+    made = [{"id": f"x{n}", "type": "function", "function": function} for n, function in enumerate(functions)]
+    return message(content="A hypothesis.", tool_calls=made, finish="tool_calls")
+
+
+def searched(executor: Executor, answer: Any = script) -> tuple[MemoryStore, list[Received]]:
+    store = MemoryStore()
+    with ChatServer(answer) as server, closing(open_proposer("toy", api_base=server.url)) as model:
+        opened(store, plan(), executor).run(lineup(model))
+    return store, server.requests
+
+
+@pytest.fixture(scope="module")
+def calm(children: Executor) -> MemoryStore:
+    return searched(children)[0]
+
+
+def test_a_model_calls_tools_as_functions_and_later_ones_read_its_notes(children: Executor) -> None:
+    store, requests = searched(children)
+    tools = [tool["function"]["name"] for tool in requests[0].body["tools"]]
+    assert {"measure", "notes", "library", "tune"} <= set(tools)
+    assert not {"hazards", "curve"} & set(tools)  # this simulator has none
+    chat = max((request.body["messages"] for request in requests), key=len)
+    assert [one["role"] for one in chat] == ["user", *(["assistant", "tool", "tool"] * 2), "assistant", *["tool"] * 3]
+    assert [one["id"] for one in chat[1]["tool_calls"]] == [one["tool_call_id"] for one in chat[2:4]]
+    assert chat[2]["content"].startswith("score ")
+    assert "2 replies left; 0 to measure" in chat[6]["content"]
+    assert chat[8]["content"].startswith("error: all 3 programs of this conversation but the last are measured")
+    assert "there is no tool 'no'" in chat[10]["content"]
+    assert "(this is the last reply" in chat[10]["content"]
+
+    assert [(v.proposal - SEEDS, v.turn, v.verdict) for v in judged(store)] == [
+        (1, 0, "scored"), (1, 1, "scored"), (1, 3, "duplicate"),
+        (2, 0, "duplicate"), (2, 1, "duplicate"), (2, 3, "duplicate"),  # it was in flight with the first
+        (3, 0, "scored"), (3, 3, "duplicate"),  # what is left of 8
+    ]  # fmt: skip
+    assert [event.text for event in of_kind(store, AdviceReceived)] == ["seen by 0", "seen by 0", "seen by 1"]
+    assert f"(proposal {SEEDS + 1}) seen by 0" in requests[-1].body["messages"][0]["content"]
+
+
+def test_a_server_that_takes_no_functions_is_told_of_tools_in_words(children: Executor, calm: MemoryStore) -> None:
+    def plain(request: Received) -> Behaviour:
+        return fail(400, "tools are not supported by this model") if "tools" in request.body else script(request)
+
+    store, requests = searched(children, plain)
+    assert "tools" in requests[0].body
+    assert "tools" not in requests[-1].body
+    assert {one["role"] for one in requests[-1].body["messages"]} == {"user", "assistant"}
+    assert list(store.events()) == list(calm.events())
+
+
+def test_a_conversation_is_repeated_from_its_replies_alone(children: Executor, calm: MemoryStore) -> None:
+    again = MemoryStore()
+    study = opened(again, plan(), children)
+    recording = RecordedReplies.of(calm)
+    study.repeat(recording)
+    replies = {(call.proposal, call.turn): call for call in recording.calls}
+    prompts = {}
+
+    def answer(request: Request) -> str:
+        prompts[request.proposal, request.turn] = tuple((m.role, m.content) for m in request.messages)
+        return replies[request.proposal, request.turn].reply
+
+    study.run(lineup(Scripted(answer)))
+    assert list(again.events()) == list(calm.events())
+    assert prompts == {where: call.messages for where, call in replies.items()}
+
+
+def test_it_goes_on_wherever_it_was_stopped_and_pays_for_nothing_twice(children: Executor) -> None:
+    whole = MemoryStore()
+    opened(whole, plan(), children).run(lineup(Scripted(told)), parallel=1)
+    entries = [(time, entry) for _, time, entry in whole.entries(*ENTRIES.values())]
+    for end in [n for n, (_, entry) in enumerate(entries) if isinstance(entry, CallRecord)]:
+        store, again = MemoryStore(), Scripted(told)
+        store.restore(entries[: end + 1])
+        opened(store, plan(), children).run(lineup(again), parallel=1)
+        assert contents(store) == contents(whole)
+        paid = sum(isinstance(entry, CallRecord) for _, entry in entries[: end + 1])
+        assert paid + len(again.requests) == len(list(whole.calls()))
+
+
+@pytest.mark.parametrize("tokens", [200, 400])
+def test_a_share_of_the_tokens_ends_a_conversation_early(children: Executor, tokens: int) -> None:
+    store = MemoryStore()
+    study = opened(store, plan(budget_tokens=tokens, budget_candidates=3, turns=40), children)
+    look = ToolCall("library", {}).text()
+    talk = Scripted(lambda r: as_reply(share(1.5)) if "the last reply" in r.messages[-1].content else look)
+    study.run(lineup(talk))
+    assert 15 * len(talk.requests) <= tokens  # each reply of `Scripted` has 15 tokens
+    assert len(talk.requests) > 3
+    assert [v.verdict for v in judged(store)] == ["scored"]
+
+
+def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path) -> None:
+    store = MemoryStore()
+    talk = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
+    given = talk.ask()
+    assert given is not None
+    used = talk.use(str(given.number), ToolCall("measure", {"program": share(1.5)}), "me")
+    assert used["result"].startswith("score 1.3000 on train; the best so far, candidate 1, has 1.0000")
+    later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
+    assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
+    result = later.tell(used["proposal"], as_reply(share(1.25)), "me")
+    assert (result.verdict, result.candidate) == ("scored", SEEDS + 2)
+
+
+HEAD = "def priority(now, obj, cache, ghost):\n    return "
+TOOLS_OF_CACHES = [
+    ToolCall("workload", {}), ToolCall("hazards", {}), ToolCall("curve", {"feature": "gap", "also": "seen"}),
+    ToolCall("library", {}), ToolCall("explain", {"program": "gdsf"}), ToolCall("measure", {"program": "best"}),
+    ToolCall("compare", {"program": "lru", "other": "gdsf"}), ToolCall("ablate", {"program": "gdsf"}),
+    ToolCall("simplify", {"program": "lru_by_size"}), ToolCall("verify", {"program": "best"}),
+    ToolCall("measure", {"program": f"{HEAD}obj.last_access - obj.size / 3\n"}),
+    ToolCall("tune", {"program": f"{HEAD}obj.count * 5 - obj.size / 3\n"}),
+]  # fmt: skip
+
+
+def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) -> None:
+    """Two traces with the same training data and other held-out data give every prompt and result alike."""
+    chats = []
+    for seed in (1, 2):
+        place = tmp_path / str(seed)
+        place.mkdir()
+        rng, later = random.Random(0), random.Random(seed)
+        ids = [min(int(rng.paretovariate(0.7)), 400) for _ in range(3000)]
+        ids += [later.randrange(900) for _ in range(2000)]
+        lines = [f"{n},{one},{1 + one % 7}" for n, one in enumerate(ids)]
+        (place / "t.csv").write_text("\n".join(["time,id,size", *lines]))
+        console = Console(place)
+        given = ("--trace", "t.csv", "--cache-size", "300", "--model", "ask", "--strategy", "engineer", "--drafts", "9",
+                 "--simplify", "8", "--tune", "8", "--train-on", "asked")  # fmt: skip
+        console("search", "--task", "cache_eviction", *given, "--executor", "local", "--budget-candidates", "9")
+        name = json.loads(console("ask", "latest", "--json").stdout)["proposal"]
+        for turn, at in enumerate(range(0, len(TOOLS_OF_CACHES), 6)):
+            calls = "\n\n".join(call.text() for call in TOOLS_OF_CACHES[at : at + 6])
+            (place / "reply.md").write_text(calls)
+            console("tell", "latest", "--proposal", name if not turn else f"{name}.{turn}", "--file", "reply.md")
+            chat = json.loads(console("ask", "latest", "--json").stdout)["messages"]
+        chats.append([one["content"] for one in chat])
+    assert len(chats[0]) == 1 + 2 + len(TOOLS_OF_CACHES)
+    assert not [text for text in chats[0] if text.startswith("error")]
+    assert chats[0] == chats[1]

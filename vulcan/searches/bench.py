@@ -1,0 +1,269 @@
+"""The measurements behind the tools of a conversation: all of them on training instances."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from statistics import fmean
+from typing import Any
+
+from vulcan.anvil import Policy, Rejected, check, ir
+from vulcan.anvil.parse import syntax_tree
+from vulcan.anvil.rewrite.lift_constants import adjustable, lift, lowered
+from vulcan.anvil.unparse import emit_source
+from vulcan.errors import UserError, did_you_mean
+from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
+from vulcan.findings import InstanceFinding
+from vulcan.lessons import WORTH, Lesson
+from vulcan.scoring import Executor, Job
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.evaluation import EvaluationPlan
+from vulcan.searches.evidence import WINDOWS, measure_baseline, training_windows
+from vulcan.searches.feedback import as_text, markdown
+from vulcan.searches.finalize import BatchEvaluation
+from vulcan.searches.options import MAX_SECONDS
+from vulcan.searches.scorer import Scorer
+from vulcan.searches.simplify import cuts
+from vulcan.store import RunRecord
+from vulcan.task import Task
+
+FINDING_TOKENS = 1600
+"""Tokens of findings in one result."""
+
+MAX_PARTS = 16
+"""Most parts of a program, and numbers in it, whose worth is measured at once."""
+
+_CLASSES = 6
+"""Classes of a feature in a curve; of two features, half as many each."""
+
+
+class Bench:
+    """What the tools of one search measure with, and what they have measured."""
+
+    def __init__(
+        self,
+        task: Task,
+        config: SearchConfig,
+        record: RunRecord,
+        scorer: Scorer,
+        executor: Executor,
+        plan: EvaluationPlan,
+    ) -> None:
+        self.task = task
+        self.config = config
+        self.record = record
+        self.scorer = scorer
+        self.executor = executor
+        self.plan = plan
+        self.training = scorer.of("train")
+        self._on_windows: dict[str, list[float] | None] = {}
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return load_evaluator(self.task)
+
+    @property
+    def asked(self) -> tuple[Instance, ...]:
+        """The training instances that the user asked for."""
+        return tuple(instance for instance in self.training if not instance.variation_of)
+
+    @cached_property
+    def windows(self) -> tuple[tuple[Instance, ...], ...]:
+        """The parts of each asked instance's time; none where one has none."""
+        return training_windows(self.evaluator, self.asked)
+
+    @cached_property
+    def _window_scorer(self) -> Scorer:
+        scorer = Scorer(self.scorer.objective, ())
+        for policy in scorer.objective.references:
+            blocks = [block for of in self.windows for block in of]
+            results = measure_baseline(self.evaluator, policy, blocks)
+            scorer.add_reference(policy, "train", tuple((b.name, m) for b, m in zip(blocks, results, strict=True)))
+        return scorer
+
+    def on(self, instances: Sequence[Instance]) -> BatchEvaluation:
+        return BatchEvaluation(self.task, tuple(instances), self.scorer, self.executor, self.config.limit)
+
+    @property
+    def cheapest(self) -> BatchEvaluation | None:
+        """An evaluation on the last of the rungs; None where there are none."""
+        return self.on(self.record.rungs[-1].instances) if self.record.rungs else None
+
+    def by_part(self, source: str) -> list[float] | None:
+        """Return a program's score on each part of the time, the mean over the asked instances; None if it fails."""
+        if source not in self._on_windows:
+            limit = min(self.config.limit * WINDOWS, float(MAX_SECONDS))
+            # the last part first: an evaluator that remembers its run has measured the earlier ones on the way
+            jobs = [self.executor.submit(Job(0, source, of[::-1], limit)) for of in self.windows]
+            outcomes = [job.result() for job in jobs]
+            failed = any(outcome.status != "scored" for outcome in outcomes)
+            scores = [
+                self._window_scorer.on_each(of, one.metrics) if not failed else ()
+                for of, one in zip(self.windows, outcomes, strict=True)
+            ]
+            self._on_windows[source] = None if failed else [fmean(at_once) for at_once in zip(*scores, strict=True)]
+        return self._on_windows[source]
+
+    @cached_property
+    def known_by_part(self) -> dict[str, list[float]]:
+        """The scores of the best baseline and the best oracle on each part of the time."""
+        found: dict[str, list[float]] = {}
+        for kind in ("baseline", "oracle"):
+            known = [b for (_, split), b in self.record.baselines.items() if split == "train" and b.kind == kind]
+            if known and self.windows:
+                policy = max(known, key=lambda b: b.score).policy
+                scores = []
+                for of in self.windows:
+                    results = measure_baseline(self.evaluator, policy, of)
+                    metrics = tuple((b.name, m) for b, m in zip(of, results, strict=True))
+                    scores.append(self._window_scorer.on_each(of, metrics))
+                found[policy if kind == "baseline" else f"{policy} ({kind})"] = [
+                    fmean(at_once) for at_once in zip(*scores, strict=True)
+                ]
+        return found
+
+    def findings(self, source: str, against: str | None = None) -> str:
+        """Return what the evaluator finds about a program, or where two differ. Raises UserError."""
+        wanted = Evaluator.findings if against is None else Evaluator.compare
+        if not self.evaluator.offers(wanted):
+            raise UserError(f"this simulator does not {'explain policies' if against is None else 'compare policies'}")
+        limit = min(3 * self.config.limit, float(MAX_SECONDS))
+        outcome = self.executor.submit(Job(0, source, self.asked, limit, explain=True, against=against)).result()
+        if outcome.status != "scored":
+            raise UserError(f"the program is {outcome.status}: {outcome.message}")
+        return self.as_text(outcome.findings)
+
+    def as_text(self, findings: Sequence[InstanceFinding]) -> str:
+        return as_text(findings, FINDING_TOKENS, [instance.name for instance in self.asked])
+
+    def hazards(self) -> str:
+        """Return how likely what a policy waits for is, by what it may know. Raises UserError."""
+        return self.as_text([one for i in self.asked for one in located(self.evaluator.hazards(i), i)])
+
+    def curve(self, feature: str, also: str) -> str:
+        """Return what situations of training data bring, by a feature, or two. Raises UserError."""
+        if not self.evaluator.offers(Evaluator.lessons):
+            raise UserError("this simulator has no lessons to plot")
+        texts = []
+        for instance in self.asked:
+            lessons = self.evaluator.lessons(instance, self.scorer.objective.metric)
+            texts.append(f"{instance.name}: {_curve([(one, _features(one)) for one in lessons], feature, also)}")
+        return "\n\n".join(texts)
+
+    def ablated(self, policy: Policy) -> str:
+        """Return what each part of a program and each number in it is worth, as a table."""
+        variants = dict(list(_without_parts(policy))[:MAX_PARTS]) | dict(list(_other_numbers(policy))[:MAX_PARTS])
+        evaluate = self.cheapest or self.on(self.training)
+        own, *scores = evaluate([policy.source, *variants.values()])
+        if own is None:
+            raise UserError("the program has no score")
+        rows = [
+            (change, "fails" if score is None else f"{score - own:+.4f}")
+            for change, score in zip(variants, scores, strict=True)
+        ]
+        where = self.record.rungs[-1].name if self.record.rungs else "train"
+        return f"Score {own:.4f} on {where}; by what is changed:\n\n" + markdown(("change", "score"), rows)
+
+
+def _features(lesson: Lesson) -> list[str]:
+    """Return the names of a lesson's columns."""
+    functions = [node for node in syntax_tree(lesson.program).body if isinstance(node, ast.FunctionDef)]
+    return [a.arg for function in functions if function.name == WORTH for a in function.args.args]
+
+
+def _curve(lessons: Sequence[tuple[Lesson, list[str]]], feature: str, also: str) -> str:
+    import numpy as np
+
+    wanted = [feature, *([also] if also else [])]
+    known = list(dict.fromkeys(name for _, names in lessons for name in names))
+    for name in wanted:
+        if name not in known:
+            raise UserError(f"no feature {name!r}{did_you_mean(name, known)} (there are: {', '.join(known)})")
+    fitting = [(lesson, names) for lesson, names in lessons if set(wanted) <= set(names)]
+    if not fitting:
+        raise UserError(f"no lesson has {' and '.join(wanted)} together")
+    lesson, names = fitting[-1]
+    columns = [lesson.situations[:, names.index(name)] for name in wanted]
+    classes = [_edges(column, _CLASSES // len(wanted)) for column in columns]
+    of = [np.searchsorted(edges, column) for edges, column in zip(classes, columns, strict=True)]
+    late = np.arange(len(lesson.gains)) * 2 >= len(lesson.gains)
+    rows = []
+    for place in np.ndindex(*(len(edges) for edges in classes)):
+        chosen = np.logical_and.reduce([o == at for o, at in zip(of, place, strict=True)])
+        halves = [chosen & ~late, chosen & late]
+        if not all(half.any() for half in halves):
+            continue
+        labels = [f"up to {edges[at]:,.4g}" for edges, at in zip(classes, place, strict=True)]
+        gained = [f"{100 * float((lesson.gains[half] > 0).mean()):.1f}" for half in halves]
+        rates = [f"{1000 * float(lesson.gains[half].sum() / lesson.costs[half].sum()):.4g}" for half in halves]
+        rows.append((*labels, str(int(chosen.sum())), *gained, *rates))
+    header = (*wanted, "situations", "gain %, first half", "second half", "gain per 1,000 of cost, first", "second")
+    return f"{lesson.name}\n\n{markdown(header, rows)}"
+
+
+def _edges(column: Any, count: int) -> Any:
+    """Return the upper ends of a column's classes, equally frequent but for a least value that is more frequent."""
+    import numpy as np
+
+    least = column.min()
+    rest = column[column > least]
+    if not len(rest) or (column == least).mean() * count <= 1:
+        return np.unique(np.quantile(column, np.linspace(0, 1, count + 1)[1:]))
+    return np.unique([least, *np.quantile(rest, np.linspace(0, 1, count + 1)[1:])])
+
+
+def _without_parts(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Yield what each valid cut of a statement, a handler or a state variable changes, and the program."""
+    interface = policy.task.whole_interface
+    before = emit_source(policy.program, interface)
+    for (part, _), program in cuts(policy.program):
+        if isinstance(part, ir.Statement | ir.Function | ir.Cell) and (change := _checked(program, policy)):
+            yield f"without {_difference(before, change)}", change
+
+
+def _other_numbers(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Yield each number of the program doubled and halved, and the program."""
+    numbers = adjustable(lift(policy.program, policy.task.whole_interface))
+    values = [knob.value for knob in numbers.knobs]
+    own = set(policy.parameters)
+    for at, knob in enumerate(numbers.knobs):
+        for factor in (2.0, 0.5):
+            changed = knob.value * factor
+            if not knob.value or (knob.is_bounded and not knob.low <= changed <= knob.high):
+                continue
+            idle = frozenset(k.name for n, k in enumerate(numbers.knobs) if n != at and k.name not in own)
+            made = numbers.with_values(tuple(changed if n == at else v for n, v in enumerate(values)))
+            if change := _checked(lowered(made, idle), policy):
+                yield f"{knob.name} {knob.value:g} as {changed:g}", change
+
+
+def _checked(program: ir.Module, policy: Policy) -> str | None:
+    try:
+        return check(emit_source(program, policy.task.whole_interface), policy.task).source
+    except Rejected:
+        return None
+
+
+def _difference(before: str, after: str) -> str:
+    """Return the lines that a change takes out of a program, or changes."""
+    kept = after.splitlines()
+    gone = []
+    for line in before.splitlines():
+        if line in kept:
+            kept.remove(line)
+        elif line.strip():
+            gone.append(line.strip())
+    text = "; ".join(gone)
+    return f"`{text if len(text) <= 100 else text[:97] + '...'}`"
+
+
+def interval_text(differences: Sequence[float], *, in_time: bool) -> str:
+    """Return the mean of differences with its interval, where there are enough."""
+    from vulcan.searches.bootstrap import mean_interval
+
+    found = mean_interval(differences, in_time=in_time)
+    units = "parts of the time" if in_time else "instances"
+    mean = f"{math.fsum(differences) / len(differences):+.4f} on {len(differences)} {units}"
+    return mean if found is None else f"{mean} (95 % interval {found.low:+.4f} to {found.high:+.4f})"

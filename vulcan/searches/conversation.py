@@ -1,0 +1,409 @@
+"""A proposal as a conversation: a model asks tools about training data, measures drafts, and then gives a program.
+
+Results follow from the replies and from what was known before the proposal's barrier, so that a conversation is
+repeated from its replies alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, get_args, get_type_hints
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator
+from vulcan.models import Message, Reply
+from vulcan.models.tool_calls import ToolCall, read_calls
+from vulcan.searches.bench import Bench, interval_text
+from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
+from vulcan.searches.feedback import markdown, workload_text
+from vulcan.searches.finalize import TOLERANCE
+from vulcan.searches.population import ScoredCandidate
+from vulcan.searches.proposal import Attempt, Proposal
+from vulcan.searches.reply import ParsedReply, parse_source
+from vulcan.searches.simplify import simplify
+from vulcan.searches.strategies import ENGINEER, Draft
+from vulcan.searches.target import starts_of
+from vulcan.searches.tuning import tune
+
+MAX_CALLS = 6
+"""Most calls in one reply that are answered."""
+
+MAX_RESULT = 10_000
+"""Longest result of a tool, in characters."""
+
+MAX_NOTE = 600
+"""Longest note, in characters."""
+
+Source = Annotated[str, "A complete module; or the name of one: `best`, a candidate's number, or of the library."]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a conversation may use: replies, programs that are scored, tokens and dollars."""
+
+    turns: int
+    drafts: int
+    tokens: float
+    dollars: float
+
+
+@dataclass
+class Conversation:
+    """The state of one conversation. Its public methods that `TOOLS` names are the tools.
+
+    `known` and `best` are the history before the barrier: of proposals below `before`.
+    """
+
+    bench: Bench
+    number: int
+    before: int
+    known: StoppingContext
+    best: ScoredCandidate | None
+    notebook: str
+    share: Share
+    attempts: list[Attempt] = field(default_factory=list)
+    notes_made: list[str] = field(default_factory=list)
+    _turn: int = 0
+    _tokens: int = 0
+    _dollars: float = 0.0
+    _told: dict[str, str] = field(default_factory=dict)
+
+    def answer(self, proposal: Proposal, reply: Reply, last_turn: int) -> Proposal | None:
+        """Return the next turn, with the results of the tools that a reply calls; None where it calls none.
+
+        No turn follows the last.
+        """
+        self._tokens += (reply.tokens_in or 0) + (reply.tokens_out or 0)
+        self._dollars += reply.dollars or 0.0
+        self._turn = proposal.turn
+        calls = read_calls(reply.text)
+        if not calls or proposal.turn >= last_turn:
+            return None
+        results = [self._result(call) if n < MAX_CALLS else _TOO_MANY for n, call in enumerate(calls)]
+        left = self.share.turns - 1 - proposal.turn  # what it was told, also where its replies are repeated
+        after_next = 1 + 2 / (proposal.turn + 1)  # a reply that costs as much as those so far, and the last
+        if self._tokens * after_next > self.share.tokens or self._dollars * after_next > self.share.dollars:
+            left = 1
+        results[-1] += f"\n\n({_LAST if left == 1 else f'{left} replies left'}; {self._drafts_left} to measure)"
+        told = (Message("assistant", reply.text), *(Message("tool", result) for result in results))
+        return replace(proposal, turn=proposal.turn + 1, messages=(*proposal.messages, *told))
+
+    @property
+    def _drafts_left(self) -> int:
+        return max(0, self.share.drafts - 1 - sum(a.trial is not None for a in self.attempts))
+
+    def _result(self, call: ToolCall) -> str:
+        tool = TOOLS.get(call.name)
+        try:
+            if call.problem:
+                raise UserError(call.problem)
+            if tool is None or call.name not in tools_of(self.bench):
+                raise UserError(f"there is no tool {call.name!r} (there are: {', '.join(tools_of(self.bench))})")
+            arguments = {name: str(value) for name, value in call.arguments.items()}
+            try:
+                inspect.signature(tool.function).bind(self, **arguments)
+            except TypeError as error:
+                raise UserError(f"{call.name}: {error}") from error
+            text = tool.function(self, **arguments)
+        except UserError as error:
+            text = f"error: {error}"
+        return text if len(text) <= MAX_RESULT else f"{text[:MAX_RESULT]}\n... (cut off)"
+
+    @property
+    def schemas(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools that there are, in the form of the chat-completions API."""
+        return tuple(TOOLS[name].schema() for name in tools_of(self.bench))
+
+    # Tools
+
+    def measure(self, program: Source) -> str:
+        """Check and score a program on the training instances, with its gain over the best so far. It is a draft."""
+        return self._measured(self._source(program))
+
+    def explain(self, program: Source) -> str:
+        """Say where a program does well or badly on the training data, and its score by part of the time."""
+        source = self._source(program)
+        self._checked(source)
+        parts = self._by_part({"program": source})
+        try:
+            return f"{self.bench.findings(source)}\n\n{parts}".strip()
+        except UserError as error:
+            return f"{parts}\n\n{error}"
+
+    def compare(self, program: Source, other: Source) -> str:
+        """Say where two programs decide differently on the training data, and what that costs, also by part."""
+        first, second = self._source(program), self._source(other)
+        for source in (first, second):
+            self._checked(source)
+        return f"{self.bench.findings(first, second)}\n\n{self._by_part({'program': first, 'other': second})}".strip()
+
+    def workload(self) -> str:
+        """Describe the training data."""
+        return workload_text(self.bench.record.workload, self.bench.asked) or "nothing is known of it"
+
+    def hazards(self) -> str:
+        """Tabulate how likely what a policy waits for is, by what it may know, in each half of the training data."""
+        return self.bench.hazards()
+
+    def curve(
+        self,
+        feature: Annotated[str, "A quantity of the oracle's lessons; a wrong name is answered by those there are."],
+        also: Annotated[str, "A second one, for a table by both."] = "",
+    ) -> str:
+        """Tabulate what the future of training data brings, by a feature or two, in each half of the time."""
+        return self.bench.curve(feature, also)
+
+    def tune(self, program: Source) -> str:
+        """Tune a program's numbers on the training data, and measure the result. It is a draft."""
+        source, bench = self._source(program), self.bench
+        self._checked(source)
+        self._check_drafts()
+        full, cheap = bench.on(bench.training), bench.cheapest
+        evaluations = bench.config.tune or 40
+        seed = bench.config.seed * 1_000_003 + self.number
+        found = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
+        if found is None:
+            return "no better numbers were found"
+        changes = ", ".join(f"{c.name} {c.before:g} to {c.after:g}" for c in found.changes)
+        return f"{changes}\n\n{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
+
+    def ablate(self, program: Source) -> str:
+        """Say what each statement of a program and each number in it is worth on the training data."""
+        return self.bench.ablated(self._anvil(self._source(program)))
+
+    def simplify(self, program: Source) -> str:
+        """Make a program smaller without loss on the training data, and measure the result. It is a draft."""
+        source, bench = self._source(program), self.bench
+        self._anvil(source)
+        self._check_drafts()
+        full = bench.on(bench.training)
+        (score,) = full([source])
+        if score is None:
+            raise UserError("the program has no score")
+        evaluations = bench.config.simplify or 80
+        found = simplify(source, bench.task, score, full, evaluations=evaluations, tolerance=TOLERANCE)
+        if found is None:
+            return "nothing can be left out"
+        return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
+
+    def verify(
+        self, program: Source, property: Annotated[str, "The name of one property of the task; all without."] = ""
+    ) -> str:
+        """Prove or refute the task's properties of a program."""
+        from vulcan.anvil.proofs import verify
+
+        policy = self._anvil(self._source(program))
+        wanted = [p for p in policy.task.properties if property in ("", p.name)]
+        if not wanted:
+            raise UserError(f"no such property (there are: {', '.join(p.name for p in policy.task.properties) or '-'})")
+        documents = [verdict.without_time() for verdict in verify(policy, wanted, math.inf)]
+        return "\n".join(json.dumps(document) for document in documents)
+
+    def library(self, name: Annotated[str, "A policy, to get its program."] = "") -> str:
+        """List the known policies with their scores on train by instance; or give the program of one."""
+        bench = self.bench
+        if name:
+            return f"```python\n{self._source(name).strip()}\n```"
+        known = [event for (_, split), event in bench.record.baselines.items() if split == "train"]
+        rows = [
+            (
+                event.policy if event.kind == "baseline" else f"{event.policy} ({event.kind})",
+                *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, event.metrics)),
+            )
+            for event in sorted(known, key=lambda event: -event.score)
+        ]
+        programs = ", ".join(starts_of(bench.task, bench.config))
+        table = markdown(("policy", *(instance.name for instance in bench.training)), rows)
+        return f"{table}\n\nThere are programs of: {programs or 'none'}"
+
+    def notes(
+        self,
+        note: Annotated[str, "A note to add: a hypothesis, what it predicts, what was seen, kept or refuted."] = "",
+    ) -> str:
+        """Read the notebook of the search, which later conversations read too; with a note, add to it."""
+        if text := " ".join(note.split()):
+            if len(text) > MAX_NOTE:
+                raise UserError(f"a note of {len(text)} characters: at most {MAX_NOTE} are kept")
+            self.notes_made.append(text)
+        return "\n".join(filter(None, (self.notebook, *(f"- {text}" for text in self.notes_made)))) or "it is empty"
+
+    # What they share
+
+    def _source(self, program: str) -> str:
+        """Return a program given in full, or by the name of a known one. Raises UserError."""
+        name = program.strip()
+        starts = starts_of(self.bench.task, self.bench.config)
+        if name == "best" and self.best is not None:
+            return self.best.source
+        if name.isdecimal():
+            made = self.bench.record.candidates.get(int(name))
+            if made is None or made.proposal >= self.before:
+                raise UserError(f"there is no candidate {name} yet")
+            return made.source
+        if "\n" not in name and "def " not in name:
+            if name.replace("-", "_") not in starts:
+                raise UserError(
+                    f"no program {name[:60]!r} (there are: best, a candidate's number, {', '.join(starts)})"
+                )
+            return starts[name.replace("-", "_")]
+        return program
+
+    def _checked(self, source: str) -> ParsedReply:
+        reading = parse_source(source, self.bench.task, self.bench.config.target)
+        if reading.policy is None:
+            raise UserError(reading.feedback)
+        return reading
+
+    def _anvil(self, source: str) -> Policy:
+        policy = self._checked(source).policy
+        if not isinstance(policy, Policy):
+            raise UserError("the program is free Python, of which this tool knows nothing")
+        return policy
+
+    def _check_drafts(self) -> None:
+        if not self._drafts_left:
+            raise UserError(
+                f"all {self.share.drafts} programs of this conversation but the last are measured: give that"
+            )
+
+    def _measured(self, source: str) -> str:
+        reading = parse_source(source, self.bench.task, self.bench.config.target)
+        if reading.policy is None:
+            self.attempts.append(Attempt(self._turn, reading, None))
+            return f"rejected:\n{reading.feedback}"
+        fingerprint = reading.policy.fingerprint
+        if fingerprint in self._told:
+            return self._told[fingerprint]
+        earlier = self.bench.record.candidate_with(fingerprint)
+        if earlier is not None and (made := self.bench.record.candidates[earlier]).proposal < self.before:
+            scored = "" if made.score is None else f", score {made.score:.4f}"
+            return f"it is candidate {earlier}: {made.verdict}{scored}"
+        self._check_drafts()
+        bench = self.bench
+        parts = bench.plan, self.known, bench.scorer, bench.executor, bench.config.limit
+        trial = CandidateEvaluation(self.number, source, *parts)
+        trial.wait()
+        self.attempts.append(Attempt(self._turn, reading, trial))
+        lines = self._verdict(source, trial)
+        lines += [f"warning: {warning}" for warning in reading.policy.warnings]
+        self._told[fingerprint] = "\n".join(lines)
+        return self._told[fingerprint]
+
+    def _verdict(self, source: str, trial: CandidateEvaluation) -> list[str]:
+        """Return what is said of a measured program: its score, by instance, and beside the best so far."""
+        if trial.score is None:
+            return [f"{trial.verdict}: {trial.feedback}"]
+        training, best = self.bench.training, self.best
+        scores = self.bench.scorer.on_each(training, trial.metrics)
+        lines = [f"score {trial.score:.4f} on train"]
+        if len(training) > 1:
+            by_name = zip(training, scores, strict=True)
+            lines.append("by instance: " + ", ".join(f"{instance.name} {score:.4f}" for instance, score in by_name))
+        if best is not None:
+            lines[0] += f"; the best so far, candidate {best.candidate}, has {best.score:.4f}"
+            differences = [a - b for a, b in zip(scores, best.scores, strict=True)]
+            lines.append(f"over the best: {self._over_best(source, differences)}")
+        return lines
+
+    def _over_best(self, source: str, by_instance: Sequence[float]) -> str:
+        assert self.best is not None
+        if self.bench.windows and len(self.bench.asked) < 4:
+            mine, theirs = self.bench.by_part(source), self.bench.by_part(self.best.source)
+            if mine is not None and theirs is not None:
+                return interval_text([a - b for a, b in zip(mine, theirs, strict=True)], in_time=True)
+        return interval_text(by_instance, in_time=False)
+
+    def _by_part(self, sources: Mapping[str, str]) -> str:
+        bench = self.bench
+        if not bench.windows:
+            return ""
+        shown = dict(sources) | ({"best so far": self.best.source} if self.best is not None else {})
+        columns = {name: scores for name, source in shown.items() if (scores := bench.by_part(source)) is not None}
+        columns |= bench.known_by_part
+        count = len(bench.windows[0])
+        rows = [(f"{n + 1}/{count}", *(f"{scores[n]:.4f}" for scores in columns.values())) for n in range(count)]
+        return "Score by part of the time:\n\n" + markdown(("part", *columns), rows)
+
+
+_TOO_MANY = f"error: at most {MAX_CALLS} calls of one reply are answered"
+_LAST = "this is the last reply: give the program now, as asked above, and say whether the hypothesis held"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: its function, of a conversation and texts, and what it is for."""
+
+    name: str
+    function: Callable[..., str]
+    needs: Callable[..., object] | None = None
+    """The method that an evaluator must have."""
+
+    @property
+    def description(self) -> str:
+        return " ".join((inspect.getdoc(self.function) or "").split())
+
+    @property
+    def parameters(self) -> dict[str, tuple[str, bool]]:
+        """What each argument is, and whether it is needed."""
+        hints = get_type_hints(self.function, include_extras=True)
+        taken = list(inspect.signature(self.function).parameters.values())[1:]
+        return {p.name: (get_args(hints[p.name])[1], p.default is inspect.Parameter.empty) for p in taken}
+
+    def schema(self) -> dict[str, Any]:
+        """Return the tool in the form of the chat-completions API."""
+        properties = {name: {"type": "string", "description": text} for name, (text, _) in self.parameters.items()}
+        needed = [name for name, (_, is_needed) in self.parameters.items() if is_needed]
+        parameters = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool("measure", Conversation.measure),
+        Tool("explain", Conversation.explain),
+        Tool("compare", Conversation.compare, Evaluator.compare),
+        Tool("workload", Conversation.workload, Evaluator.workload),
+        Tool("hazards", Conversation.hazards, Evaluator.hazards),
+        Tool("curve", Conversation.curve, Evaluator.lessons),
+        Tool("tune", Conversation.tune),
+        Tool("ablate", Conversation.ablate),
+        Tool("simplify", Conversation.simplify),
+        Tool("verify", Conversation.verify),
+        Tool("library", Conversation.library),
+        Tool("notes", Conversation.notes),
+    )
+}
+
+_ANVIL = ("ablate", "simplify", "verify")
+
+
+def tools_of(bench: Bench) -> tuple[str, ...]:
+    """Return the names of the tools that a search has."""
+    from vulcan.task import Program
+
+    free = isinstance(bench.task.signature, Program)
+    return tuple(
+        name
+        for name, tool in TOOLS.items()
+        if (tool.needs is None or bench.evaluator.offers(tool.needs)) and not (free and name in _ANVIL)
+    )
+
+
+def begin(bench: Bench, draft: Draft, number: int, before: int, known: StoppingContext) -> Conversation | None:
+    """Begin the conversation of a proposal that is drafted from those below `before`; None for one of another kind."""
+    if draft.operator != ENGINEER:
+        return None
+    config = bench.config
+    begun = number - len(starts_of(bench.task, config)) - 1
+    drafts = min(config.drafts, config.candidates - begun * config.drafts)
+    part = config.drafts / config.candidates
+    tokens, dollars = (part * (limit or math.inf) for limit in (config.budget_tokens, config.budget_dollars))
+    share = Share(config.turns, drafts, tokens, dollars)
+    return Conversation(bench, number, before, known, next(iter(draft.parents), None), draft.advice, share)

@@ -1,0 +1,51 @@
+"""The strategy `engineer`: each proposal is a conversation, in which the model uses tools before it gives a program."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from vulcan.searches.population import Population
+from vulcan.searches.strategies.base import Draft
+
+ENGINEER = "engineer"
+"""Operator of a proposal that is a conversation."""
+
+NOTEBOOK = 4_000
+"""Most of the notebook that is shown, in characters: a page."""
+
+_OTHERS = 8
+"""Candidates behind the best, of which a conversation is shown one: so those in flight begin differently."""
+
+
+class Engineer:
+    """Conversations that begin with the best candidate, another good one, and the notes of earlier conversations."""
+
+    def __init__(self, total: int, samples: int, in_flight: int) -> None:
+        self._total = total
+        self._samples = samples
+        self._in_flight = in_flight
+
+    def total(self) -> int:
+        return self._total
+
+    def barrier(self, number: int) -> int:
+        return max(0, number - self._in_flight)
+
+    def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
+        best, *others = population.best(1 + _OTHERS) or (None,)
+        parents = tuple(m for m in (best, rng.choice(others) if others else None) if m is not None)
+        return Draft(1 + number // self._samples, ENGINEER, parents, advice=page_of(population.advice))
+
+
+def page_of(notes: Sequence[tuple[int, str]]) -> str:
+    """Return the latest notes of a search that fit on a page, each with its proposal, the oldest first."""
+    lines: list[str] = []
+    left = NOTEBOOK
+    for proposal, text in reversed(notes):
+        for line in reversed(text.splitlines()):
+            lines.append(f"- (proposal {proposal}) {line}")
+            left -= len(lines[-1]) + 1
+            if left < 0:
+                return "\n".join(lines[-2::-1])
+    return "\n".join(lines[::-1])
