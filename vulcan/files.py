@@ -57,8 +57,14 @@ def write_file(
         raise UserError(f"cannot write {named or path}: {error.strerror}; {remedy}") from error
 
 
-def write_output(path: Path, content: str) -> None:
-    """Write a file that the user named: what a link leads to, or into a device or a pipe. Raises UserError."""
+def write_output(path: Path, content: str, top: Path | None = None) -> None:
+    """Write a file that the user named: what a link leads to, or into a device or a pipe. Raises UserError.
+
+    A directory that is missing is probably misspelled: none is made but `top`, if the file is in it.
+    """
+    place = (top or path).parent
+    if not place.is_dir():
+        raise UserError(f"cannot write {path}: there is no directory {place}")
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not stat.S_ISREG(target.stat().st_mode) and not target.is_dir():

@@ -35,6 +35,9 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "runs directory that is a file": ((*MOOD, "--runs-dir", "lru.py/runs"), "name another place with --runs-dir"),
     "no such part": ((*EVAL, "--part", "tset"), "part 'tset'"),
     "candidate that is no number": (("show", "run", "best"), "candidate"),
+    "output in a directory that is not there": (
+        ("export", "lru.py", "--task", "cache_eviction", "-o", "no/such/out.py"), "there is no directory no/such"
+    ),
 }  # fmt: skip
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import typer
+from console import Console
 
+from vulcan.cli.main import app
 from vulcan.cli.output import print_table, read_policy
+from vulcan.cli.task_options import SearchCommand
 from vulcan.errors import UserError
 
 COLUMNS = ("instance", "split", "winner", "oracle", "best oracle")
@@ -42,3 +47,11 @@ def test_a_large_file_without_a_function_is_no_policy(tmp_path: Path) -> None:
     (tmp_path / "ok.csv").write_text("1,2,3\n" * 20_000)
     with pytest.raises(UserError, match=r"ok\.csv has 120,000 bytes and no function"):
         read_policy(tmp_path / "ok.csv")
+
+
+def test_every_option_of_a_search_is_in_one_group_of_its_help(vulcan: Console) -> None:
+    parts = re.split(r"\n(?=[A-Z]\w+:\n)", vulcan.good("search", "--help", COLUMNS="80").stdout)[1:]
+    assert [part.partition(":")[0] for part in parts] == list(SearchCommand.GROUPS)
+    shown = [option for part in parts for option in re.findall(r"^  (?:-\w, )?(--[\w-]+)", part, re.MULTILINE)]
+    command = typer.main.get_command(app).commands["search"]  # type: ignore[attr-defined]
+    assert sorted(shown) == sorted(["--help", *(one.opts[0] for one in command.params)])

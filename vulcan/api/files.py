@@ -1,17 +1,21 @@
-"""Names of the output files that a user asked for."""
+"""The writing of exports, whose files the command line and the Python API name alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from vulcan.files import write_output
 
-def output_paths(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
-    """Return the path of each file; several go into one directory.
+
+def write_files(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
+    """Write the files, and return where; several go into a directory, which is made. Raises UserError.
 
     It is named after the main file and the format by default.
     """
-    if len(files) == 1:
-        return [output or Path(next(iter(files)))]
-    directory = output or Path(f"{next(iter(files)).partition('.')[0]}_{format}")
-    return [directory / name for name in files]
+    main = next(iter(files))
+    top = output or Path(main if len(files) == 1 else f"{main.partition('.')[0]}_{format}")
+    written = [top] if len(files) == 1 else [top / name for name in files]
+    for path, text in zip(written, files.values(), strict=True):
+        write_output(path, text, top)
+    return written

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vulcan.api.files import output_paths
+from vulcan.api.files import write_files
 from vulcan.errors import UserError, did_you_mean
 from vulcan.files import write_output
 from vulcan.results import figures
@@ -97,10 +97,7 @@ class Candidate:
         the working directory. `format` is one of those of `vulcan export --format`. Raises UserError.
         """
         files = export_candidate(self._path, format, self.number).files
-        written = output_paths(files, None if path is None else Path(path), format)
-        for file, text in zip(written, files.values(), strict=True):
-            write_output(file, text)
-        return written
+        return write_files(files, None if path is None else Path(path), format)
 
     def __repr__(self) -> str:
         scored = "" if self.score is None else f", score={self.score:.4f}"

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import output_paths
+from vulcan.api.files import write_files
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, tell
 from vulcan.errors import UserError
-from vulcan.files import write_output
 
 if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
@@ -252,15 +251,12 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     attempts = subject.attempts()
     made = [attempt for attempt in attempts if not attempt.refusal]
     directory = output or Path(f"{subject.policy.task.name}_exports")
-    written = []
-    for name, text in files_of(attempts, subject.provenance).items() if made else ():
-        write_output(directory / name, text)
-        written.append(str(directory / name))
+    written = write_files(files_of(attempts, subject.provenance), directory, "exports") if made else []
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
     subject.tell_verdict()
     if as_json:
         formats = [attempt.format for attempt in made]
-        document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
+        document: ExportDocument = {"formats": formats, "refused": refused, "files": list(map(str, written))}
         print_json({**subject.document, **document})
     else:
         for format, why in refused.items():
@@ -281,9 +277,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         files = export_guarded(subject.policy, format, subject.provenance, guard, subject.others)
     else:
         files = export_policy(subject.policy, format, subject.provenance, subject.others)
-    written = output_paths(files, output, format)
-    for path, text in zip(written, files.values(), strict=True):
-        write_output(path, text)
+    written = write_files(files, output, format)
     subject.tell_verdict()
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}

@@ -28,7 +28,7 @@ import typer.core
 
 from vulcan import __version__
 from vulcan.cli import check, eval, explain, export, host, library, runs, search, serve, task
-from vulcan.cli.task_options import TakesTaskOptions
+from vulcan.cli.task_options import SearchCommand, TakesTaskOptions
 from vulcan.errors import UserError
 from vulcan.files import NOT_WRITABLE
 from vulcan.terminal_text import printable
@@ -148,7 +148,7 @@ task_app = typer.Typer(help="Write, try and look into tasks.", no_args_is_help=T
 task_app.command("new")(task.new)
 task_app.command("show")(task.show)
 task_app.command("validate", cls=TakesTaskOptions, context_settings=task.VALIDATE_CONTEXT)(task.validate)
-app.command("search", cls=TakesTaskOptions, context_settings=search.CONTEXT)(search.search)
+app.command("search", cls=SearchCommand, context_settings=search.CONTEXT)(search.search)
 app.command("resume")(search.resume)
 app.command("repair")(runs.repair)
 app.command("ask")(serve.ask)

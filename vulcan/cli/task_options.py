@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import typer.core
 
@@ -21,3 +21,25 @@ class TakesTaskOptions(typer.core.TyperCommand):
                 ctx.params[parameter.name] = named
                 ctx.args = [*words[len(named) :], *ctx.args]
         return list(ctx.args)
+
+
+class SearchCommand(TakesTaskOptions):
+    """A command of a search, whose help has its options in groups."""
+
+    GROUPS: ClassVar[dict[str, str]] = {
+        "Task": "task config replay objective start_from target train_on split",
+        "Model": "model api_base temperature max_tokens model_timeout price_in price_out",
+        "Budget": "budget_candidates budget_dollars budget_tokens budget_minutes rounds samples tune simplify "
+        "finalists limit",
+        "Strategy": "strategy seed seeds parents islands migrate_every advice_every diff in_flight feedback repairs "
+        "racing control",
+        "Place": "executor workers ray_address allow_unsandboxed runs_dir",
+        "Output": "dry_run progress quiet as_json help",
+    }
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        shown = {one.name: told for one in self.get_params(ctx) if (told := one.get_help_record(ctx))}
+        for title, names in self.GROUPS.items():
+            if own := [shown[name] for name in names.split() if name in shown]:
+                with formatter.section(title):
+                    formatter.write_dl(own)
