@@ -94,10 +94,18 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
-    ordered = sorted(rows, key=lambda r: -float(r["score"]))
+    from vulcan.results.standings import NO_BOUND, distinct
+
+    best = max((r["score"] for r in rows if r["kind"] == "baseline"), default=float("-inf"))
+    kinds = [NO_BOUND if r["kind"] == "oracle" and r["score"] < best else r["kind"] for r in rows]
+    ordered = sorted(zip(kinds, rows, strict=True), key=lambda row: -float(row[1]["score"]))
+    cells = [(r["policy"], kind, *(number(r[c]) for c in columns), number(r["score"])) for kind, r in ordered]
+    shown, equal = distinct(cells, tuple)
     print_table(
         ("policy", "kind", *columns, f"score ({objective})"),
-        [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
-        [r["kind"] == "candidate" for r in ordered],
+        shown,
+        [row[1] == "candidate" for row in shown],
         optional=["kind", *columns],
     )
+    if equal:
+        say(equal)

@@ -16,13 +16,12 @@ from vulcan.results.run import (
     headline,
     interval_of,
     mean_metrics,
-    metrics_of,
     proposals,
     refined,
     run_document,
     scorer_of,
-    start_scores,
 )
+from vulcan.results.standings import distinct, standings
 from vulcan.searches.bootstrap import MIN
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
@@ -32,8 +31,6 @@ from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 from vulcan.terminal_text import count
-
-_WORST = -9e99
 
 
 def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> None:
@@ -97,35 +94,23 @@ def _print_scores(
     record: RunRecord, scorer: Scorer | None, shown: list[SplitName], compared: Comparison | None
 ) -> None:
     """Print mean scores on each split, and on the last one the metrics that the objective has beside its score."""
-    rows: list[tuple[str, str, list[float | None]]] = []
     watched = scorer.objective.beside if scorer is not None and shown else ()
     last = shown[-1] if shown else "train"
-    if record.chosen is not None:
-        winner = record.chosen.candidate
-        scores = [record.score_of(winner, split) for split in shown]
-        more = mean_metrics(metrics_of(record, winner, last), watched)
-        rows.append((f"candidate {winner}", "candidate", [*scores, *more]))
-    if compared is not None and record.chosen is not None:
-        of_starts = {split: start_scores(compared, split) for split in shown}
-        for start, name in compared.starts.items():
-            scores = [of_starts[split].get(name) for split in shown]
-            more = mean_metrics(compared.metrics(start, last), watched)
-            rows.append((f"start: {name}", "start", [*scores, *more]))
-    if record.control is not None and record.control.source:
-        control = dict(record.control.scores)
-        rows.append(("best-of-n", "control", [*(control.get(split) for split in shown), *(None for _ in watched)]))
-    for policy, kind in {policy: event.kind for (policy, _), event in record.baselines.items()}.items():
-        known = [record.baselines.get((policy, split)) for split in shown]
-        more = mean_metrics(known[-1].metrics if known and known[-1] else (), watched)
-        rows.append((policy, kind, [*(b.score if b else None for b in known), *more]))
-    at = len(shown) - 1
-    rows.sort(key=lambda row: -(value if shown and (value := row[2][at]) is not None else _WORST))
+    winner = None if record.chosen is None else record.chosen.candidate
+    rows = []
+    for line in standings(record, compared, winner):
+        of = compared.metrics(line.policy if line.candidate is None else line.candidate, last) if compared else ()
+        figures = [*(line.scores.get(split) for split in shown), *mean_metrics(of, watched)]
+        rows.append((line.policy, line.kind, *map(number, figures)))
+    rows, equal = distinct(rows, tuple)
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
-        [(name, kind, *(number(score) for score in scores)) for name, kind, scores in rows],
-        [kind == "candidate" for _, kind, _ in rows],
+        rows,
+        [kind == "candidate" for _, kind, *_ in rows],
     )
+    if equal:
+        say(f"{equal}\n")
 
 
 def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: list[SplitName]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from bisect import bisect_right
 from collections import Counter
@@ -16,11 +15,12 @@ from typing import Any
 
 from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.dashboard.status import RunStatus, run_status
-from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
+from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, SearchLimits
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
 from vulcan.results.run import comparison_of, headline, proposals, scorer_of
+from vulcan.results.standings import distinct_standings, standings
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
@@ -91,11 +91,6 @@ def _judged(judged: CandidateJudged, candidate: int) -> str:
 
 def _scored(score: float | None) -> str:
     return "failed" if score is None else f"scores {aligned(score)}"
-
-
-def _rank(score: float | None) -> float:
-    """Return a key that sorts scores with the highest first, and missing ones last."""
-    return math.inf if score is None else -score
 
 
 BUDGETS = ("budget_candidates", "budget_dollars", "budget_tokens", "budget_minutes")
@@ -232,6 +227,8 @@ class LiveRun:
         best, baseline = self.best(), record.best_baseline("train")
         verdicts, compared = self._verdicts, self._compared()
         verdict = None if compared is None else verdict_of(compared)
+        splits = [split for split in SPLITS if any(i.split == split for i in record.instances)]
+        lines, equal = distinct_standings(standings(record, compared, best.candidate if best else None), splits)
         return {
             "run": self.name,
             "path": str(self.path),
@@ -253,8 +250,17 @@ class LiveRun:
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
             "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-            "policies": self._policies(best, compared),
-            "splits": [split for split in SPLITS if any(i.split == split for i in record.instances)],
+            "policies": [
+                {
+                    "policy": line.policy,
+                    "kind": line.kind,
+                    "candidate": line.candidate,
+                    "scores": {str(split): score for split, score in line.scores.items()},
+                }
+                for line in lines
+            ],
+            "equal": equal,
+            "splits": [*map(str, splits)],
             "candidates": len(record.candidates),
             "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdict in verdicts},
             "rules": dict(self._rules.most_common()),
@@ -290,36 +296,6 @@ class LiveRun:
         limits = {**{name: getattr(config, name) for name in BUDGETS}, "budget_candidates": total}
         over = self.record.chosen is not None or bool(self.record.confirmed)
         return {"budgets": limits, "proposals": done, "planned": done if over else total}
-
-    def _policies(self, best: CandidateJudged | None, compared: Comparison | None) -> list[PolicyLine]:
-        """Return the known policies, those that the search began with, and the best candidate.
-
-        They are sorted by score on the last split that the best one is measured on, highest first.
-        """
-        record = self.record
-        known: dict[str, PolicyLine] = {}
-        for (policy, split), measured in record.baselines.items():
-            new: PolicyLine = {"policy": policy, "kind": measured.kind, "candidate": None, "scores": {}}
-            line = known.setdefault(policy, new)
-            line["scores"][split] = measured.score
-        lines = list(known.values())
-        if compared is not None:
-            for candidate, name in compared.starts.items():
-                of_start: dict[str, float | None] = {split: compared.mean(candidate, split) for split in SPLITS}
-                lines.append({"policy": f"start: {name}", "kind": "start", "candidate": candidate, "scores": of_start})
-        last = "train"
-        if best is not None:
-            scores: dict[str, float | None] = {split: record.score_of(best.candidate, split) for split in SPLITS}
-            last = [split for split in SPLITS if scores[split] is not None][-1]
-            lines.append(
-                {
-                    "policy": f"candidate {best.candidate}",
-                    "kind": "winner" if record.chosen is not None else "best so far",
-                    "candidate": best.candidate,
-                    "scores": scores,
-                }
-            )
-        return sorted(lines, key=lambda line: _rank(line["scores"].get(last)))
 
     def _pace(self) -> float | None:
         """Return candidates per minute, over the latest ones; None for too few."""

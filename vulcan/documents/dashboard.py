@@ -80,6 +80,7 @@ class LiveRunDocument(SearchLimits):
     best: BestCandidate | None
     baseline: PolicyScore | None
     policies: list[PolicyLine]
+    equal: str
     splits: list[str]
     candidates: int
     verdicts: dict[str, int]

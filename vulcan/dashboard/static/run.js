@@ -13,7 +13,7 @@ function text(id, value) {
   $(id).textContent = value;
 }
 
-const isOurs = (line) => ["winner", "best so far"].includes(line.kind);
+const isOurs = (line) => line.kind === "candidate";
 
 function glance(run) {
   shownState($("state"), run.status);
@@ -87,6 +87,7 @@ function policies(run) {
     return row;
   });
   table.tBodies[0].replaceChildren(...lines);
+  text("equal", run.equal);
 }
 
 function shares(run) {

@@ -35,13 +35,13 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     if document["headline"]:
         yield markdown_cell(document["headline"])
         yield ""
+    lines, equal = standings(report, splits)
     yield from markdown_table(
         ("policy", "kind", *splits),
-        [
-            (line["policy"], line["kind"], *(_number(line["scores"][s], line["rows"][s]) for s in splits))
-            for line in standings(report, document, splits)
-        ],
+        [(line.policy, line.kind, *(_number(line.scores.get(s), rows[s]) for s in splits)) for line, rows in lines],
     )
+    if equal:
+        yield f"{markdown_cell(equal)}\n"
     for change in document["changes"]:
         yield f"Resumed with other settings {markdown_cell(change)}."
         yield ""

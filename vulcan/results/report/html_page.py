@@ -23,6 +23,9 @@ from vulcan.results.candidate import findings_about
 from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference
+from vulcan.results.run import comparison_of
+from vulcan.results.standings import Standing, distinct_standings
+from vulcan.results.standings import standings as standings_of
 from vulcan.searches.evidence import SPLITS
 
 _MAX_EXACT = 2.0**53
@@ -70,12 +73,14 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
     )
     environment.filters.update(figure=figure_text, aligned=aligned, json=_json, diff_kind=diff_kind)
     splits = [split for split in SPLITS if document[split] is not None]
+    lines, equal = standings(report, splits)
     return environment.get_template("report.html.j2").render(
         doc=document,
         title=f"{document['task']}: a search for a policy",
         sections=[(id, name) for id, name in _SECTIONS.items() if id != "why" or findings],
         splits=splits,
-        standings=standings(report, document, splits),
+        standings=lines,
+        equal=equal,
         winner_rows=_winner_rows(report, splits),
         candidate_rows=report.rows.judged,
         verdict_meanings=MEANINGS,
@@ -89,30 +94,19 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
     )
 
 
-def standings(report: Report, document: Mapping[str, Any], splits: Sequence[SplitName]) -> list[dict[str, Any]]:
-    """Return the winner, the control, the baselines and the oracles, sorted by score on the last split, best first.
+def standings(report: Report, splits: Sequence[SplitName]) -> tuple[list[tuple[Standing, dict[SplitName, Any]]], str]:
+    """Return the policies of a run with the rows that their scores are in, and a sentence on equal ones."""
+    record, rows = report.record, report.rows
+    compared = comparison_of(record, report.scorer)
+    winner = None if report.winner is None else report.winner.candidate
+    lines, equal = distinct_standings(standings_of(record, compared, winner), splits)
 
-    Each has its scores, and the rows that they were read from, by split.
-    """
-    lines = []
-    if document["best"] is not None:
-        scores = {split: document[split]["score"] for split in splits}
-        name = f"candidate {document['best']['candidate']}"
-        lines.append(_line(name, "candidate", scores, _winner_rows(report, splits)))
-    if document["best"] is not None:
-        for name in {name: None for split in splits for name in document[split]["starts"]}:
-            scores = {split: document[split]["starts"].get(name) for split in splits}
-            lines.append(_line(f"start: {name}", "start", scores, dict.fromkeys(splits)))
-    if document["control"] is not None:
-        scores = {split: document["control"]["scores"][split] for split in splits}
-        lines.append(_line("best-of-n", "control", scores, dict.fromkeys(splits, report.rows.control)))
-    for kind in ("baseline", "oracle"):
-        known = {policy: None for split in splits for policy in document[split][f"{kind}s"]}
-        for policy in known:
-            scores = {split: document[split][f"{kind}s"].get(policy) for split in splits}
-            rows = {split: report.rows.baselines.get((policy, split)) for split in splits}
-            lines.append(_line(policy, kind, scores, rows))
-    return sorted(lines, key=lambda line: _order(line["scores"], splits))
+    def row(line: Standing, split: SplitName) -> int | None:
+        if line.candidate is not None:
+            return rows.of_candidate(line.candidate, split)
+        return rows.control if line.kind == "control" else rows.baselines.get((line.policy, split))
+
+    return [(line, {split: row(line, split) for split in splits}) for line in lines], equal
 
 
 def figure_text(value: float | int) -> str:
@@ -142,15 +136,6 @@ PLACE = Path(__file__).parent / "page"
 def page_text(name: str) -> str:
     """Return a file of the page."""
     return (PLACE / name).read_text(encoding="utf-8")
-
-
-def _line(policy: str, kind: str, scores: Mapping[SplitName, Any], rows: Mapping[SplitName, Any]) -> dict[str, Any]:
-    return {"policy": policy, "kind": kind, "scores": scores, "rows": rows}
-
-
-def _order(scores: Mapping[SplitName, float | None], splits: Sequence[SplitName]) -> float:
-    last = scores[splits[-1]] if splits else None
-    return float("inf") if last is None else -last
 
 
 def _winner_rows(report: Report, splits: Sequence[SplitName]) -> dict[SplitName, int | None]:
