@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,12 @@ import pytest
 from effort import ALL
 from locations import ROOT, few_starts
 from nbclient import NotebookClient
+
+import vulcan
+from vulcan.anvil import check
+from vulcan.export.formats import export_policy
+from vulcan.export.provenance import Provenance
+from vulcan.registry import find_task
 
 EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -101,3 +110,41 @@ def test_figures_become_a_table(tmp_path: Path) -> None:
     command = [sys.executable, EXAMPLES / "csv_figures.py", table]
     subprocess.run(command, input="".join(json.dumps(line) + "\n" for line in lines), text=True, check=True)
     assert table.read_text().splitlines()[1:] == ["7,,0.25,-0.5,8,0.1,90,1.5"]
+
+
+def printed(example: str, task: str, name: str, *options: str, place: Path, given: str = "") -> list[float]:
+    """The numbers that an example prints with a policy of the task's pack, exported."""
+    policy, origin = check(find_task(task).seed_policies()[name], find_task(task)), Provenance(task, name, "", "", "")
+    (text,) = export_policy(policy, "python", origin).values()
+    (place / "policy.py").write_text(text)
+    command = [sys.executable, str(EXAMPLES / example), str(place / "policy.py"), *options]
+    told = subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", told)]
+
+
+@pytest.mark.parametrize("name", ["copa", "vegas_like"])
+def test_the_sender_uses_its_link_as_the_simulator_does(name: str, tmp_path: Path) -> None:
+    used, queued = printed("sender.py", "congestion_control", name, place=tmp_path)
+    file = ROOT / "tasks" / "congestion_control" / "policies" / f"{name}.py"
+    link = {"link": ["constant:rate=12"], "delay_ms": [20.0], "buffer": ["150"], "jitter_ms": [0.0]}
+    measured = vulcan.evaluate(file, "congestion_control", **link).iloc[0]
+    assert used == pytest.approx(measured["utilisation"], abs=0.02)
+    assert queued == pytest.approx(measured["queueing_delay_avg_ms"], abs=1.5)
+
+
+@pytest.mark.parametrize("name", ["lru", "usual_gap"])
+def test_the_tree_of_prefixes_finds_all_that_it_has_room_for(name: str, tmp_path: Path) -> None:
+    numbers, lines, known, there = random.Random(1), [], set[tuple[int, ...]](), 0
+    talks = [[n % 3] * 64 for n in range(6)]
+    for now in range(60):
+        talk = talks[numbers.randrange(6)]
+        talk += [numbers.randrange(9_999) for _ in range(32)]
+        lines.append(json.dumps({"timestamp": now, "prompt": talk}) + "\n")
+        prefixes = {tuple(talk[:end]) for end in range(16, len(talk) + 1, 16)}
+        there += 16 * len(prefixes & known)
+        known |= prefixes
+    run = partial(printed, "prefix_tree.py", "prefix_cache", name, place=tmp_path, given="".join(lines))
+    asked = sum(len(json.loads(line)["prompt"]) for line in lines)
+    assert run("--capacity", str(16 * len(known))) == [there, asked]
+    few = run("--capacity", str(8 * len(known)))
+    assert 0 < few[0] < there and few[1] == asked
