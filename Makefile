@@ -39,17 +39,18 @@ attack: $(VENV)/.installed
 test-slow: $(VENV)/.tests-installed
 	VULCAN_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-# SGLang's own prefix caches beside the simulator, and exported modules in SGLang and LMCache, in an environment of its own:
-# PyTorch for the CPU, and of what the two packages require only what their caches import. TORCH names the build of
-# Linux; elsewhere `torch` has no CUDA either. It takes 2 GB, 45 s of a processor to install and 80 s to test without the
+# SGLang's own prefix caches beside the simulator, and exported modules in SGLang, LMCache and vLLM, in an environment of its
+# own: PyTorch for the CPU, and of what the packages require only what their caches import. TORCH names the build of
+# Linux; elsewhere `torch` has no CUDA either. It takes 3 GB, 45 s of a processor to install and 80 s to test without the
 # slow ones, which replay a recorded trace. Continuous integration runs it where it can be installed: .ci/run
 SGLANG ?= sglang==0.5.23
 LMCACHE ?= lmcache==0.5.6
+VLLM ?= vllm==0.33.0
 TORCH ?= torch==2.13.0+cpu
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 test-sglang: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py \
-	    tests/evaluators/vulcan_prefix/test_lmcache.py $(ARGS)
+	    tests/evaluators/vulcan_prefix/test_lmcache.py tests/evaluators/vulcan_prefix/test_vllm_offload.py $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
@@ -133,7 +134,8 @@ $(VENV)-sglang/.installed: pyproject.toml
 	    prometheus-client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq requests 'setuptools>=77.0.3' starlette sympy tqdm \
 	    transformers
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
-	    '$(SGLANG)' '$(LMCACHE)'
+	    '$(SGLANG)' '$(LMCACHE)' '$(VLLM)' apache-tvm-ffi blake3 cbor2 cloudpickle diskcache einops fastapi gguf lark llguidance \
+	    openai openai-harmony partial-json-parser regex uvloop watchfiles xgrammar
 	@touch $@
 
 # most of what is installed is never imported: Python compiles what is when it is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -125,11 +125,15 @@ class History:
 Argument = Scalar | Entity | Global | History
 
 
-def offered_argument(argument: Argument, settings: Mapping[str, Json]) -> Argument:
-    """Return the argument without the features that a search with these settings does not offer."""
+def offered_argument(argument: Argument, settings: Mapping[str, Json], hidden: Collection[str] = ()) -> Argument:
+    """Return the argument without hidden features, and those that a search with these settings does not offer."""
     if not isinstance(argument, Entity | Global):
         return argument
-    left = tuple(f for f in argument.features if f.only is None or settings.get(f.only[0]) == f.only[1])
+    left = tuple(
+        f
+        for f in argument.features
+        if (f.only is None or settings.get(f.only[0]) == f.only[1]) and f"{argument.name}.{f.name}" not in hidden
+    )
     return argument if len(left) == len(argument.features) else replace(argument, features=left)
 
 

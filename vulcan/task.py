@@ -326,21 +326,26 @@ class Task:
     def _variants(self) -> dict[tuple[str, tuple[str, ...]], Task]:
         return {}
 
-    def offered(self, settings: Mapping[str, Json]) -> Task:
+    def offered(self, settings: Mapping[str, Json], hidden: Collection[str] = ()) -> Task:
         """Return the task as a search with these settings shows it to who writes policies.
 
-        It has no feature of which `Feature.only` names another value of a setting.
+        It has no feature of which `Feature.only` names another value of a setting, and none of the `hidden` ones, such
+        as `obj.size`; nor is anything assumed of these.
         """
 
         def limited(declared: Any) -> Any:
-            left = tuple(offered_argument(argument, settings) for argument in declared.arguments)
+            left = tuple(offered_argument(argument, settings, hidden) for argument in declared.arguments)
             return declared if left == declared.arguments else replace(declared, arguments=left)
 
         def shown(of: Any) -> Any:
             main, events = limited(of.signature), tuple(map(limited, of.events))
             others = tuple(map(limited, of.others))
-            is_same = (main, others, events) == (of.signature, of.others, of.events)
-            return of if is_same else replace(of, signature=main, others=others, events=events)
+            if (main, others, events) == (of.signature, of.others, of.events):
+                return of
+            left = (claim for claim in of.properties if claim.subject not in hidden)
+            claims = tuple(replace(claim, when=_without(hidden, claim.when)) for claim in left)
+            assumed = tuple(text for each in of.assumptions if (text := _without(hidden, each)))
+            return replace(of, signature=main, others=others, events=events, properties=claims, assumptions=assumed)
 
         forms = tuple(map(shown, self.forms))
         made: Task = shown(self)
@@ -385,3 +390,10 @@ class Task:
         if isinstance(self.signature, Program):
             return dict(sources)
         return dict(sorted(sources, key=lambda named: _KEEPS_STATE.search(named[1]) is not None))
+
+
+def _without(hidden: Collection[str], condition: str | None) -> str | None:
+    """Return the condition without what it says of hidden features; None where nothing is left."""
+    said = condition.split(" and ") if condition else ()
+    left = [each for each in said if not set(re.findall(r"[a-z_]+\.[a-z_]+", each)) & set(hidden)]
+    return " and ".join(left) or None

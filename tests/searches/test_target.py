@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.registry import find_task
+from vulcan.export import Provenance, hidden_by
+from vulcan.export.formats import export_policy
+from vulcan.export.pack_formats import pack_formats
+from vulcan.generator.proposer import OfflineEvolve
+from vulcan.models.base import Request
+from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.prompts import Draft, Prompts
 from vulcan.searches.reply import parse_source
 from vulcan.searches.target import check_target, seeds_of
 
@@ -44,3 +51,34 @@ def test_a_search_begins_with_what_the_format_carries() -> None:
         check_target(balancing, replace(config, target="bpf"))
     assert config.to_json()["target"] is None
     assert SearchConfig.from_json(replace(config, target="c").to_json()).target == "c"
+
+
+HIDING = [
+    (name, format) for name in known_tasks() for format, each in pack_formats(find_task(name)).items() if each.hides
+]
+
+
+@pytest.mark.parametrize(("name", "format"), HIDING)
+def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) -> None:
+    task = find_task(name)
+    settings = complete_settings(task, {})
+    config = SearchConfig(task=name, settings=settings, objective=task.objectives[0].name, target=format)
+    hidden = hidden_by(task, format)
+    offered = config.offered(task)
+    assert set(hidden) == {f for f, _ in task.whole_interface.features()} - {
+        f for f, _ in offered.whole_interface.features()
+    }
+    prompt = Prompts(offered, task.objectives[0], settings).propose(Draft(1, "initial", ()))
+    assert not [each for each in hidden if f"`{each}`" in prompt]
+    generator = OfflineEvolve(offered)
+    for number in range(1, 30):
+        source = generator.propose(Request(number, 0, (), (), 1)).text.split("```python\n")[1].removesuffix("```\n")
+        assert not check(source, task).plan.read & set(hidden)
+    check_target(offered, config)
+    for source in seeds_of(offered, format).values():
+        assert parse_source(source, offered, format).policy is not None
+    with pytest.raises(UserError, match=f"the policy reads {hidden[0]}, which "):
+        names = ", ".join(argument.name for argument in task.signature.arguments)
+        body = f"def {task.signature.function}({names}):\n    return 1.0 * {hidden[0]}\n"
+        mechanism = (pack_formats(task)[format].mechanisms or (task.mechanism,))[0]
+        export_policy(check(f'MECHANISM = "{mechanism}"\n{body}', task), format, Provenance(name, "", "", "", ""))

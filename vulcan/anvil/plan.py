@@ -56,6 +56,11 @@ class Plan:
         return tuple(s for s in self.statistics if s.scope == scope)
 
     @property
+    def read(self) -> frozenset[str]:
+        """The features that it reads, also through statistics alone."""
+        return frozenset((*self.features, *(statistic.feature for statistic in self.statistics)))
+
+    @property
     def percentiles(self) -> tuple[ir.Statistic, ...]:
         return self.of_scope("population")
 

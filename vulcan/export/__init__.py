@@ -6,7 +6,17 @@
 """
 
 from vulcan.export.formats import EXPORTERS, Exporter, PythonExporter, export_refusal, find_exporter
+from vulcan.export.pack_formats import hidden_by
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import policy_source
 
-__all__ = ["EXPORTERS", "Exporter", "Provenance", "PythonExporter", "export_refusal", "find_exporter", "policy_source"]
+__all__ = [
+    "EXPORTERS",
+    "Exporter",
+    "Provenance",
+    "PythonExporter",
+    "export_refusal",
+    "find_exporter",
+    "hidden_by",
+    "policy_source",
+]

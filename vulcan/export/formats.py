@@ -99,8 +99,7 @@ def _templates(task: Task) -> dict[str, str]:
 def _check_features(policy: Policy, templates: Mapping[str, str]) -> None:
     """Raise UserError where the policy reads a feature that the program of the pack does not set."""
     (program,) = (text for name, text in templates.items() if name.endswith(".bpf.c"))
-    read = {*policy.plan.features, *(statistic.feature for statistic in policy.plan.statistics)}
-    unset = sorted(name for name in read if f"policy_set_{flat(name)}(" not in program)
+    unset = sorted(name for name in policy.plan.read if f"policy_set_{flat(name)}(" not in program)
     if unset:
         raise UserError(f"the policy reads {unset[0]}, which the kernel's program does not offer; try --format c")
 

@@ -9,6 +9,7 @@ A format added by a pack is an exported Python module with more code after the p
     modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
     use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
+    hides = ["obj.cost"]                 what that software cannot show a policy; nothing where it is left out
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
 export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
@@ -42,7 +43,7 @@ from vulcan.export.template import CUT, load_template
 from vulcan.task import Task
 
 _TEXTS = ("summary", "needs", "use")
-_KEYS = (*_TEXTS, "modules", "header", "mechanisms")
+_KEYS = (*_TEXTS, "modules", "header", "mechanisms", "hides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,13 @@ class PackFormat:
     use: str
     modules: tuple[str, ...]
     mechanisms: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
     takes_programs: bool = False
     takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
-        _require_mechanism(policy, self.format, self.mechanisms)
+        _require_carried(policy, self)
         imports, behind = self.behind(policy.task)
         text = python_module(
             policy, provenance, load_template(policy.task), imports=imports, behind=behind, needs=self.requirements
@@ -96,12 +98,13 @@ class HeaderFormat:
     use: str
     header: str
     mechanisms: tuple[str, ...]
+    hides: tuple[str, ...] = ()
     takes_programs: bool = False
     takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, named as the pack's header is."""
-        _require_mechanism(policy, self.format, self.mechanisms)
+        _require_carried(policy, self)
         text = pack_text(policy.task, policy.task.directory / "export" / self.header)
         defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
         return {self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
@@ -111,12 +114,26 @@ class HeaderFormat:
         return self.use.replace("{file}", file)
 
 
-def _require_mechanism(policy: Policy, format: str, mechanisms: tuple[str, ...]) -> None:
-    if mechanisms and policy.mechanism not in mechanisms:
+def _require_carried(policy: Policy, format: PackFormat | HeaderFormat) -> None:
+    if format.mechanisms and policy.mechanism not in format.mechanisms:
         raise UserError(
-            f"policies of the mechanism {policy.mechanism} cannot be exported as {format}, which has "
-            f"{' and '.join(mechanisms)}; use --format c or python"
+            f"policies of the mechanism {policy.mechanism} cannot be exported as {format.format}, which has "
+            f"{' and '.join(format.mechanisms)}; use --format c or python"
         )
+    if hidden := sorted(policy.plan.read.intersection(format.hides)):
+        raise UserError(
+            f"the policy reads {', '.join(hidden)}, which {format.needs} does not show; try --format python"
+        )
+
+
+def hidden_by(task: Task, format: str | None) -> tuple[str, ...]:
+    """Return the features of a task that a format of its pack cannot show a policy. Raises UserError."""
+    found = pack_formats(task).get(format) if format is not None else None
+    known = [feature for feature, _ in task.whole_interface.features()]
+    for name in found.hides if found is not None else ():
+        if name not in known:
+            raise UserError(f"task {task.name!r}: {format} hides {name!r}, no feature{did_you_mean(name, known)}")
+    return found.hides if found is not None else ()
 
 
 def _defined(policy: Policy, provenance: Provenance) -> Iterator[str]:
@@ -157,16 +174,17 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
         if not isinstance(table.get(key), str) or not table[key]:
             raise UserError(f"{path}: {name} needs {key}, a text")
     texts = table["summary"], table["needs"], table["use"]
+    hides = _names(name, table, "hides", path) if "hides" in table else ()
     if isinstance(header := table.get("header"), str):
-        return HeaderFormat(name, *texts, header, _names(name, table, "mechanisms", path, "mechanisms"))
-    mechanisms = _names(name, table, "mechanisms", path, "mechanisms") if "mechanisms" in table else ()
-    return PackFormat(name, *texts, _names(name, table, "modules", path, "Python modules"), mechanisms)
+        return HeaderFormat(name, *texts, header, _names(name, table, "mechanisms", path), hides)
+    mechanisms = _names(name, table, "mechanisms", path) if "mechanisms" in table else ()
+    return PackFormat(name, *texts, _names(name, table, "modules", path), mechanisms, hides)
 
 
-def _names(name: str, table: Mapping[str, object], key: str, path: Path, what: str) -> tuple[str, ...]:
+def _names(name: str, table: Mapping[str, object], key: str, path: Path) -> tuple[str, ...]:
     found = table.get(key)
     if not isinstance(found, list) or not found or not all(isinstance(each, str) for each in found):
-        raise UserError(f"{path}: {name} needs {key}, a list of names of {what}")
+        raise UserError(f"{path}: {name} needs {key}, a list of names")
     return tuple(found)
 
 

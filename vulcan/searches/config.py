@@ -12,6 +12,7 @@ from typing import Any, cast, get_type_hints
 import tomli_w
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.export import hidden_by
 from vulcan.inputs import read_input
 from vulcan.registry import recorded_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
@@ -53,7 +54,7 @@ class SearchConfig(SearchOptions):
 
     def offered(self, task: Task) -> Task:
         """Return the task as this search shows it to who writes policies."""
-        return task.offered(self.settings)
+        return task.offered(self.settings, hidden_by(task, self.target))
 
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self))

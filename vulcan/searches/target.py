@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vulcan.anvil import Rejected
 from vulcan.errors import UserError
 from vulcan.export import export_refusal, find_exporter
 from vulcan.python_policy.check import check_policy
@@ -14,7 +15,7 @@ def seeds_of(task: Task, target: str | None) -> dict[str, str]:
     own = task.seed_policies()
     if target is None:
         return own
-    return {name: source for name, source in own.items() if not export_refusal(check_policy(source, task), target)}
+    return {name: source for name, source in own.items() if not _refusal(source, task, target)}
 
 
 def starts_of(task: Task, config: SearchConfig) -> dict[str, str]:
@@ -29,5 +30,13 @@ def check_target(task: Task, config: SearchConfig) -> None:
     find_exporter(config.target, task)
     own = task.seed_policies()
     if own and not config.starts and not seeds_of(task, config.target):
-        reason = export_refusal(check_policy(next(iter(own.values())), task), config.target)
+        reason = _refusal(next(iter(own.values())), task, config.target)
         raise UserError(f"--target {config.target} carries no policy of task {task.name!r} to begin with: {reason}")
+
+
+def _refusal(source: str, task: Task, target: str) -> str:
+    """Return why the format cannot carry a policy, or why it is none of the task without what the format hides."""
+    try:
+        return export_refusal(check_policy(source, task), target)
+    except Rejected as rejected:
+        return str(rejected.violations[0])

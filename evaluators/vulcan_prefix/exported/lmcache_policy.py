@@ -6,42 +6,22 @@ import time
 import lmcache.v1.storage_backend.cache_policy
 import lmcache.v1.storage_backend.cache_policy.base_policy
 
-from vulcan_prefix.exported.stand_ins import _USES, PrefixPolicy
+from vulcan_prefix.exported.stand_ins import PrefixPolicy
 
 # --- exported modules have the policy above this line ---
-
-
-_NOT_SHOWN = frozenset(
-    {
-        "node.children",
-        "node.depth",
-        "node.ended",
-        "node.kind",
-        "node.priority",
-        "node.siblings",
-        "node.turn",
-        "server.capacity",
-        "server.running",
-        "server.used",
-        "server.waiting",
-    }
-)
 
 
 class PolicyCachePolicy(lmcache.v1.storage_backend.cache_policy.base_policy.BaseCachePolicy):
     """A cache policy of LMCache that decides as the policy does, by what LMCache shows it.
 
     LMCache keeps chunks of tokens, each under its own key, and tells a policy that a key was stored, hit or removed:
-    nothing of the tree, of requests or of the server. So a `node` is a chunk of `chunk_tokens` tokens, every chunk can
-    be evicted, not only leaves, and a policy that reads its depth, its siblings, the turn, the kind or the priority of
-    requests, or the server's capacity or load cannot be used: ValueError.
+    nothing of the tree, of requests or of the server. So a `node` is a chunk of `chunk_tokens` tokens, and every chunk
+    can be evicted, not only leaves.
 
     `register()` makes it known as the cache policy `VULCAN`.
     """
 
     def __init__(self, chunk_tokens=256):
-        if missing := sorted(_NOT_SHOWN & _USES):
-            raise ValueError(f"the policy reads {', '.join(missing)}, which LMCache does not show")
         self.policy = PrefixPolicy()
         self._tokens = float(chunk_tokens)
         self._nodes = {}

@@ -140,10 +140,3 @@ def test_a_pinned_chunk_stays(tmp_path: Path) -> None:
     for chunk in range(100, 160):
         cache.use([chunk, chunk])
     assert 7 in cache.chunks
-
-
-def test_a_policy_that_reads_what_lmcache_does_not_show_is_refused(tmp_path: Path) -> None:
-    module = module_of("def priority(now, node, server):\n    return -node.depth * node.turn\n", tmp_path, "depth")
-    module.register("VULCAN_DEPTH")
-    with pytest.raises(ValueError, match=r"node.depth, node.turn, which LMCache does not show"):
-        Cache("VULCAN_DEPTH")

@@ -14,7 +14,7 @@ from vulcan.cli.main import app
 from vulcan.errors import UserError
 from vulcan.export import Provenance, policy_source
 from vulcan.export.formats import EXPORTERS, every_format, exporters_of, find_exporter
-from vulcan.export.pack_formats import pack_formats
+from vulcan.export.pack_formats import hidden_by, pack_formats
 from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task, known_tasks
 from vulcan.results.evidence_card import CardExporter
@@ -187,6 +187,12 @@ def test_what_a_pack_declares_wrongly_is_told(pack: Task, text: str, why: str) -
     with pytest.raises(UserError, match="formats") as error:
         exporters_of(pack)
     assert why in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_format_hides_features_that_there_are(pack: Task) -> None:
+    declare(pack, f'[mine]\n{GOOD}hides = ["obj.sizes"]\n')
+    with pytest.raises(UserError, match=r"mine hides 'obj.sizes', no feature; did you mean 'obj.size'"):
+        hidden_by(pack, "mine")
 
 
 @pytest.mark.parametrize(
