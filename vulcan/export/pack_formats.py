@@ -22,6 +22,8 @@ policy as `--format c` writes it, and may ask with `#ifdef` for
     POLICY_DEFINES_NAME      a function that it defines, POLICY_HANDLES_NAME an event, POLICY_READS_NAME a history
     POLICY_KEEPS_FIELDS      it keeps fields of entities; POLICY_DRAWS: it draws random numbers
     POLICY_NAME              a setting of the task that is a whole number: its value in the policy's search
+
+With `program` too, that file of the folder, which includes the header, is written beside it.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from vulcan.export.template import CUT, load_template
 from vulcan.task import Task
 
 _TEXTS = ("summary", "needs", "use")
-_KEYS = (*_TEXTS, "modules", "header", "mechanisms", "hides")
+_KEYS = (*_TEXTS, "modules", "header", "program", "mechanisms", "hides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +101,18 @@ class HeaderFormat:
     header: str
     mechanisms: tuple[str, ...]
     hides: tuple[str, ...] = ()
+    program: str | None = None
     takes_programs: bool = False
     takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: one file, named as the pack's header is."""
+        """See `Exporter`: files named as the pack's header is, and its program."""
         _require_carried(policy, self)
-        text = pack_text(policy.task, policy.task.directory / "export" / self.header)
+        folder = policy.task.directory / "export"
+        text = pack_text(policy.task, folder / self.header)
         defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
-        return {self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
+        beside = {self.program: pack_text(policy.task, folder / self.program)} if self.program else {}
+        return {**beside, self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
 
     def how_to_use(self, file: str) -> str:
         """See `Exporter`."""
@@ -176,7 +181,8 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     texts = table["summary"], table["needs"], table["use"]
     hides = _names(name, table, "hides", path) if "hides" in table else ()
     if isinstance(header := table.get("header"), str):
-        return HeaderFormat(name, *texts, header, _names(name, table, "mechanisms", path), hides)
+        mechanisms = _names(name, table, "mechanisms", path)
+        return HeaderFormat(name, *texts, header, mechanisms, hides, table.get("program"))
     mechanisms = _names(name, table, "mechanisms", path) if "mechanisms" in table else ()
     return PackFormat(name, *texts, _names(name, table, "modules", path), mechanisms, hides)
 
