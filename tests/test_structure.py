@@ -130,8 +130,8 @@ def test_the_framework_imports_neither_evaluators_nor_traces() -> None:
             and theirs != "vulcan"] == []  # fmt: skip
 
 
-READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry")}
-"""An evaluator one of whose baselines is a policy shipped with its task."""
+READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry"), ("vulcan_serving.simulator", "vulcan.registry")}
+"""Evaluators with baselines that are policies shipped with their tasks."""
 
 
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name not in ("vulcan", "vulcan_traces")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,21 +144,6 @@ def simulate(
         waits,
     )
     return ServingResult(trace, found, found_in_host, seconds, waits, int(decisions), measure_from)
-
-
-def first_requests(trace: PromptTrace, count: int) -> PromptTrace:
-    """Return the first requests of a trace."""
-    if count >= trace.requests:
-        return trace
-    of_requests = (
-        "arrivals", "prompt_tokens", "output_tokens", "prompt_blocks", "sessions", "turns", "kinds", "priorities",
-    )  # fmt: skip
-    return replace(
-        trace,
-        starts=trace.starts[: count + 1],
-        blocks=trace.blocks[: trace.starts[count]],
-        **{name: getattr(trace, name)[:count] for name in of_requests},
-    )
 
 
 def stretch(trace: PromptTrace, server: Server, load: float) -> float:

@@ -15,7 +15,7 @@ from vulcan.sizes import TOKENS
 from vulcan.task import Json, Split
 from vulcan_prefix.account import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
 from vulcan_prefix.server import Server
-from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, first_requests, simulate, stretch
+from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
 from vulcan_prefix.spec import PrefixSpec
 from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
 
@@ -71,7 +71,7 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     @override
     def load(self, spec: PrefixSpec) -> PromptTrace:
         """Return the requests up to the last measured one."""
-        return first_requests(self._trace(spec.trace, spec.trace_format, spec.block_tokens), spec.measure_to)
+        return self._trace(spec.trace, spec.trace_format, spec.block_tokens).first(spec.measure_to)
 
     @override
     def source(self, spec: PrefixSpec) -> object:
@@ -93,7 +93,7 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     def probe(self, spec: PrefixSpec) -> PrefixSpec:
         count = min(_PROBED, spec.measure_to)
         whole = self._trace(spec.trace, spec.trace_format, spec.block_tokens)
-        first = first_requests(whole, count)
+        first = whole.first(count)
         largest = int((first.prompt_tokens + first.output_tokens).max())
         least = min(spec.capacity, 2 * largest)
         capacity = max(round(spec.capacity * (first.footprint / whole.footprint)), least)

@@ -36,7 +36,7 @@ REPLICA = Entity(
         Feature(
             "prefix", "int", "tokens", 0.0, MAX_TOKENS,
             "tokens of this prompt's beginning that the replica is estimated to have in its KV cache: this router sent "
-            "them there, and not more than fills the cache since",
+            "them there, and not more than fills the cache since; 0 where no request is to be sent",
         ),
         Feature("same", "bool", "flag", 0.0, 1.0, "1 where this router sent the session's previous request there"),
         Feature("drawn", "bool", "flag", 0.0, 1.0, "1 for two replicas drawn for this request, and asked at once"),
@@ -73,6 +73,7 @@ ANSWER = Global(
     meaning="the request of this router that a token came of, or the last",
     features=(
         Feature("prompt", "int", "tokens", 1.0, MAX_TOKENS, "tokens of its prompt"),
+        Feature("predicted", "int", "tokens", 0.0, MAX_TOKENS, "tokens that its whole output was predicted to have"),
         Feature("cached", "int", "tokens", 0.0, MAX_TOKENS, "those that were in the replica's KV cache"),
         Feature("generated", "int", "tokens", 1.0, MAX_TOKENS, "tokens of its output so far"),
         Feature("ttft", "float", "s", 0.0, MAX_SECONDS, "the time from its arrival to its first token"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +57,21 @@ class PromptTrace:
     def footprint(self) -> int:
         """Tokens of all different blocks, outputs included."""
         return self.block_count * self.block_tokens
+
+    def first(self, count: int) -> PromptTrace:
+        """Return its first requests."""
+        if count >= self.requests:
+            return self
+        of_requests = (
+            "arrivals", "prompt_tokens", "output_tokens", "prompt_blocks", "sessions", "turns", "ends", "kinds",
+            "priorities",
+        )  # fmt: skip
+        return replace(
+            self,
+            starts=self.starts[: count + 1],
+            blocks=self.blocks[: self.starts[count]],
+            **{name: getattr(self, name)[:count] for name in of_requests},
+        )
 
     @cached_property
     def digest(self) -> str:

@@ -1,0 +1,5 @@
+"""Shortest prompt first."""
+
+
+def score(now, request, engine):
+    return -request.prompt
