@@ -57,7 +57,7 @@ def describe(spec: ServingSpec, workload: ServingWorkload) -> list[EvaluatorFind
     text = (
         f"{trace.requests:,} requests in {span:,.0f} s, {burst.mean():,.1f} on average in ten seconds and "
         f"{burst.max()} at most, for {spec.replicas} replicas with a memory of {spec.memory:,} tokens each. Tokens of "
-        f"prompts: {spread(trace.prompt_tokens)}. Tokens of outputs: {spread(workload.outputs)}. Objectives for the first "
-        f"token and for a further one: {goals}."
+        f"prompts: {spread(trace.prompt_tokens)}. Tokens of outputs: {spread(workload.outputs)}. "
+        f"Objectives for the first token and for a further one: {goals}."
     )
     return [Statement(text, 10.0)]

@@ -37,6 +37,8 @@ SETTINGS: dict[str, list[dict[str, Json]]] = {
     ],
     "memory_tiering": [{"slow_tier": ["cxl", "nvm"], "fast_size": ["10%", "64MiB"], "workloads": ["small-pages"]}],
     "prefix_cache": [{"cache_size": ["10%"], "host_size": "20%", "load": 2.0}],
+    "request_routing": [{"trace": ["agent:requests=300,seed=1", "mix:requests=300,seed=1"], "routers": 2}],
+    "request_scheduling": [{"trace": ["chat:requests=300,seed=1", "documents:requests=300,seed=1"], "memory": "150k"}],
     "spot_multi": [{"trace": [], "deadline": [70.0], "overhead": [0.1]}],
     "spot_single": [{"deadline": [60.0, 70.0], "overhead": [0.1]}],
 }
@@ -47,6 +49,8 @@ EXPLAINED = {  # settings of small instances, of which the first is explained
     "load_balancing": 0,
     "memory_tiering": 0,
     "prefix_cache": 0,
+    "request_routing": 0,
+    "request_scheduling": 0,
     "spot_single": 0,
 }
 

@@ -39,6 +39,12 @@ BREAKING = {
     "prefix_cache": (
         "def priority(now, node, server):\n    return (1 + node.tokens) ** 40\n", "finite and bounded"
     ),
+    "request_routing": (
+        "def score(now, replica, router, request):\n    return (1 + replica.mine) ** 40\n", "finite and bounded"
+    ),
+    "request_scheduling": (
+        "def score(now, request, engine):\n    return (1 + request.prompt) ** 40\n", "finite and bounded"
+    ),
     "spot_single": ("def decide(job, spot, vm):\n    return 1 if job.slack_s > 9 else 2\n", "spot only where it is"),
 }  # fmt: skip
 

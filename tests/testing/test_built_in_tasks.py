@@ -27,13 +27,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
         ]
     },
     "prefix_cache": {"trace": ["chat:requests=600,seed=1", "agent:requests=600,seed=1"]},
+    "request_routing": {"trace": ["agent:requests=600,seed=1", "documents:requests=600,seed=1"]},
+    "request_scheduling": {"trace": ["chat:requests=600,seed=1", "documents:requests=600,seed=1"], "memory": "250k"},
     "spot_multi": {"windows": 6},
     "spot_single": {"windows": 6, "overhead": [0.2]},
 }
 """What makes the examination short; of a task that is not named here, nothing."""
 
 TASKS = sorted(place.parent.name for place in built_in_directory().glob("*/task.py"))
-RELATED = {"cache_program", "active_queue_management", "spot_multi"}
+RELATED = {"cache_program", "active_queue_management", "request_routing", "spot_multi"}
 """Tasks whose evaluator is that of another one that is examined at each commit, or shares its simulator."""
 
 
