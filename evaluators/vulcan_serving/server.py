@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
@@ -73,6 +73,6 @@ def find_server(text: str) -> Server:
         raise UserError(f"no server or file {text!r}{did_you_mean(text, SERVERS)} (known: {', '.join(SERVERS)})")
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
-        return Server(**{**asdict(SERVERS["70b-8xa100"]), **given})
+        return Server(**given)
     except (ValueError, TypeError) as error:
         raise UserError(f"{path}: no server as `vulcan traces fit-server` writes it: {error}") from error

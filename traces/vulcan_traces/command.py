@@ -213,6 +213,34 @@ def pages(
     tell(f"wrote {found.epochs:,} epochs of {found.pages:,} pages, {loads:,} loads and {stores:,} stores, to {output}")
 
 
+@app.command("fit-server")
+def fit_server(
+    log: Annotated[Path, typer.Argument(metavar="CSV", help="A table with a step of the server in each line.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Output file, for --server.")],
+    memory: Annotated[int, typer.Option("--memory", metavar="TOKENS", min=1, help="Tokens that the KV cache holds.")],
+) -> None:
+    """Fit the times of a language-model server's steps, for request_scheduling and request_routing.
+
+    CSV has the columns prefill_tokens, decode_tokens (requests that write a token each), context (tokens of their
+    contexts, all together) and seconds, and perhaps pairs (n * c + n * n / 2 for n tokens of a prompt after c).
+
+    \b
+    Examples:
+      vulcan traces fit-server steps.csv server.json --memory 430000
+      vulcan search --task request_scheduling --trace log.jsonl --server server.json
+    """
+    import json
+
+    from vulcan_traces.prompts.step_log import fit_steps
+
+    fitted = fit_steps(log)
+    output.write_text(json.dumps({**fitted.constants, "memory": memory}, indent=1) + "\n", encoding="utf-8")
+    low, high = (sorted(abs(fitted.errors))[int(share * (len(fitted.errors) - 1))] for share in (0.5, 0.9))
+    tell(f"{len(fitted.errors):,} steps; half are within {low:.1%} of the fit, nine tenths within {high:.1%}")
+    for name, value in fitted.constants.items():
+        say(f"{name:<11}{value:g}")
+
+
 @app.command("head")
 def head(
     trace: Trace,
