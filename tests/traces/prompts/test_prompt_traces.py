@@ -142,3 +142,11 @@ def test_a_specification_gives_the_same_requests_again_and_another_seed_others()
     assert set(PROMPT_WORKLOADS) == {"train", "validation", "test"}
     with pytest.raises(UserError, match="no generator"):
         load_prompts("caht:requests=5")
+
+
+@pytest.mark.parametrize("spec", ["mix:requests=250,seed=11", "chat:requests=300", "agent:requests=300"])
+def test_a_block_of_a_generated_prompt_always_has_the_same_ones_before_it(spec: str) -> None:
+    trace = load_prompts(spec)
+    before = np.concatenate([[-1], trace.blocks[:-1]])
+    before[trace.starts[:-1][np.diff(trace.starts) > 0]] = -1
+    assert len(np.unique(np.stack([trace.blocks, before]), axis=1).T) == trace.block_count

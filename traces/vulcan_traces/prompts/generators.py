@@ -93,7 +93,8 @@ def generate_prompts(text: str) -> PromptTrace:
         chosen = [(kind, 1.0)]
     drawn: list[tuple[float, int, int, _Session]] = []
     for name, share in chosen:
-        drawn += _requests(rng, name, values, math.ceil(count * share), rate * share, len(drawn))
+        last = max((session for _, session, *_ in drawn), default=0)
+        drawn += _requests(rng, name, values, math.ceil(count * share), rate * share, last)
     drawn.sort(key=lambda request: request[0])
     return _trace(parsed.name, drawn[:count])
 
