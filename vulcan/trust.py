@@ -1,18 +1,22 @@
-"""What the user has named on this machine: task packs and addresses of model servers, which data may then name again.
+"""What the user has named on this machine: task packs, addresses of model servers, and commands that act as models.
 
-A run, a library or a configuration file may come from a stranger. What it names is executed, or sent a key, only where
-the user has named the same on a command line or in a program of their own.
+A run, a library or a configuration file may name the same again, and may come from a stranger. What it names is
+executed, or sent a key, only where the user has named it on a command line or in a program of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import platformdirs
 
-Kind = Literal["tasks", "addresses"]
+Kind = Literal["tasks", "addresses", "commands"]
+
+AGENT = "agent:"
+"""Beginning of the name of a model that is a command."""
 
 _named: set[tuple[Kind, str]] = set()
 
@@ -30,6 +34,13 @@ def trust(kind: Kind, value: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as lines:
             lines.write(f"{value}\n")
+
+
+def trust_commands(models: Iterable[str]) -> None:
+    """Take the commands among these models as named by the user."""
+    for name in models:
+        if name.startswith(AGENT):
+            trust("commands", name)
 
 
 def is_trusted(kind: Kind, value: str) -> bool:

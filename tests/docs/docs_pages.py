@@ -137,6 +137,6 @@ def _blocks(text: str) -> Iterator[Block]:
 def pages() -> list[Page]:
     """Every page that a user reads."""
     found = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
-    for pattern in ("docs/**/*.md", "tasks/*/README.md"):
+    for pattern in ("docs/**/*.md", "tasks/*/README.md", "skills/*/SKILL.md"):
         found += sorted(ROOT.glob(pattern))
     return [Page(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in found]

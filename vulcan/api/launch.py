@@ -34,6 +34,7 @@ from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
+from vulcan.trust import trust_commands
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +107,7 @@ class SearchRequest:
         task = recorded_task(task_name) if task_name is named else find_task(task_name)
         options, settings = sort_options(task, plain, str(file), EXECUTION_OPTIONS)
         own_options, own_settings = given(task)
+        trust_commands(own_options.get("model") or ())
         settings |= own_settings
         search = make_config(task_name, options | own_options, settings)
         # A run whose prompts are answered from outside uses Ray only on request

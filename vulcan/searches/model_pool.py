@@ -37,6 +37,7 @@ from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CallsChanged, CandidateJudged, Event
 from vulcan.task import Program, Task
 from vulcan.terminal_text import count
+from vulcan.trust import AGENT, is_trusted
 
 OFFLINE = "offline/evolve"
 
@@ -161,11 +162,24 @@ def _open(
     from vulcan.models.ensemble import Breaker
     from vulcan.models.open import open_proposer
 
+    if name.startswith(AGENT):
+        return Breaker(_agent(name, config))
     price = _given_price(config)
     model = open_proposer(
         name, api_base=config.api_base, settings=settings, budget=budget, price=price, changes=changes
     )
     return Breaker(model)
+
+
+def _agent(name: str, config: SearchConfig) -> Proposer:
+    """Open a command that the user has named. Raises UserError."""
+    from vulcan.models.agent import CommandAgent
+
+    if not is_trusted("commands", name):
+        raise UserError(f"nobody has named the command {ascii(name)[:300]} on this machine: name it with --model")
+    if config.budget_dollars is not None or config.budget_tokens is not None:
+        raise UserError(f"{name} counts no tokens: use --budget-candidates or --budget-minutes")
+    return CommandAgent(name, config.model_timeout or DEFAULT_TIMEOUT)
 
 
 def _given_price(config: SearchConfig) -> Price:
@@ -257,8 +271,8 @@ def forecast_models(task: Task, config: SearchConfig, messages: Sequence[Message
 
 def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Message]) -> ModelForecast:
     problem = _problem(task, config, name)
-    if name == ASK or name.startswith("offline/"):
-        return ModelForecast(name, problem, 0, 0, 0.0)
+    if name == ASK or name.startswith(("offline/", AGENT)):
+        return ModelForecast(name, problem, 0, 0, None if name.startswith(AGENT) else 0.0)
     tokens_in, tokens_out = expected_tokens(messages), min(REPLY_TOKENS, config.max_tokens or REPLY_TOKENS)
     given = _given_price(config)
     price = UNKNOWN if given.known and config.api_base is not None else find_price(name, config.api_base)

@@ -146,8 +146,9 @@ class SearchOptions:
         tuple[str, ...],
         Option(
             "Model, by its litellm name; `offline/evolve`, a built-in generator that needs no model and no key; "
-            "or `ask`, to answer the prompts yourself with `vulcan ask` and `vulcan tell`. With several models, "
-            "calls are allocated by score gain per dollar.",
+            "`ask`, to answer the prompts yourself with `vulcan ask` and `vulcan tell`; or `agent:COMMAND`, a command "
+            "that reads the chat and writes the reply, such as `agent:claude -p`. With several models, calls "
+            "are allocated by score gain per dollar.",
             environment="VULCAN_MODEL",
             resumable=True,
         ),

@@ -14,7 +14,7 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import ASK, RESUME_OPTIONS
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
-from vulcan.trust import trust
+from vulcan.trust import trust, trust_commands
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ def with_settings(config: SearchConfig, given: Mapping[str, Any], where: str) ->
     if "model" in changes:
         if ASK in (*config.model, *changes["model"]):
             raise UserError(f"who answers cannot be changed to or from --model {ASK}: start a new search")
+        trust_commands(changes["model"])
         changes["model"] = tuple(changes["model"])
     if (proposals := changes.get("budget_candidates")) is not None:  # the plan limits proposals too
         changes["rounds"] = max(config.rounds, -(-proposals // config.samples))
