@@ -15,11 +15,13 @@ from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, li
 
 from vulcan.models import Message, Request, open_proposer
 from vulcan.models.tool_calls import ToolCall, read_calls
+from vulcan.results.run import run_document
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.store import MemoryStore
+from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import ENTRIES, AdviceReceived, CallRecord
 
 PLAN: dict[str, Any] = {"strategy": "engineer", "turns": 4, "drafts": 3, "budget_candidates": 8, "in_flight": 1}
@@ -89,6 +91,8 @@ def test_a_model_calls_tools_as_functions_and_later_ones_read_its_notes(children
         (3, 0, "scored"), (3, 3, "duplicate"),  # what is left of 8
     ]  # fmt: skip
     assert [event.text for event in of_kind(store, AdviceReceived)] == ["seen by 0", "seen by 0", "seen by 1"]
+    notebook = run_document(Path("run"), RunRecord.of(store.events()), Costs.of(store.calls()))["notebook"]
+    assert notebook == [f"- (proposal {SEEDS + n + 1}) seen by {seen}" for n, seen in enumerate((0, 0, 1))]
     assert f"(proposal {SEEDS + 1}) seen by 0" in requests[-1].body["messages"][0]["content"]
 
 

@@ -31,6 +31,7 @@ from vulcan.store.base import Turn, turn_of
 from vulcan.store.events import (
     ENTRIES,
     VERDICTS,
+    AdviceReceived,
     BaselineMeasured,
     CallRecord,
     CandidateJudged,
@@ -64,6 +65,8 @@ def log_line(event: Event) -> str:
             return f"{kind} {policy} scores {aligned(score)} on {split}"
         case CandidateJudged(candidate):
             return _judged(event, candidate)
+        case AdviceReceived(proposal, text):
+            return f"noted by proposal {proposal}: {' '.join(text.split())}"
         case SearchSteered(proposal, _, act, text):
             what = f"hint: {text}" if act == "hint" else "a policy was added"
             return f"{what}, from proposal {proposal} on"

@@ -114,6 +114,7 @@ class RunDocument(TypedDict):
     test: Annotated[SplitScores | None, "scores on test"]
     cautions: Annotated[list[str], "what the task warns of in the winner, a line each"]
     notes: Annotated[list[str], "what was left out or changed when the workloads were read, a line each"]
+    notebook: Annotated[list[str], "the model's latest notes and advice, a page, a line each"]
     changes: Annotated[list[str], "settings that were changed when the search was resumed, a line each"]
     gains: Annotated[
         list[GainDocument], "the winner's gain on each split over the known policy that is best on validation"
@@ -237,7 +238,7 @@ class RunsDocument(TypedDict):
 class MessageDocument(TypedDict):
     """A message of a chat."""
 
-    role: Annotated[str, "`system`, `user` or `assistant`"]
+    role: Annotated[str, "`system`, `user`, `assistant`, or `tool` for the result of a tool"]
     content: Annotated[str, "its text"]
 
 

@@ -29,6 +29,7 @@ from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.held_out import HeldOut, start_names
 from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.strategies.engineer import page_of
 from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import VERDICTS, InstanceMetrics
@@ -134,6 +135,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "test": _split(record, scorer, "test", winner, compared),
         "cautions": [] if winner is None else cautions_of(record, winner),
         "notes": list(record.notes),
+        "notebook": page_of([*record.advice.items()]).splitlines(),
         "changes": describe_changes(record),
         "gains": [] if verdict is None else [_gain(gain) for gain in verdict.gains],
         "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},

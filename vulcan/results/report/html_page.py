@@ -34,6 +34,7 @@ _MIN_ALIGNED, _MAX_ALIGNED = 5e-5, 1e5
 _SECTIONS = {
     "result": "Result",
     "progress": "Progress",
+    "notebook": "Notebook",
     "instances": "Instances",
     "winner": "Program",
     "why": "Findings",
@@ -77,7 +78,11 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
     return environment.get_template("report.html.j2").render(
         doc=document,
         title=f"{document['task']}: a search for a policy",
-        sections=[(id, name) for id, name in _SECTIONS.items() if id != "why" or findings],
+        sections=[
+            (id, name)
+            for id, name in _SECTIONS.items()
+            if {"why": findings, "notebook": document["notebook"]}.get(id, True)
+        ],
         splits=splits,
         standings=lines,
         equal=equal,
