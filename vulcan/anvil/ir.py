@@ -313,6 +313,17 @@ class Module:
                 return replace(self, functions=(*self.reached(function), function), named=1, handled=0)
         raise KeyError(name)
 
+    def of_events(self) -> Module:
+        """Return the program of the event handlers: the helpers and parameters they use, and no main function."""
+        functions = (*self.reached(*self.handlers), *self.handlers)
+        read = {v.initial for v in self.variables} | {e for f in functions for e in expressions(f.body)}
+        return Module(
+            tuple((name, value) for name, value in self.parameters if Parameter(name) in read),
+            (*functions, Function("", (), ())),
+            handled=self.handled,
+            variables=self.variables,
+        )
+
     def reached(self, *functions: Function) -> tuple[Function, ...]:
         """Return the helpers that the functions call, directly or not."""
         needed = {name for function in functions for name in called_names(function.body)}

@@ -11,6 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.facts import (
@@ -34,6 +36,8 @@ class Values(Conditions):
     """The evaluating half of a walk."""
 
     def value(self, e: ir.Expression, state: State) -> AbstractValue:
+        if (found := state.values.get(id(e))) is not None:
+            return found
         self.shared.steps += 1
         self.shared.depth += 1
         known = self.computed(e, state)
@@ -43,43 +47,40 @@ class Values(Conditions):
             known = known.narrowed(fact.bounds, fact.nonzero) or known
         if (values := self.findings.values) is not None:
             values[id(e)] = values[id(e)] | known.bounds if id(e) in values else known.bounds
-        return AbstractValue(known.bounds, known.nonzero) if known.is_one_value else known
+        state.values[id(e)] = found = AbstractValue(known.bounds, known.nonzero) if known.is_one_value else known
+        return found
 
     def computed(self, e: ir.Expression, state: State) -> AbstractValue:
-        match e:
+        match e:  # the most frequent first
+            case ir.Operate("and" | "or" as operation, operands):
+                return self.sequence(operands, operation == "and", state)
+            case ir.Operate() | ir.Compare() | ir.Call():
+                parts = []
+                for part in ir.children(e):
+                    parts.append(self.value(part, state))
+                if isinstance(e, ir.Operate):
+                    return self.operation(e, parts)
+                return (
+                    self.comparison(e, parts, state)
+                    if isinstance(e, ir.Compare)
+                    else self.shared.call(e.function, parts)
+                )
             case ir.Local(name):
                 return state.names.get(name, UNKNOWN)
             case ir.Number() | ir.Parameter():
                 return AbstractValue(self.shared.bounds.of(e, {}))
-            case ir.Read() | ir.Statistic() | ir.Query():
-                return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
             case ir.Cell(name) if name in state.names:
                 return state.names[name]
-            case ir.Cell():
+            case ir.Read() | ir.Statistic() | ir.Query() | ir.Cell() | ir.Draw():
                 return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
             case ir.Element(name, index):
                 depends = self.value(index, state).depends | {ir.Cell(name)}
                 return AbstractValue(self.shared.bounds.of(e, {}), depends=depends)
-            case ir.Draw():
-                return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
             case ir.Occurrences(statistic, value):
                 depends = self.value(value, state).depends | {statistic}
                 return AbstractValue(self.shared.bounds.of(e, {}), depends=depends)
             case ir.Choose(test, then, otherwise):
                 return self.choice(e, test, then, otherwise, state)
-            case ir.Operate("and" | "or" as operation, operands):
-                return self.sequence(operands, operation == "and", state)
-        parts = []
-        for part in ir.children(e):
-            parts.append(self.value(part, state))
-        match e:
-            case ir.Compare():
-                return self.comparison(e, parts, state)
-            case ir.Call(function):
-                return self.shared.call(function, parts)
-            case ir.Operate():
-                return self.operation(e, parts)
-        raise AssertionError(e)
 
     def choice(
         self, e: ir.Choose, test: ir.Expression, then: ir.Expression, otherwise: ir.Expression, state: State
@@ -229,6 +230,11 @@ def state_bounds(program: ir.Module, signature: Signature, any_parameters: bool 
     """
     if not program.handlers:
         return declared_bounds(program, signature).state
+    return _proved_bounds(program.of_events(), signature, any_parameters)
+
+
+@lru_cache(maxsize=256)  # the linter, proofs and the compiler ask for the same, and candidates share their handlers
+def _proved_bounds(program: ir.Module, signature: Signature, any_parameters: bool) -> Mapping[str, Interval]:
     parameters = _begin(program, signature, any_parameters).bounds.parameters
     first = {
         v.name: parameters[v.initial.name] if isinstance(v.initial, ir.Parameter) else point(v.initial.value)
@@ -255,7 +261,7 @@ def state_bounds(program: ir.Module, signature: Signature, any_parameters: bool 
             name: _to_threshold(known, thresholds) if turn < _MAX_TURNS else widened(bounds[name], known)
             for name, known in joined.items()
         }
-    return bounds
+    return MappingProxyType(bounds)
 
 
 def _thresholds(program: ir.Module, signature: Signature) -> list[float]:
@@ -385,8 +391,10 @@ class _Function(Values):
         self.loops.pop()
         self.control = before
         after = join(back, loop.breaks)
-        for name in ir.assigned_names((statement,)) if after is not None else ():
-            if after is not None and name in after.names:
-                known = after.names[name]
-                after.names[name] = AbstractValue(known.bounds, known.nonzero, known.depends | loop.control)
+        if after is None:
+            return None
+        after = after.copy()
+        for name in ir.assigned_names((statement,)) & after.names.keys():
+            known = after.names[name]
+            after.names[name] = AbstractValue(known.bounds, known.nonzero, known.depends | loop.control)
         return after

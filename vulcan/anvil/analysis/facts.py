@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, Interval, declared_bounds, point
@@ -97,12 +98,14 @@ class State:
     """Knowledge at one point: values of locals, facts about expressions, and the expression that each local equals.
 
     Registers and fields that were written since the function began are locals too. `facts` and `meanings` hold until a
-    local in them is assigned again.
+    local in them is assigned again. `values` has what expressions of the program were found to be here, by identity: a
+    state is changed only while it has none.
     """
 
     names: dict[str, AbstractValue] = field(default_factory=dict)
     facts: dict[ir.Expression, Fact] = field(default_factory=dict)
     meanings: dict[str, ir.Expression] = field(default_factory=dict)
+    values: dict[int, AbstractValue] = field(default_factory=dict, compare=False)
 
     def copy(self) -> State:
         return State(dict(self.names), dict(self.facts), dict(self.meanings))
@@ -167,6 +170,7 @@ def join(a: State | None, b: State | None) -> State | None:
     return a | b if a is not None and b is not None else a if b is None else b
 
 
+@lru_cache(maxsize=4096)  # each time that a local is assigned, of every fact
 def locals_of(expression: ir.Expression) -> frozenset[str]:
     """Return the locals and the state that the expression reads."""
     found: set[str] = set()

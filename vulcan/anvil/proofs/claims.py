@@ -364,7 +364,7 @@ def statement(program: ir.Module, task: Task, declared: Property) -> Claim:
     pair = subject is not None
     signature = task.function(declared.function)
     function = program.of(signature.function)
-    state = state_bounds(function, task.whole_interface)
+    state = state_bounds(program, task.whole_interface)
     inputs = tuple(Inputs(graph, signature, state, subject, copy) for copy in ((1, 2) if pair else (0,)))
     copies = tuple(Unfolder(graph, function, each).result() for each in inputs)
     assumed = []

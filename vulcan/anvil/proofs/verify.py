@@ -54,7 +54,7 @@ def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
     """Return everything that the policy and the conditions read, by name."""
     graph = Graph()
     function = policy.function(declared.function)
-    inputs = Inputs(graph, function.signature, state_bounds(function.program, policy.task.whole_interface))
+    inputs = Inputs(graph, function.signature, state_bounds(policy.program, policy.task.whole_interface))
     programs = [function.program, *(c.program for c in conditions(policy.task, declared) if c is not None)]
     features = {name for name, _ in function.signature.features()}
     functions = [f for program in programs for f in program.functions if f not in program.handlers]
