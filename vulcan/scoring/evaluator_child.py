@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from numbers import Real
 from typing import Any, cast
 
@@ -36,6 +37,9 @@ from vulcan.scoring.wire import MAX_REPLY, MAX_SIGNATURE, Channel, decode, encod
 from vulcan.task import Program, Task
 
 RUNNER = "vulcan.python_policy.runner:run"
+
+KEPT_POLICIES = 32
+"""Checked policies that are kept with their code: a candidate is scored in stages, and then explained."""
 
 SHARE_OF_TIME = 0.95
 """Share of its time limit that a program may use: the rest is for reporting a timeout and keeping this process."""
@@ -76,6 +80,7 @@ class EvaluatorWorker:
         """Load and warm up. Raises UserError if the task or its evaluator does not load or prepare."""
         self.setup = setup
         self.task = load_task(setup.task)
+        self.checked = lru_cache(KEPT_POLICIES)(lambda source: check_policy(source, self.task))
         self.programs = Programs(self.task, setup)
         self.evaluator: Evaluator = load_evaluator(self.task)
         self._set_up(f"{self.task.evaluator!r} does not prepare", self._prepare)
@@ -129,7 +134,7 @@ class EvaluatorWorker:
         attempt = ForeignCall()
         with attempt:
             # an evaluator of programs takes programs, any other takes Anvil policies
-            policy = cast(Policy, self.programs.placed(check_policy(source, self.task), limit))
+            policy = cast(Policy, self.programs.placed(self.checked(source), limit))
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
         signature = None
@@ -158,7 +163,7 @@ class EvaluatorWorker:
         attempt, other = ForeignCall(), against or parent
         with attempt:
             policies = [
-                cast(Policy, self.programs.placed(check_policy(one, self.task), limit))
+                cast(Policy, self.programs.placed(self.checked(one), limit))
                 for one in (source, other)
                 if one is not None
             ]
