@@ -193,7 +193,8 @@ def test_tasks_and_their_interfaces(vulcan: Console) -> None:
     tasks = vulcan.document("tasks")["tasks"]
     assert [task["name"] for task in tasks] == [
         "active_queue_management", "cache_eviction", "cache_program",
-        "congestion_control", "load_balancing", "memory_tiering", "prefix_cache", "spot_multi", "spot_single",
+        "congestion_control", "load_balancing", "memory_tiering", "prefix_cache", "request_routing",
+        "request_scheduling", "spot_multi", "spot_single",
     ]  # fmt: skip
     assert all(set(task) == {"name", "path", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")

@@ -14,6 +14,7 @@ SCORED = {
     "cache_eviction": "obj.count / obj.size",
     "memory_tiering": "page.accesses",
     "prefix_cache": "node.last_access",
+    "request_scheduling": "request.cached",
 }
 
 
@@ -47,7 +48,8 @@ def test_it_holds_whenever_a_policy_is_asked(name: str, mechanism: str | None) -
                 continue
             names = ", ".join(argument.name for argument in declared.arguments)
             value = SCORED[name] if declared is task.signature else "1"
-            source += f"def {declared.function}({names}):\n    x = {value}\n    return x if {condition} else -1 - x\n"
+            asked = condition if declared.entity else "x == x"
+            source += f"def {declared.function}({names}):\n    x = {value}\n    return x if {asked} else -1 - x\n"
         return evaluator.evaluate(check(source, task), instance)
 
     plain = measured("x == x")

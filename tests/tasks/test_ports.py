@@ -23,7 +23,8 @@ NOISE = {
 PORTS = [
     (task, policy)
     for task in NAMES
-    if not task.startswith("cache_")  # their programs are compared with baselines request by request
+    # programs of caches are compared with baselines request by request; the baselines of servers are these policies
+    if not task.startswith(("cache_", "request_"))
     for policy in find_task(task).seed_policies()
     if policy.replace("_", "-") in {name.replace("_", "-") for name in load_evaluator(find_task(task)).baselines()}
 ]

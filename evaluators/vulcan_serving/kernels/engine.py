@@ -303,8 +303,8 @@ def serve(
                     if victim == i:
                         has_room = False
                         break
-                if not has_room:
-                    break
+                if not has_room:  # now others may have
+                    continue
                 _take_memory(memory_, requests, holds, blocks, integers, r, i, tokens)
                 requests[i, at.GIVEN] = wanted
                 budget -= wanted
@@ -348,8 +348,9 @@ def serve(
                     needed = (whole + size - 1) // size - hits + unheld  # not only what the step computes of it
                     if needed + (kept if running[r] > 0 else 0) > free[r]:
                         break
-                    for k in range(best, waiting[r] - 1):
-                        keys[k] = keys[k + 1]
+                    if score != 0:
+                        for k in range(best, waiting[r] - 1):
+                            keys[k] = keys[k + 1]
                     _remove(waits, waiting, r, best)
                     runs[r, running[r]] = i
                     running[r] += 1

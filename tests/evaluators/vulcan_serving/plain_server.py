@@ -159,7 +159,7 @@ class Server:
                 if victim is request:
                     break
             if victim is request:
-                break
+                continue
             memory.grow(request, tokens)
             request.given = wanted
             budget -= wanted
