@@ -189,7 +189,7 @@ def serve(
     waits, waiting = np.zeros((replicas, n), np.int64), np.zeros(replicas, np.int64)
     keys, findable = np.zeros(n), np.zeros(n, np.int64)
     ends = np.full(replicas, np.inf)
-    began = np.zeros(replicas, np.int64)
+    began, started = np.zeros(replicas, np.int64), np.full(replicas, np.inf)
     noted = np.zeros(1, np.int64)
     known = routing.begin(
         router, routers, replicas, block_count, sessions, integers, numbers, views, sights, observed, view_slots
@@ -222,6 +222,8 @@ def serve(
                 _tell(on_arrival, shown, r, entities, i)
             continue
         now = ends[r]
+        if started[r] < now:
+            shown[r, at.STEP] = now - started[r]
 
         # what the step has computed
         place = 0
@@ -397,7 +399,7 @@ def serve(
                 + context * numbers[at.CONTEXT_S]
             )
         ends[r] = now + took if given > 0 else np.inf
-        shown[r, at.STEP] = took
+        started[r] = now if given > 0 else np.inf
         routing.publish(
             router, known, views, sights, observed, view_slots, numbers, running, waiting, free,
             integers[at.CAPACITY_BLOCKS], r, now,

@@ -103,7 +103,7 @@ class Server:
         self.running: list[Request] = []
         self.waiting: list[Request] = []
         self.policy: Functions = functions_of(source) if source else {}
-        self.ends, self.number, self.took = math.inf, 0, 0.0
+        self.ends, self.started, self.number, self.took = math.inf, math.inf, 0, 0.0
         self.reports: list[tuple[float, int, int, float]] = []
 
     def engine(self, budget: int) -> Shown:
@@ -341,6 +341,8 @@ def serve(
             server.tell("on_arrival", now, request, len(server.memory.found(request)) * trace.block_tokens)
             continue
         now = server.ends
+        if server.started < now:
+            server.took = now - server.started
         for request in list(server.running):
             if not request.given:
                 continue
@@ -363,7 +365,7 @@ def serve(
         while took == 0.0 and server.running + server.waiting:
             took = server.schedule(now, steps, r)
         server.ends = now + took if took else math.inf
-        server.took = took
+        server.started = now if took else math.inf
         for each in routers:
             if each.policy:
                 each.hear(r, server, now)

@@ -1,0 +1,1 @@
+"""Code that exported modules have behind a policy."""

@@ -1,0 +1,7 @@
+"""Stand-ins for what an exported module defines above the code of a format."""
+
+_USES = frozenset()
+
+
+class RequestPolicy:
+    """See `export/python.py` of the task `request_scheduling`."""
