@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo replay test test-serving test-sglang test-slow lint docs wheel-check bench evidence library lock chaos faults fuzz clean
+.PHONY: attack audit demo replay test test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence library lock chaos faults fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -58,6 +58,11 @@ test-sglang: $(VENV)-sglang/.installed
 VLLM ?= vllm==0.33.0
 test-serving: $(VENV)-serving/.installed
 	$(VENV)-serving/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py $(ARGS)
+
+# Exported spot policies in SkyPilot's own strategies, on recorded preemptions: an environment of its own of 2 GB
+SKYPILOT ?= skypilot==0.14.1
+test-skypilot: $(VENV)-skypilot/.installed
+	$(VENV)-skypilot/bin/python -m pytest -q tests/evaluators/vulcan_spot/test_spot_exported.py $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
@@ -155,6 +160,13 @@ $(VENV)-serving/.installed: pyproject.toml
 	    regex requests 'setuptools>=77.0.3' sympy tqdm transformers uvloop
 	$(VENV)-serving/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
 	    '$(VLLM)' xgrammar apache-tvm-ffi
+	@touch $@
+
+$(VENV)-skypilot/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-skypilot
+	$(VENV)-skypilot/bin/python -m pip install --quiet --no-compile --disable-pip-version-check '$(SKYPILOT)'
+	$(VENV)-skypilot/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable . pytest \
+	    pytest-xdist hypothesis
 	@touch $@
 
 # most of what is installed is never imported: Python compiles what is when it is
