@@ -52,12 +52,9 @@ test-sglang: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py \
 	    tests/evaluators/vulcan_prefix/test_lmcache.py tests/evaluators/vulcan_prefix/test_vllm_offload.py $(ARGS)
 
-# vLLM's own scheduler beside the simulator, and exported schedulers in it, in an environment of its own: of what vLLM
-# requires only what its scheduler imports, which works with this TORCH.
-# It takes 2.5 GB, a minute of a processor to install and three to test without the slow ones
-VLLM ?= vllm==0.33.0
-test-serving: $(VENV)-serving/.installed
-	$(VENV)-serving/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py $(ARGS)
+# vLLM's own scheduler beside the simulator, and exported schedulers in it: three minutes without the slow ones
+test-serving: $(VENV)-sglang/.installed
+	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py $(ARGS)
 
 # Exported spot policies in SkyPilot's own strategies, on recorded preemptions: an environment of its own of 2 GB
 SKYPILOT ?= skypilot==0.14.1
@@ -147,19 +144,7 @@ $(VENV)-sglang/.installed: pyproject.toml
 	    transformers
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
 	    '$(SGLANG)' '$(LMCACHE)' '$(VLLM)' apache-tvm-ffi blake3 cbor2 cloudpickle diskcache einops fastapi gguf lark llguidance \
-	    openai openai-harmony partial-json-parser regex uvloop watchfiles xgrammar
-	@touch $@
-
-$(VENV)-serving/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-serving
-	$(VENV)-serving/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
-	    --retries 1 --timeout 15 --extra-index-url '$(TORCH_INDEX)' '$(TORCH)'
-	$(VENV)-serving/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable . pytest pytest-xdist \
-	    hypothesis blake3 cachetools cbor2 cloudpickle einops fastapi filelock fsspec jinja2 llguidance msgspec \
-	    networkx oss-harmony partial-json-parser pillow prometheus-client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq \
-	    regex requests 'setuptools>=77.0.3' sympy tqdm transformers uvloop
-	$(VENV)-serving/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
-	    '$(VLLM)' xgrammar apache-tvm-ffi
+	    openai openai-harmony oss-harmony partial-json-parser regex uvloop watchfiles xgrammar
 	@touch $@
 
 $(VENV)-skypilot/.installed: pyproject.toml

@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "090fc276c0d65ed8557402539dac1de4f67141d17ab2cbbadd07a29dde932899",
-    "scripted": "703abe265e3e947ea721a7de1f54110a6a723aec4021d736f8ad771d192b40bb",
+    "offline": "4c77fa7a688e374c89ab2b24de68ad63b74472d6b0e0ac7396e1a8b3e19525d5",
+    "scripted": "90946dab541c72bc3eef3c5f7cb95c33b15eea50fcb3e3ea33c6e9e36fdae291",
 }
 
 

@@ -65,6 +65,8 @@ def test_the_best_is_tuned_once_the_search_has_as_many_candidates_as_that_takes(
     assert child.score > parent.score
     assert child.fingerprint == check(child.source, TASK).fingerprint != parent.fingerprint
     assert [name for name, _ in child.metrics] == ["light", "heavy"]
+    before, *tried = (sample[-1] for sample in first.samples)
+    assert (before, max(tried)) == tuple(float(f"{one.score:.6g}") for one in (parent, child))
 
 
 def test_none_is_tuned_twice_and_none_that_came_of_it(racers: Executor) -> None:

@@ -55,7 +55,7 @@ def near(sources: Sequence[str]) -> list[float | None]:
 
 def test_numbers_of_both_functions_are_tuned_together() -> None:
     """`WEIGHT` is in both; only with the 0.5 of `leave` lifted can both goals be met."""
-    tuned = tune(SOURCE, TASK, near, evaluations=300, seed=1)
+    tuned = tune(SOURCE, TASK, near, evaluations=300, seed=1).best
     assert tuned is not None
     (before,), (after,) = near([SOURCE]), near([tuned.source])
     assert before == -84.0 and after > -5.0

@@ -93,7 +93,7 @@ EVENTS: tuple[Event, ...] = (
         origin="tuned",
         derived_from=1,
     ),
-    CandidateRefined(1, "tuned", 40, 6),
+    CandidateRefined(1, "tuned", 40, 6, 9.5, ("A", "obj.n.ewma(0.3) alpha"), ((1.0, -0.0, 1e300), (2.5, 1e-9, 0.1))),
     CandidateRefined(6, "simplified", 60, None),
     ReferenceMeasured("fifo", "R=0.1", METRICS),
     WorkloadDescribed.of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from vulcan.anvil import Rejected
@@ -20,7 +21,7 @@ from vulcan.searches.held_out import COMPARED
 from vulcan.searches.reply import parse_source, refutation
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
-from vulcan.searches.tuning import MAX_CONFIRMATIONS, tune
+from vulcan.searches.tuning import MAX_CONFIRMATIONS, Tuning, tune
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, CandidateRefined, Event, FinalistScored, WinnerChosen
 from vulcan.task import Program, Task
@@ -84,7 +85,7 @@ class Refiner:
         self._announce(f"tuning the constants of candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         cheap = self._on(self._rung.instances) if self._rung else None
-        found = tune(
+        done = tune(
             best.source,
             self._task,
             cheap or full,
@@ -92,7 +93,7 @@ class Refiner:
             evaluations=evaluations,
             seed=_seed(self._config.seed, best.candidate),
         )
-        return self._events(best, "tuned", found.source if found else None, full, cheap)
+        return self._events(best, "tuned", done.best.source if done.best else None, full, cheap, done)
 
     def simplified(self) -> list[Event]:
         """Simplify the best candidate, likewise."""
@@ -136,11 +137,14 @@ class Refiner:
         source: str | None,
         full: BatchEvaluation,
         cheap: BatchEvaluation | None = None,
+        tuning: Tuning | None = None,
     ) -> list[Event]:
         judged = self._judged(of, by, source, full.outcome(source)) if source is not None else None
         cheaply = cheap.count if cheap else 0
         cost = full.count + cheaply * self._rung.cost if cheaply and self._rung else None
         refined = CandidateRefined(of.candidate, by, full.count + cheaply, judged.candidate if judged else None, cost)
+        if tuning is not None:
+            refined = replace(refined, constants=tuning.constants, samples=tuning.samples)
         return [judged, refined] if judged else [refined]
 
     def _judged(self, of: CandidateJudged, by: Refinement, source: str, outcome: Outcome) -> CandidateJudged | None:

@@ -115,27 +115,25 @@ _MIN_STEP = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterChange:
-    """The change of one number; `name` is as in `vulcan.anvil.rewrite.lift_constants.Knob`."""
-
-    name: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True)
 class TuningResult:
-    """A policy that scores higher than the original (`before`), both by `confirm` if there is one.
-
-    `evaluations` counts the sources passed to `evaluate`, and `confirmations` those passed to `confirm`.
-    """
+    """A policy that scores higher than the original (`before`), both by `confirm` if there is one."""
 
     source: str
     score: float
     before: float
-    evaluations: int
-    confirmations: int
-    changes: tuple[ParameterChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What a tuning evaluated, and the best of it; None if nothing is better than the policy itself.
+
+    Each sample has the values of the constants and, last, the score, to six digits; the first is the policy itself.
+    Failures are left out.
+    """
+
+    constants: tuple[str, ...] = ()
+    samples: tuple[tuple[float, ...], ...] = ()
+    best: TuningResult | None = None
 
 
 def tune(
@@ -146,8 +144,8 @@ def tune(
     evaluations: int,
     seed: int,
     confirm: Evaluate | None = None,
-) -> TuningResult | None:
-    """Return the best setting found of the policy's numbers; None if none is better, or it has no numbers.
+) -> Tuning:
+    """Search the best setting of the policy's numbers.
 
     Tuned are the module's parameters, the magnitudes in its body (which become parameters if they change) and the alpha
     and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. Where nothing of the first
@@ -168,14 +166,14 @@ def tune(
         ways = [_OfAnvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
     for numbers in ways:
         if not numbers.knobs or evaluations < MIN_EVALUATIONS:
-            return None
+            return Tuning()
         search = _Search(source, numbers, evaluate, evaluations, goes_on=evaluations >= MANY)
         if not search.run(seed, is_last=numbers is ways[-1]):
-            return None
+            return Tuning()
         if search.found_any:
             break
         evaluations = search.remaining
-    return search.best(confirm)
+    return Tuning(tuple(knob.name for knob in numbers.knobs), search.samples(), search.best(confirm))
 
 
 def _numbers(policy: Policy) -> Adjustable:
@@ -333,10 +331,10 @@ class _Search:
         better = [point for point in dict.fromkeys(self.points) if self.score(point) > before]
         better.sort(key=lambda point: self.rank(point, self.origin))
         asked = list(dict.fromkeys(point.source for point in (self.origin, *better)))
-        scores, confirmations = self.scores, 0
+        scores = self.scores
         if confirm is not None and better:
             asked = asked[:MAX_CONFIRMATIONS]
-            scores, confirmations = dict(zip(asked, confirm(asked), strict=True)), len(asked)
+            scores = dict(zip(asked, confirm(asked), strict=True))
         own = scores[self.source]
         if own is None:
             return None
@@ -344,9 +342,9 @@ class _Search:
         if not found:
             return None
         score, source = max(found, key=lambda pair: pair[0])
-        point = next(point for point in better if point.source == source)
-        return TuningResult(source, score, own, len(self.scores), confirmations, self.changes(point))
+        return TuningResult(source, score, own)
 
-    def changes(self, point: _Point) -> tuple[ParameterChange, ...]:
-        pairs = zip(self.numbers.knobs, point.values, strict=True)
-        return tuple(ParameterChange(knob.name, knob.value, value) for knob, value in pairs if value != knob.value)
+    def samples(self) -> tuple[tuple[float, ...], ...]:
+        """Return the values and the score of each point that has one, in the order of evaluation."""
+        found = {point.source: point.values for point in self.points if self.scores[point.source] is not None}
+        return tuple((*values, float(f"{self.scores[source]:.6g}")) for source, values in found.items())

@@ -227,6 +227,7 @@ class CandidateRefined:
     """The search tuned or simplified a candidate; `result` is the new candidate, None if none was better.
 
     `cost` is that of the evaluations, in scores on all the training instances; None where all of them were full scores.
+    Each sample of a tuning has the values of the `constants` that it tried, and last the score.
     """
 
     candidate: int
@@ -234,6 +235,12 @@ class CandidateRefined:
     evaluations: int
     result: int | None
     cost: float | None = None
+    constants: tuple[str, ...] = ()
+    samples: tuple[tuple[float, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(len(sample) != len(self.constants) + 1 for sample in self.samples):
+            raise ValueError("a sample without a value of each constant and a score")
 
 
 @dataclass(frozen=True, slots=True)
