@@ -166,11 +166,10 @@ class Conversation:
         full, cheap = bench.on(bench.training), bench.cheapest
         evaluations = bench.config.tune or 40
         seed = bench.config.seed * 1_000_003 + self.number
-        found = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
+        found = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full).best
         if found is None:
             return "no better numbers were found"
-        changes = ", ".join(f"{c.name} {c.before:g} to {c.after:g}" for c in found.changes)
-        return f"{changes}\n\n{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
+        return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
 
     def ablate(self, program: Source) -> str:
         """Say what each statement of a program and each number in it is worth on the training data."""
