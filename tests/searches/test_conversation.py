@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asked_runs import ASK, Run, error, good
@@ -11,6 +12,7 @@ from rich_parts import Quiet
 from search_parts import SEEDS, TASK, config, contents, evidence, judged
 
 from vulcan.scoring import Executor, WorkerLost
+from vulcan.searches.config import make_config
 from vulcan.searches.evidence import open_run
 from vulcan.searches.interactive import name_of, open_interactive_search, tell_document
 from vulcan.store import SQLiteStore
@@ -108,3 +110,9 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
 
     says = error(talk)
     assert says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` continues it"
+
+
+@pytest.mark.parametrize(("options", "count"), [({"model": ["ask"]}, 1), ({"strategy": "engineer"}, 2), ({}, 8)])
+def test_who_answers_in_turn_sees_what_the_reply_before_scored(options: dict[str, Any], count: int) -> None:
+    assert make_config("cache_eviction", options, {}).in_flight == count
+    assert make_config("cache_eviction", {**options, "in_flight": 5}, {}).in_flight == 5

@@ -51,7 +51,9 @@ def ask(
     elif document["done"]:
         say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(path))}` chooses the winner.")
     else:
-        say(f"Nothing can be asked before one of the open proposals has its reply: {', '.join(document['open'])}.")
+        say(
+            f"Nothing can be asked before an open proposal has its reply; --proposal prints it: {', '.join(document['open'])}."
+        )
     if given is None and not document["done"]:
         raise typer.Exit(1)
 
@@ -85,7 +87,7 @@ def tell(
     if as_json:
         print_json(document)
         return
-    named = f"candidate {told.candidate}" if told.candidate is not None else f"proposal {told.proposal}"
+    named = _named(told.candidate, told.proposal)
     scored = f", score {number(told.score)}" if told.score is not None else ""
     say(f"{named}: {told.verdict or 'taken'}{scored}")
     for line in (told.feedback, *told.warnings):
@@ -94,7 +96,12 @@ def tell(
     if told.repair and told.verdict is not None:
         say(f"`vulcan ask {shlex.quote(str(path))}` gives it back for repair.")
     if (best := document["best"]) is not None:
-        say(f"best so far: candidate {best['candidate']}, score {number(best['score'])}")
+        say(f"best so far: {_named(best['candidate'], best['proposal'])}, score {number(best['score'])}")
+
+
+def _named(candidate: int | None, proposal: str) -> str:
+    """Name a candidate, which has a number once the replies before it are judged."""
+    return f"proposal {proposal}" if candidate is None else f"candidate {candidate}"
 
 
 def finish(

@@ -15,7 +15,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.export import hidden_by
 from vulcan.inputs import read_input
 from vulcan.registry import recorded_task, task_reference
-from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
+from vulcan.searches.options import ASK, OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
 from vulcan.trust import trust
@@ -145,6 +145,11 @@ def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[st
     given |= {"task": task_reference(task_name), "settings": complete_settings(task, settings)}
     if "model" in given:
         given["model"] = list(given["model"])
+    # who answers one after the other would see no result of the latest replies
+    if given.get("model") == [ASK]:
+        given.setdefault("in_flight", 1)
+    elif given.get("strategy") == "engineer":
+        given.setdefault("in_flight", 2)
     return SearchConfig.from_json(given)
 
 

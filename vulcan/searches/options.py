@@ -252,7 +252,13 @@ class SearchOptions:
         Option("Ask for diffs instead of full programs: auto (if the model handles them), never or always."),
     ] = "auto"
     in_flight: Annotated[
-        int, Option("Maximum proposals in flight, pending evaluation (evolve).", minimum=1, resumable=True)
+        int,
+        Option(
+            "Maximum proposals in flight, pending evaluation (evolve, engineer): each is drafted without their results. "
+            "By default 1 with --model ask, and 2 conversations.",
+            minimum=1,
+            resumable=True,
+        ),
     ] = 8
     feedback: Annotated[
         FeedbackLevel,
