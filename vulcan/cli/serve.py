@@ -51,9 +51,7 @@ def ask(
     elif document["done"]:
         say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(path))}` chooses the winner.")
     else:
-        say(
-            f"Nothing can be asked before an open proposal has its reply; --proposal prints it: {', '.join(document['open'])}."
-        )
+        say(f"Nothing can be asked before an open proposal has its reply (--proposal): {', '.join(document['open'])}.")
     if given is None and not document["done"]:
         raise typer.Exit(1)
 

@@ -254,8 +254,8 @@ class SearchOptions:
     in_flight: Annotated[
         int,
         Option(
-            "Maximum proposals in flight, pending evaluation (evolve, engineer): each is drafted without their results. "
-            "By default 1 with --model ask, and 2 conversations.",
+            "Maximum proposals in flight, pending evaluation (evolve, engineer): a prompt is without their results. By "
+            "default 1 with --model ask, and 2 conversations.",
             minimum=1,
             resumable=True,
         ),
