@@ -217,7 +217,7 @@ def _show_evidence(evidence: EvaluationSet) -> None:
 
 def _show_models(models: list[ModelForecast], proposals: int) -> None:
     print_table(
-        ("model", "can be called", "tokens per candidate", "dollars per candidate", f"dollars for all {proposals}"),
+        ("model", "can be called", "tokens per proposal", "dollars per proposal", f"dollars for all {proposals}"),
         [
             (
                 m.model,

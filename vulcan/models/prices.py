@@ -120,12 +120,6 @@ def max_prompt_tokens(messages: Iterable[Message]) -> int:
     return _bytes(told) + _TOKENS_PER_MESSAGE * len(told) + _TOKENS_PER_CHAT
 
 
-def expected_cost(price: Price, messages: Iterable[Message], tokens_out: int) -> Cost:
-    """Estimate the cost of a call whose reply has that many tokens."""
-    tokens_in = expected_tokens(messages)
-    return Cost(price.dollars(tokens_in, tokens_out), tokens_in + tokens_out)
-
-
 def max_call_cost(price: Price, messages: Iterable[Message], max_tokens: int) -> Cost:
     """Bound the cost of a call whose reply is limited to that many tokens."""
     tokens_in = max_prompt_tokens(messages)

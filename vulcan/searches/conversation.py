@@ -19,6 +19,7 @@ from vulcan.evaluator import Evaluator
 from vulcan.models import Message, Reply
 from vulcan.models.tool_calls import ToolCall, read_calls
 from vulcan.searches.bench import Bench, interval_text
+from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.feedback import markdown, workload_text
 from vulcan.searches.finalize import TOLERANCE
@@ -395,11 +396,15 @@ def tools_of(bench: Bench) -> tuple[str, ...]:
     )
 
 
-def begin(bench: Bench, draft: Draft, number: int, before: int, known: StoppingContext) -> Conversation | None:
-    """Begin the conversation of a proposal that is drafted from those below `before`; None for one of another kind."""
+def begin(
+    bench: Bench, config: SearchConfig, draft: Draft, number: int, before: int, known: StoppingContext
+) -> Conversation | None:
+    """Begin the conversation of a proposal that is drafted from those below `before`; None for one of another kind.
+
+    `config` is the one under which it is drafted: a search may have been resumed with another budget since.
+    """
     if draft.operator != ENGINEER:
         return None
-    config = bench.config
     begun = number - len(starts_of(bench.task, config)) - 1
     drafts = min(config.drafts, config.candidates - begun * config.drafts)
     part = config.drafts / config.candidates

@@ -5,6 +5,7 @@ Forecasts use the first prompt and the price table, and make no call.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,6 @@ from vulcan.models.open import Replay
 from vulcan.models.prices import (
     UNKNOWN,
     Price,
-    expected_cost,
     expected_tokens,
     find_price,
     format_price,
@@ -240,9 +240,16 @@ REPLY_TOKENS = 800
 """Assumed length of a reply: a program of two dozen lines and the text around it."""
 
 
+RESULT_TOKENS = 800
+"""Assumed length of the results of the tools that a reply calls."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelForecast:
-    """The expected cost of one model. `problem` is why it cannot be called; `dollars` is None if unpriced."""
+    """The expected cost of a proposal of one model, the most where it is a conversation.
+
+    `problem` is why it cannot be called; `dollars` is None if unpriced.
+    """
 
     model: str
     problem: str | None
@@ -274,10 +281,15 @@ def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Me
     if name == ASK or name.startswith(("offline/", AGENT)):
         return ModelForecast(name, problem, 0, 0, None if name.startswith(AGENT) else 0.0)
     tokens_in, tokens_out = expected_tokens(messages), min(REPLY_TOKENS, config.max_tokens or REPLY_TOKENS)
+    turns = config.turns if config.converses else 1
+    prompts = [tokens_in + turn * (tokens_out + RESULT_TOKENS) for turn in range(turns)]  # all before it is read again
     given = _given_price(config)
     price = UNKNOWN if given.known and config.api_base is not None else find_price(name, config.api_base)
-    dollars = expected_cost(price if price.known else given, messages, tokens_out).dollars
-    return ModelForecast(name, problem, tokens_in, tokens_out, dollars)
+    dollars = [(price if price.known else given).dollars(prompt, tokens_out) for prompt in prompts]
+    known = [one for one in dollars if one is not None]
+    return ModelForecast(
+        name, problem, sum(prompts), turns * tokens_out, math.fsum(known) if len(known) == turns else None
+    )
 
 
 def _problem(task: Task, config: SearchConfig, name: str) -> str | None:

@@ -175,7 +175,7 @@ class Study:
             self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
             return self._draft_next()
         capable = [m for m in config.model if draft.operator != ADVICE or not m.startswith("offline/")]
-        talk = begin(self._bench, draft, number, first + barrier, known)
+        talk = begin(self._bench, config, draft, number, first + barrier, known)
         model = choose(capable, self._history.history, rng)
         told, explained = self.feedback.about(draft, model)
         chat, tools = self._prompts.chat(draft, told, talk), talk.schemas if talk is not None else ()
