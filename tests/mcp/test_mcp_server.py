@@ -259,3 +259,31 @@ def test_nothing_but_the_protocol_stands_on_standard_output(tmp_path: Path) -> N
     assert [line["id"] for line in lines] == [1, 2]
     assert lines[0]["result"]["serverInfo"]["name"] == "vulcan"
     assert lines[1]["result"]["isError"] is False
+
+
+def test_an_agent_holds_a_conversation_with_the_tools_of_the_strategy_engineer(tmp_path: Path) -> None:
+    async def engineer(agent: Agent) -> None:
+        options = {"strategy": "engineer", "budget_candidates": 2, "drafts": 2, "turns": 4, "tune": 0, "simplify": 0}
+        run = (await agent("open_study", task=MOOD_TASK, options=options))["run"]
+        name = (await agent("ask", run=run))["proposal"]
+        measured = await agent("measure", run=run, proposal=name, program=source(program(0.75)))
+        assert measured["result"].startswith("score 0.5000 on train")
+        assert measured["proposal"] == f"{name}.1"
+        noted = await agent("notes", run=run, proposal=name, note="three quarters fit")  # whichever turn is open
+        assert noted["result"].startswith("- three quarters fit")
+        assert "feature" in await agent.wrong("curve", run=run, proposal=name)
+        await agent("library", run=run, proposal=noted["proposal"])
+        assert "no reply left but the last" in await agent.wrong("library", run=run, proposal=name)
+        told = await agent("tell", run=run, proposal=f"{name}.3", reply=program(0.75))
+        assert (told["verdict"], told["candidate"]) == ("duplicate", SEEDS + 2)
+        assert (await agent("inspect", run=run))["notebook"] == [f"- (proposal {name}) three quarters fit"]
+
+        other = (await agent("open_study", task=MOOD_TASK, options=PLAN))["run"]
+        first = (await agent("ask", run=other))["proposal"]
+        assert "strategy engineer" in await agent.wrong("measure", run=other, proposal=first, program="x")
+
+    play(tmp_path, engineer)
+
+
+def source(reply: str) -> str:
+    return reply.split("```python\n")[1].split("```", maxsplit=1)[0]
