@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import Behaviour, ChatServer, Received, fail, message
-from console import Console
-from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
+from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, reply, share
 
 from vulcan.models import Message, Request, open_proposer
 from vulcan.models.tool_calls import ToolCall, read_calls
+from vulcan.progress.plain import NullDisplay
+from vulcan.registry import find_task
 from vulcan.results.run import run_document
 from vulcan.scoring import Executor
-from vulcan.searches.config import SearchConfig
+from vulcan.searches.config import SearchConfig, make_config
+from vulcan.searches.conversation import MAX_CALLS
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch
 from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.session import ExecutionConfig, check_config, open_study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import ENTRIES, AdviceReceived, CallRecord
 
@@ -173,6 +176,23 @@ TOOLS_OF_CACHES = [
 ]  # fmt: skip
 
 
+def chat_about(trace: str) -> list[str]:
+    """The chat of a conversation that asks all tools about the training data of a trace."""
+    options = {"model": ["ask"], "strategy": "engineer", "drafts": 9, "simplify": 8, "tune": 8, "train_on": "asked"}
+    chosen = make_config("cache_eviction", options, {"trace": [trace], "cache_size": ["300"]})
+    task = find_task("cache_eviction")
+    machines = ExecutionConfig("local", 1)
+    with open_study(task, chosen, MemoryStore(), check_config(task, chosen), machines, NullDisplay()) as study:
+        given = study.ask()
+        for at in range(0, len(TOOLS_OF_CACHES), MAX_CALLS):
+            assert given is not None
+            calls = TOOLS_OF_CACHES[at : at + MAX_CALLS]
+            study.tell(given, reply("\n\n".join(call.text() for call in calls)))
+            given = study.ask(given.number)
+    assert given is not None
+    return [one.content for one in given.messages]
+
+
 def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) -> None:
     """Two traces with the same training data and other held-out data give every prompt and result alike."""
     chats = []
@@ -184,17 +204,8 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
         ids += [later.randrange(900) for _ in range(2000)]
         lines = [f"{n},{one},{1 + one % 7}" for n, one in enumerate(ids)]
         (place / "t.csv").write_text("\n".join(["time,id,size", *lines]))
-        console = Console(place)
-        given = ("--trace", "t.csv", "--cache-size", "300", "--model", "ask", "--strategy", "engineer", "--drafts", "9",
-                 "--simplify", "8", "--tune", "8", "--train-on", "asked")  # fmt: skip
-        console("search", "--task", "cache_eviction", *given, "--executor", "local", "--budget-candidates", "9")
-        name = json.loads(console("ask", "latest", "--json").stdout)["proposal"]
-        for turn, at in enumerate(range(0, len(TOOLS_OF_CACHES), 6)):
-            calls = "\n\n".join(call.text() for call in TOOLS_OF_CACHES[at : at + 6])
-            (place / "reply.md").write_text(calls)
-            console("tell", "latest", "--proposal", name if not turn else f"{name}.{turn}", "--file", "reply.md")
-            chat = json.loads(console("ask", "latest", "--json").stdout)["messages"]
-        chats.append([one["content"] for one in chat])
+        with chdir(place):
+            chats.append(chat_about("t.csv"))
     assert len(chats[0]) == 1 + 2 + len(TOOLS_OF_CACHES)
     assert not [text for text in chats[0] if text.startswith("error")]
     assert chats[0] == chats[1]
