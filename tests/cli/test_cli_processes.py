@@ -146,6 +146,16 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(vulcan: Console, arguments:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+def test_a_missing_extra_is_one_line_with_the_command_that_installs_it(vulcan: Console) -> None:
+    program = "import sys; sys.modules['mcp'] = None" + HELP
+    result = subprocess.run(
+        [sys.executable, "-c", program, "mcp"], cwd=vulcan.directory, env=vulcan.environment(), text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[0] == 'vulcan: mcp is not installed: pip install "vulcan-policies[mcp]"'
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(vulcan: Console) -> None:
     shell = f'"{Path(sys.executable).parent / "vulcan"}" task show cache_eviction | head -n 1'
     result = subprocess.run(

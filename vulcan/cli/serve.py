@@ -250,12 +250,18 @@ def _tell(address: str) -> None:
 def mcp(runs_dir: RunsDirectory = RUNS, allow_unsandboxed: AllowUnsandboxed = False) -> None:
     """Serve searches to an agent over the Model Context Protocol (MCP) on standard input and output.
 
-    The agent acts as the model: it opens a study, writes policies and receives their scores. No key is needed.
+    The agent acts as the model: it opens a study, writes policies and receives their scores. No key is needed. It needs
+    the extra `mcp`: pip install "vulcan-policies[mcp]".
 
     \b
     Examples, for a client configured with a command line:
       vulcan mcp --runs-dir runs
     """
-    from vulcan.mcp.server import serve
+    from vulcan.errors import UserError
 
+    try:
+        from vulcan.mcp.server import serve
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        raise UserError(f'{package} is not installed: pip install "vulcan-policies[mcp]"') from error
     serve(runs_dir, allow_unsandboxed=allow_unsandboxed)
