@@ -71,6 +71,7 @@ SAMPLE = Mechanism(
     "that moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true "
     "idle time.",
     simultaneous=True,
+    calls=8.0,
 )
 HEAP = Mechanism(
     "heap",

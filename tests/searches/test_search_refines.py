@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from search_parts import (
 )
 
 from vulcan.anvil import check
+from vulcan.anvil.policy import effort
 from vulcan.errors import UserError
 from vulcan.scoring import Executor, Job, LocalExecutor, Setup
 from vulcan.store import MemoryStore
@@ -160,6 +162,14 @@ def test_the_winner_is_made_simpler_at_the_end(children: Executor) -> None:
     assert of_kind(store, WinnerChosen)[0].candidate == simple.candidate
     kinds: list[type[Event]] = [type(e) for e in store.events()]
     assert kinds.index(CandidateRefined) < kinds.index(FinalistScored)
+
+
+def test_evaluations_of_a_program_that_takes_longer_are_fewer(children: Executor) -> None:
+    long = share(0.6851, f"(min(load, room){' + load * 1e-9' * 60})")
+    store = searched(children, *FAR[:19], long, simplify=20)
+    (refined,) = of_kind(store, CandidateRefined)
+    efforts = [effort(c.source, c.operations, TASK) for c in judged(store) if c.origin == "model"]
+    assert 1 <= refined.evaluations <= 20 * fmean(efforts) / max(efforts) < 5
 
 
 def test_fewer_evaluations_than_a_tuner_can_use_are_refused() -> None:

@@ -58,6 +58,16 @@ _COMPILING = threading.RLock()
 os.register_at_fork(before=_COMPILING.acquire, after_in_parent=_COMPILING.release, after_in_child=_COMPILING.release)
 
 
+EVENT = 20.0
+"""Operations that take about as long as what a simulator does itself at an event."""
+
+
+def effort(source: str, operations: int, task: Task) -> float:
+    """Return about how long a policy that was checked takes an event, in operations; the same on every machine."""
+    own = task_of(parse(source), task).signature
+    return EVENT + operations * max((mechanism.calls for mechanism in own.mechanisms), default=1.0)
+
+
 class Compiled:
     """Machine code of a program, compiled on first use for each layout, and cached."""
 

@@ -9,9 +9,11 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Literal
 
 from vulcan.anvil import Rejected
+from vulcan.anvil.policy import effort
 from vulcan.evaluator import Instance, SplitName
 from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, Outcome
@@ -39,7 +41,8 @@ Refinement = Literal["tuned", "simplified"]
 class Refiner:
     """A refiner of candidates, within a limited share of the search's cost.
 
-    Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would.
+    Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would. Where its
+    program takes longer than those of the search's candidates on average, each evaluation counts as so many times more.
 
     A cheaper rung allows many settings for the price of a few full scores, so that the first best candidates are tuned
     early, where the search can still build on them.
@@ -63,20 +66,44 @@ class Refiner:
         self._executor = executor
         self._full = scorer.of("train")
         self._rung = record.rungs[-1] if record.rungs else None
+        self._efforts: dict[int, float] = {}
 
     def after_new_best(self, completed: int) -> list[Event]:
         """Tune the best candidate, unless it was tuned before or the search is not far enough on to afford it."""
-        spent = math.fsum(r.evaluations if r.cost is None else r.cost for r in self._record.refined if r.by == "tuned")
+        best = self._best("tuned")
+        if best is None:
+            return []
+        spent = math.fsum(
+            self._weight(r.candidate) * (r.evaluations if r.cost is None else r.cost)
+            for r in self._record.refined
+            if r.by == "tuned"
+        )
         next_one = self._config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self._config.tune
-        return self._tuned(self._config.tune) if spent + next_one <= completed else []
+        is_affordable = spent + self._weight(best.candidate) * next_one <= completed
+        return self._tuned(self._config.tune) if is_affordable else []
 
     def at_the_end(self) -> list[Event]:
-        """Tune the best candidate with more evaluations, but no more than the search had proposals.
+        """Tune the best candidate with more evaluations, but at no more cost than the search's proposals had."""
+        best = self._best("tuned")
+        return self._tuned(self._at_most(AT_THE_END * self._config.tune, best)) if best else []
+
+    def _at_most(self, evaluations: int, of: CandidateJudged) -> int:
+        """Return how many evaluations of a candidate to spend: their cost is at most that of the search's proposals.
 
         What a best candidate costs is not known before: some take a hundred times as long as others, and a search of
         a few proposals would wait for its end longer than for all of them.
         """
-        return self._tuned(min(AT_THE_END * self._config.tune, self._proposals))
+        return int(min(evaluations, self._proposals) / self._weight(of.candidate))
+
+    def _weight(self, candidate: int) -> float:
+        """Return how many times as long as the mean of those proposed it takes, by its program; at least 1."""
+        if isinstance(self._task.signature, Program):
+            return 1.0
+        for number, one in self._record.candidates.items():
+            if one.operations is not None and number not in self._efforts:
+                self._efforts[number] = effort(one.source, one.operations, self._task)
+        proposed = [e for number, e in self._efforts.items() if self._record.candidates[number].origin == "model"]
+        return max(1.0, self._efforts[candidate] / fmean(proposed)) if proposed else 1.0
 
     def _tuned(self, evaluations: int) -> list[Event]:
         best = self._best("tuned")
@@ -100,7 +127,7 @@ class Refiner:
         best = self._best("simplified")
         if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
             return []  # free Python has no known safe cuts
-        evaluations = min(self._config.simplify, self._proposals)
+        evaluations = self._at_most(self._config.simplify, best)
         self._announce(f"simplifying candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         found = simplify(
