@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil import semantics as total
-from vulcan.anvil.analysis.abstract_interpreter import state_bounds
+from vulcan.anvil.analysis.abstract_interpreter import proved_bounds, state_bounds
 from vulcan.anvil.rewrite.optimize import cleaned
 from vulcan.anvil.unparse import emit_source
 from vulcan.task import StateLimits
@@ -308,3 +308,14 @@ def test_the_plan_says_what_state_costs() -> None:
     assert plan.bytes_per_entity == 8
     assert plan.bytes_of_system(STATEFUL.interface) == 8 * (1 + 100 + 1)
     assert plan.events == (("on_touch", 7),)
+
+
+def test_what_handlers_do_is_analysed_once_for_all_that_ask() -> None:
+    """The linter, both tiers of the compiler, and candidates with the same handlers."""
+    before = proved_bounds.cache_info().misses
+    handled = "SCALE = 2.0\nclass policy:\n    seen = 0\n" + TICK.format("policy.seen = min(policy.seen, 76) + 1")
+    for result in ("policy.seen", "policy.seen + SCALE * item.whole"):
+        policy = check(handled + SCORE.format(result), STATEFUL)
+        assert policy.constant is None
+        assert policy.native(STATEFUL_LAYOUT, hurried=True).score != policy.native(STATEFUL_LAYOUT).score
+    assert proved_bounds.cache_info().misses == before + 1

@@ -230,11 +230,13 @@ def state_bounds(program: ir.Module, signature: Signature, any_parameters: bool 
     """
     if not program.handlers:
         return declared_bounds(program, signature).state
-    return _proved_bounds(program.of_events(), signature, any_parameters)
+    events = program.of_events()
+    return proved_bounds(events, signature, any_parameters and bool(events.parameters))
 
 
 @lru_cache(maxsize=256)  # the linter, proofs and the compiler ask for the same, and candidates share their handlers
-def _proved_bounds(program: ir.Module, signature: Signature, any_parameters: bool) -> Mapping[str, Interval]:
+def proved_bounds(program: ir.Module, signature: Signature, any_parameters: bool) -> Mapping[str, Interval]:
+    """Return these bounds for a program of handlers alone."""
     parameters = _begin(program, signature, any_parameters).bounds.parameters
     first = {
         v.name: parameters[v.initial.name] if isinstance(v.initial, ir.Parameter) else point(v.initial.value)
