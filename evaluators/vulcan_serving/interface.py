@@ -114,7 +114,7 @@ def settings(replicas: int, *others: Setting) -> tuple[Setting, ...]:
         Setting("prediction_error", "float", "standard deviation of the logarithm of predicted over true length", 0.5),
         Setting(
             "goal", "text", "objectives as kind:ttft=2,tpot=0.1,weight=1, in seconds; the kind `all` is of those "
-            "without one of their own; default: all:ttft=10,tpot=0.1 and tighter or looser ones of generated kinds",
+            "without one of their own; default: all:ttft=10,tpot=0.1, and others of generated kinds",
             repeatable=True,
         ),
         *others,

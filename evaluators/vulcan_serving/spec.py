@@ -77,8 +77,11 @@ class ServingSpec:
 
 
 def goals_of(texts: list[str]) -> tuple[Goal, ...]:
-    """Return the default objectives with those of texts such as `chat:ttft=2,tpot=0.1,weight=1`. Raises UserError."""
-    made = {goal[0]: goal for goal in GOALS}
+    """Return the objectives of texts such as `chat:ttft=2,tpot=0.1,weight=1`, else the default ones. Raises UserError.
+
+    What a text leaves out is as in `all`.
+    """
+    made = {goal[0]: goal for goal in (GOALS[:1] if texts else GOALS)}
     for text in texts:
         kind, _, rest = text.partition(":")
         _, ttft, tpot, weight = made.get(kind, made["all"])
