@@ -38,7 +38,7 @@ _WARM_UP = 0.1
 _PROBED, _PROBED_LOAD = 400, 2.0
 """Requests that tell policies apart, and what multiplies their load so that there is something to decide."""
 
-_SAMPLED, _LEAST_WINDOW = 0.25, 200
+_SAMPLED, _LEAST_WINDOW = 0.25, 60
 _SWEPT = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
 
 
