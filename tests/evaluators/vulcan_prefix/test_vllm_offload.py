@@ -171,7 +171,7 @@ def mooncake() -> PromptTrace:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "share"), [("state", 0.02), ("features", 0.05), ("statistics", 0.2)])
+@pytest.mark.parametrize(("name", "share"), [("features", 0.005), ("statistics", 0.01), ("state", 0.02)])
 def test_an_exported_policy_finds_the_same_chunks_of_a_recorded_trace(
     name: str, share: float, mooncake: PromptTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +182,7 @@ def test_an_exported_policy_finds_the_same_chunks_of_a_recorded_trace(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.02, 0.05, 0.2])
+@pytest.mark.parametrize("share", [0.005, 0.01, 0.02])
 def test_its_own_lru_finds_the_same_chunks_as_the_baseline(share: float, mooncake: PromptTrace) -> None:
     capacity = int(share * mooncake.block_count)
     found = served(Offload(mooncake, capacity, "lru", None, Clock()), mooncake, capacity)
