@@ -305,3 +305,17 @@ def test_libcachesim_reads_the_same(shape: str, tmp_path: Path) -> None:
 def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match="'moment' could be it"):
         open_trace(write("t.csv", "moment,id,size\n1,2,3\n"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("time=3,id=2,size=1", ["sizes climb as times do", "times go backwards, a quarter or more"]),
+        ("time=1,id=2,size=3", []),
+    ],
+)
+def test_swapped_columns_are_doubted(write: Callable[..., Path], columns: str, said: list[str]) -> None:
+    rows = [f"{1_500_000_000 + n},{n % 7},{(n * 31) % 97 + 1}" for n in range(3_000)]
+    notes = list(map(str, open_trace(write("a.csv", "\n".join(rows)), columns=columns).notes))
+    assert len(notes) == len(said)
+    assert all(part in note and note.endswith("swapped?") for part, note in zip(said, notes, strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.paths import is_table, table_file
-from vulcan_traces.notes import BACKWARDS, DOUBT, MANY_SKIPPED, SKIPPED, NoteCounts, notes_of, one_line
+from vulcan_traces.notes import BACKWARDS, CLIMBING, FALLING, MANY_SKIPPED, SKIPPED, NoteCounts, notes_of, one_line
 from vulcan_traces.parsing.column_spec import ColumnSpec, page_in_bytes, parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
@@ -119,13 +119,11 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
     if not requests:
         why = f": {one_line(notes_of(notes))}" if notes else ""
         raise UserError(f"{source.path}: the trace has no request{why}")
-    doubts = NoteCounts({(BACKWARDS, ""): backwards})
+    doubts = NoteCounts({(FALLING if backwards > requests / 4 else BACKWARDS, ""): backwards})
     if share > _MUCH_SKIPPED:
         doubts[MANY_SKIPPED, f"{share:.1%}"] = lines
-    if backwards > requests / 4:
-        doubts[DOUBT, f"of {requests:,} times fall"] = backwards
     if climbing > 0.9 * requests and requests > _FEW:
-        doubts[DOUBT, "sizes climb as times do"] = climbing
+        doubts[CLIMBING, ""] = climbing
     yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), doubts)
 
 

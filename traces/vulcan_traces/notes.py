@@ -13,7 +13,8 @@ SIZE_UNKNOWN = "requests left out, their object being of no known size"
 OPERATION = "lines left out by their operation (ops= takes others)"
 OVERLAP = "requests overlap others that begin elsewhere, and count as other objects (--page-size 4KiB splits them)"
 BACKWARDS = "times go backwards; the order is that of the file"
-DOUBT = "columns may be swapped"
+FALLING = "times go backwards, a quarter or more of them: are columns swapped?"
+CLIMBING = "sizes climb as times do: are columns swapped?"
 
 UNKNOWN_OPERATION = "operations are not known, so that all lines are requests (op= and ops= choose)"
 
