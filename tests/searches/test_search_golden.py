@@ -20,7 +20,7 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "4c77fa7a688e374c89ab2b24de68ad63b74472d6b0e0ac7396e1a8b3e19525d5",
+    "offline": "9caf337ed1e2343cac6dea0c7c9464a63482d122b16f67f74c5e55c3ffd5eeed",
     "scripted": "90946dab541c72bc3eef3c5f7cb95c33b15eea50fcb3e3ea33c6e9e36fdae291",
 }
 

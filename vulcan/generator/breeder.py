@@ -22,7 +22,7 @@ from vulcan.anvil.rewrite.dead_code import cells_of
 from vulcan.anvil.rewrite.traversal import expression_size, from_below, with_children
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.behaviour import Behaviour, Probe
-from vulcan.generator.draft import PolicyDraft
+from vulcan.generator.draft import PolicyDraft, docstring_of
 from vulcan.generator.expression_tree import is_constant, is_larger, operate, subexpressions
 from vulcan.generator.normal_form import flatten, has_idle_part, tidy
 from vulcan.generator.operators import CROSSOVERS, MUTATIONS
@@ -428,9 +428,7 @@ class Breeder:
         task = self._words.task
         said = f"The offline generator (offline/evolve, not a language model) {attempt.description}."
         draft = attempt.draft
-        program = attempt.focus.rebuilt(
-            attempt.expression, draft.parameters, task.signature, f"Written by {said[0].lower()}{said[1:]}"
-        )
+        program = attempt.focus.rebuilt(attempt.expression, draft.parameters, task.signature, docstring_of(said))
         if self._words.events:
             program = draft.state.put_into(program, draft.parameters, [event.function for event in task.events])
         try:

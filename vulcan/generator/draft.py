@@ -107,3 +107,8 @@ class PolicyDraft:
 
 def rounded(value: float) -> float:
     return float(f"{value:.3g}")
+
+
+def docstring_of(said: str) -> str:
+    """Return a program's docstring, from what the generator says that it did."""
+    return f"Written by t{said[1:].replace(') ', '), which ', 1)}"

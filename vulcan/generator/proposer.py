@@ -20,6 +20,7 @@ from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.dead_code import cells_read
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.breeder import BredPolicy, Breeder, Genome
+from vulcan.generator.draft import docstring_of
 from vulcan.generator.program_state import NotMerged, ProgramState, free_name, merged, with_names, with_other_name
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent, Reply, Request
@@ -210,7 +211,7 @@ class SeveralBreeder:
         own = [replace(parent.parts[name], label=parent.label) for parent in like]
         written = breeders[name].write(rng, own, proposal, operator)
         kept = "" if one.label in written.description else f", and kept the rest of {one.label}"
-        return self._put(one, name, written.policy.program, f"in {name}: {_done(written.description)}{kept}")
+        return self._put(one, name, written.policy.program, f"{_done(written.description)}, in {name}{kept}")
 
     def _of_other_form(
         self, rng: random.Random, one: Genomes, others: Sequence[Genomes], proposal: int
@@ -258,9 +259,7 @@ class SeveralBreeder:
             chosen = ((MECHANISM, mechanism),)
         interface, events = whole.whole_interface, [event.function for event in whole.events]
         try:
-            program = join(
-                list(parts.values()), named, interface, f"Written by {said[0].lower()}{said[1:]}", events, chosen
-            )
+            program = join(list(parts.values()), named, interface, docstring_of(said), events, chosen)
             return BredPolicy(said, check(emit_source(program, interface), self._task))
         except (NotMerged, Rejected):
             return None
