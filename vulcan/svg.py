@@ -326,10 +326,13 @@ class Chart:
         return parts, (y + 14 if parts else 12) + (_ROW if self._y.label else 0)
 
     def _words(self) -> list[str]:
-        taken: list[tuple[float, float, float, float]] = []
-        parts = []
+        first: dict[Point, str] = {}
         for x, y, words in self._labels:
-            width = len(words) * 7.0
+            first.setdefault((x, y), words)
+        taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in first]
+        parts = []
+        for (x, y), words in first.items():
+            width = len(words) * _CHARACTER
             for left, base in ((x + 8, y + 4), (x - 8 - width, y + 4), (x - width / 2, y - 9), (x - width / 2, y + 18)):
                 box = (left, base - 11, left + width, base + 3)
                 if box[0] < _LEFT or box[2] > _RIGHT or box[1] < 0 or box[3] > self._height:

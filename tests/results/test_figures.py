@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,7 @@ import vulcan
 from vulcan.results import figures
 from vulcan.svg import Axis, Chart, Figure, ticks
 
-NAMES = ("progress", "instances", "behaviour", "descent", "size", "operations")
+NAMES = ("progress", "instances", "constants", "behaviour", "descent", "size", "operations")
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -57,6 +58,18 @@ def test_every_scored_candidate_is_drawn_where_it_was_and_leads_to_its_page(run:
     by_score = sorted(places, key=lambda n: record.candidates[n].score or 0.0)
     heights = [places[n][1] for n in by_score]
     assert all(a >= b - 0.11 for a, b in pairwise(heights))
+
+
+@given(st.integers(), st.sampled_from([0, 1, 2]), st.integers(40, 120))
+def test_the_constant_that_the_score_depends_on_has_nearly_all_of_the_importance(
+    seed: int, one: int, many: int
+) -> None:
+    numbers = random.Random(seed)
+    samples = [[numbers.gauss(0, 1) for _ in range(3)] for _ in range(many)]
+    shares = figures.importance([[*values, -(abs(values[one] - 0.5) ** 3)] for values in samples])
+    assert all(0 <= share <= 1 for share in shares)
+    assert shares[one] > 0.5 > 2 * max(share for n, share in enumerate(shares) if n != one) - 0.2
+    assert figures.importance([[*values, 1.0] for values in samples]) == [0, 0, 0]
 
 
 @given(

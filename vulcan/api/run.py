@@ -266,9 +266,9 @@ class Run:
         """Return a figure of the run, which a notebook shows, and whose `save("x.svg")` writes it to a file.
 
         `figure` is `progress` (scores and the best so far), `instances` (the winner and the known policies on each
-        instance), `behaviour` (policies by two measures), `descent` (the winner's ancestors), or `size` or `operations`
-        (score against the size or the cost of programs). Raises UserError for another name, and where too little is
-        scored.
+        instance), `constants` (how much each of the winner matters), `behaviour` (policies by two measures), `descent`
+        (the winner's ancestors), or `size` or `operations` (score against the size or the cost of programs). Raises
+        UserError for another name, and where too little is scored.
         """
         record, scorer = self._report.record, self._report.scorer
         mapped = behaviour(record, scorer) if figure == "behaviour" else None
@@ -276,6 +276,7 @@ class Run:
             "progress": lambda: figures.best_score(record),
             "instances": lambda: figures.by_instance(record, scorer),
             "behaviour": lambda: mapped[0] if mapped else None,
+            "constants": lambda: figures.constants(record),
             "descent": lambda: figures.descent(record),
             "size": lambda: figures.tradeoff(record, "size"),
             "operations": lambda: figures.tradeoff(record, "operations"),

@@ -20,7 +20,7 @@ from vulcan.results.report.comparison import configuration
 from vulcan.results.run import scorer_of
 from vulcan.svg import Figure
 
-FIGURES = ("progress", "instances", "behaviour", "descent")
+FIGURES = ("progress", "instances", "constants", "behaviour", "descent")
 UNITS = ("candidate", "minutes", "dollars", "tokens")
 
 
@@ -67,6 +67,8 @@ def _drawn(
             return figures.best_score(record, place, unit, curves, candidate, link, zoom)
         case "instances":
             return figures.by_instance(record, scorer_of(record), candidate)
+        case "constants":
+            return figures.constants(record, candidate)
         case "descent":
             best = query.get("best", "")
             return figures.descent(record, int(best) if best.isdecimal() and len(best) < 5 else 1, link)

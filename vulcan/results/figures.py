@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from statistics import quantiles
+from os.path import commonprefix
+from statistics import quantiles, variance
 from typing import TypeVar
 
 from vulcan.results.candidate import lineage
@@ -14,7 +17,7 @@ from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged
-from vulcan.svg import BASE, BEST, COLOURS, DASHES, GOOD, PLAIN, Axis, Chart, Figure, around, text
+from vulcan.svg import BASE, BEST, COLOURS, DASHES, GOOD, PLAIN, Axis, Chart, Figure, around, number, text
 
 T = TypeVar("T")
 
@@ -184,9 +187,8 @@ def by_instance(record: RunRecord, scorer: Scorer | None, candidate: int | None 
         scores[p] - rivals[p] for kind, scores in policies.values() if kind != "best" for p in places if p in scores
     ]
     low, high = around([*gains, 0.0, *(quantiles(others, n=4) if len(others) > 3 else others)], 0.15)
-    splits = [split for split, _ in places]
-    alone = len(set(splits)) == len(splits)
-    steps = tuple(split if alone else _short(f"{split}: {name}") for split, name in places)
+    common = re.sub(r"\w*$", "", commonprefix([name for _, name in places]))  # noqa: RUF071 - of characters
+    steps = tuple(_short(f"{split} {name.removeprefix(common).strip(', ')}".strip()) for split, name in places)
     named = steps if len(steps) <= 40 else ()
     x = Axis("" if named else "instances", -0.3, len(steps) - 0.7, steps=named)
     chart = Chart("Instance by instance", x, Axis("score above the best baseline of the instance", low, high))
@@ -210,7 +212,7 @@ def by_instance(record: RunRecord, scorer: Scorer | None, candidate: int | None 
     return chart.figure()
 
 
-_MAX_LABEL = 16
+_MAX_LABEL = 22
 
 
 def _short(name: str) -> str:
@@ -247,10 +249,68 @@ def tradeoff(record: RunRecord, cost: str = "size", link: Link = no_link) -> Fig
     return chart.figure()
 
 
+_GROUPS = 5
+_ROW, _MAX_ROWS = 58, 10
+
+
+def importance(samples: Sequence[Sequence[float]]) -> list[float]:
+    """Return how much of the variance in the ranks of the scores each constant of a tuning explains alone, 0 to 1.
+
+    That is epsilon squared, for groups of samples in which its values are alike: what chance explains is taken off.
+    Empty for too few samples.
+    """
+    many, groups = len(samples), min(_GROUPS, len(samples) // 3)
+    if groups < 2:
+        return []
+    scores = sorted(sample[-1] for sample in samples)
+    ranks = [(bisect_left(scores, sample[-1]) + bisect_right(scores, sample[-1])) / 2 for sample in samples]
+    total = variance(ranks) or 1.0
+    shares = []
+    for column in range(len(samples[0]) - 1):
+        order = sorted(range(many), key=lambda n: samples[n][column])
+        parts = [[ranks[n] for n in order[many * g // groups : many * (g + 1) // groups]] for g in range(groups)]
+        within = sum(variance(part) * (len(part) - 1) for part in parts) / (many - groups)
+        shares.append(max(0.0, 1.0 - within / total) if scores[0] < scores[-1] else 0.0)
+    return shares
+
+
+def constants(record: RunRecord, candidate: int | None = None) -> Figure | None:
+    """Draw how much each constant of a candidate, by default the best, matters: by its tuning, or its ancestor's."""
+    best = best_of(record)
+    line = [] if best is None else _first_line(record, candidate or best.candidate)
+    tunings = [t for n in reversed(line) for t in record.refined if t.by == "tuned" and n in (t.candidate, t.result)]
+    tuning = next((t for t in tunings if importance(t.samples)), None)
+    if tuning is None:
+        return None
+    top = max(tuning.samples, key=lambda sample: sample[-1])
+    source = record.candidates[line[-1]].source
+    rows = sorted(
+        (_is_in(name, source), share, name, [sample[n] for sample in tuning.samples], top[n])
+        for n, (share, name) in enumerate(zip(importance(tuning.samples), tuning.constants, strict=True))
+    )[::-1]
+    marks = [text(_MARGIN, 20, f"{len(tuning.samples)} settings of candidate {tuning.candidate}", "faint")]
+    for n, (is_kept, share, name, values, best_value) in enumerate(rows[:_MAX_ROWS]):
+        y = 40 + _ROW * n
+        tried = f"best {number(best_value)}, tried {number(min(values))} to {number(max(values))}"
+        marks += [
+            text(_MARGIN, y + 12, name if is_kept else f"{name}, no longer in the program", "bold" if is_kept else ""),
+            f'<rect class="dot {BEST}" x="{_MARGIN}" y="{y + 25}" height="10" width="{170 * share + 2:.1f}"/>',
+            text(_MARGIN + 170 * share + 10, y + 36, f"{share:.0%}"),
+            text(_WIDE - _MARGIN, y + 36, tried, "faint", "end"),
+        ]
+    return Figure("Importance of the constants", "".join(marks), _WIDE, 40 + _ROW * min(len(rows), _MAX_ROWS))
+
+
+def _is_in(constant: str, source: str) -> bool:
+    """Check whether a program has a constant, or for one of a statistic a statistic of that kind."""
+    statistic = re.search(r"\.\w+\(", constant)
+    return statistic[0] in source if statistic else re.search(rf"\b{re.escape(constant)}\b", source) is not None
+
+
 # The tree of descent, generations from left to right
 
 _MAX_NODES = 150
-_COLUMN, _LINE, _MARGIN = 140, 32, 24
+_COLUMN, _LINE, _MARGIN, _WIDE = 140, 32, 24, 720.0
 
 
 def descent(record: RunRecord, best: int = 1, link: Link = no_link) -> Figure | None:

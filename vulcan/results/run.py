@@ -212,7 +212,8 @@ def headline(record: RunRecord) -> str | None:
     known_starts = HeldOut.of(record).metrics
     for start, name in start_names(recorded_task(record.config["task"]), record).items():
         if held_out and (started := known_starts.get((start, "test"))):
-            others.append(f"{name}, the policy it began with, {mean(started)}")
+            if f"baseline {name} {mean(started)}" not in others:
+                others.append(f"{name}, the policy it began with, {mean(started)}")
             break
     for name in objective.usual:
         known = record.baselines.get((name, split))

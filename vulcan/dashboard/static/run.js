@@ -141,7 +141,10 @@ async function drawnMap() {
   [across, up].forEach((choice, n) => choice.replaceChildren(...axes.map((name) => new Option(name, name, false, name === shown[n]))));
 }
 
-const drawnTree = () => draw($("tree"), `${api}/figures/descent?best=${$("tree-best").value}`);
+async function drawnTree() {
+  await draw($("tree"), `${api}/figures/descent?best=${$("tree-best").value}`);
+  $("tree").scrollLeft = $("tree").scrollWidth; // the best is at the right end
+}
 
 async function drawnTables() {
   const { descent, operators } = await get(`${api}/descent`);
@@ -203,7 +206,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await drawnMap(); await drawnTree(); await drawnTables(); })]);
+    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "Nothing was tuned yet."); await drawnMap(); await drawnTree(); await drawnTables(); })]);
   }
   return run;
 }

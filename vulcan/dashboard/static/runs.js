@@ -36,20 +36,18 @@ function line(run) {
   shownState(state, run.status);
   if (run.status.message) state.title = run.status.message;
   if (run.title) name.append(element("strong", run.title), element("br"));
-  name.append(link(run.run, "/runs/" + encodeURIComponent(run.run)));
+  name.append(link(run.run, "/runs/" + encodeURIComponent(run.run)), element("br"), element("span", moment(run.begun), "none"), " ", state);
   for (const tag of run.tags) name.append(" ", element("span", tag, "tag"));
   cell(row, box);
   cell(row, name);
-  cell(row, state);
-  cell(row, run.status.state === "damaged" ? run.status.message : task(run));
-  cell(row, instance(run), "long");
-  cell(row, run.model.join(", "));
-  cell(row, figure(run.candidates), "n");
-  cell(row, beside(run.train, run.baselines.train), "n");
-  cell(row, beside(run.test, run.baselines.test), "n");
   cell(row, run.conclusion);
   cell(row, signed(run.gain), "n");
-  cell(row, moment(run.begun));
+  cell(row, run.status.state === "damaged" ? run.status.message : task(run));
+  cell(row, instance(run), "long");
+  cell(row, beside(run.test, run.baselines.test), "n");
+  cell(row, beside(run.train, run.baselines.train), "n");
+  cell(row, figure(run.candidates), "n");
+  cell(row, run.model.join(", "));
   return row;
 }
 
@@ -78,7 +76,7 @@ function show() {
   if (!made.length) {
     const row = element("tr");
     cell(row, all.length ? "None matches." : "There are no runs yet: `vulcan search --task cache_eviction` makes one.");
-    row.cells[0].colSpan = 12;
+    row.cells[0].colSpan = 10;
     made.push(row);
   }
   redrawRows(body, made);

@@ -172,6 +172,7 @@ def _figures(report: Report, document: Mapping[str, Any]) -> dict[str, svg.Figur
         if any(spent.values())
         else None,
         "instances": figures.by_instance(record, report.scorer),
+        "constants": figures.constants(record),
         "lineage": figures.descent(record, link=row),
         "size": figures.tradeoff(record, "size", row),
         "operations": figures.tradeoff(record, "operations", row),
