@@ -187,7 +187,8 @@ def _parse_setting(setting: Setting, value: Any, where: str) -> Json:
     kind = _KINDS[setting.type]
     for one in values:
         if not fits(one, kind):
-            raise UserError(f"{where}: {setting.name} is {one!r}, which is no {SPELLED[kind]}")
+            told = "; write it in quotes, as it stands on the command line" if kind is str else ""
+            raise UserError(f"{where}: {setting.name} is {one!r}, which is no {SPELLED[kind]}{told}")
         if setting.choices and one not in setting.choices:
             close = did_you_mean(str(one), setting.choices)
             raise UserError(f"{where}: {setting.name} is {one!r}{close} (one of: {', '.join(setting.choices)})")
