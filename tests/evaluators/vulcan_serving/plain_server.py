@@ -118,9 +118,7 @@ class Server:
             self.policy[event](now, request.shown(cached), self.engine(budget))
 
     def is_late(self, request: Request, now: float) -> bool:
-        return 0 < self.spec.patience_s <= now - request.arrived or (
-            self.spec.patience_s > 0 and request.arrived + self.spec.patience_s <= now
-        )
+        return self.spec.patience_s > 0 and request.arrived + self.spec.patience_s <= now
 
     def makes_room(self, now: float, budget: int) -> Request:
         def readiness(request: Request) -> tuple[bool, float, int]:
