@@ -52,9 +52,11 @@ test-sglang: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py \
 	    tests/evaluators/vulcan_prefix/test_lmcache.py tests/evaluators/vulcan_prefix/test_vllm_offload.py $(ARGS)
 
-# vLLM's own scheduler beside the simulator, and exported schedulers in it: three minutes without the slow ones
+# vLLM's own scheduler beside the simulator, exported schedulers in it and exported routers in Ray Serve's: three minutes
+# without the slow ones
 test-serving: $(VENV)-sglang/.installed
-	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py $(ARGS)
+	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py \
+	    tests/evaluators/vulcan_serving/test_ray_serve.py $(ARGS)
 
 # Exported spot policies in SkyPilot's own strategies, on recorded preemptions: an environment of its own of 2 GB
 SKYPILOT ?= skypilot==0.14.1
@@ -139,7 +141,7 @@ $(VENV)-sglang/.installed: pyproject.toml
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \
 	    --retries 1 --timeout 15 --extra-index-url '$(TORCH_INDEX)' '$(TORCH)'
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable . pytest pytest-xdist \
-	    hypothesis aiofile aiofiles anyio cachetools filelock fsspec jinja2 msgspec networkx orjson packaging pillow \
+	    hypothesis 'ray[serve]' aiofile aiofiles anyio cachetools filelock fsspec jinja2 msgspec networkx orjson packaging pillow \
 	    prometheus-client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq requests 'setuptools>=77.0.3' starlette sympy tqdm \
 	    transformers
 	$(VENV)-sglang/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps \

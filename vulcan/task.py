@@ -330,7 +330,7 @@ class Task:
         """Return the task as a search with these settings shows it to who writes policies.
 
         It has no feature of which `Feature.only` names another value of a setting, and none of the `hidden` ones, such
-        as `obj.size`; nor is anything assumed of these.
+        as `obj.size` or an event's name; nor is anything assumed of these.
         """
 
         def limited(declared: Any) -> Any:
@@ -338,7 +338,8 @@ class Task:
             return declared if left == declared.arguments else replace(declared, arguments=left)
 
         def shown(of: Any) -> Any:
-            main, events = limited(of.signature), tuple(map(limited, of.events))
+            main = limited(of.signature)
+            events = tuple(limited(event) for event in of.events if event.name not in hidden)
             others = tuple(map(limited, of.others))
             if (main, others, events) == (of.signature, of.others, of.events):
                 return of

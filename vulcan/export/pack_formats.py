@@ -9,7 +9,7 @@ A format added by a pack is an exported Python module with more code after the p
     modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
     use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
-    hides = ["obj.cost"]                 what that software cannot show a policy; nothing where it is left out
+    hides = ["obj.cost"]                 features and events that it cannot show a policy; none where it is left out
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
 export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
@@ -125,19 +125,20 @@ def _require_carried(policy: Policy, format: PackFormat | HeaderFormat) -> None:
             f"policies of the mechanism {policy.mechanism} cannot be exported as {format.format}, which has "
             f"{' and '.join(format.mechanisms)}; use --format c or python"
         )
-    if hidden := sorted(policy.plan.read.intersection(format.hides)):
+    used = {*policy.plan.read, *(event for event, _ in policy.plan.events)}
+    if hidden := sorted(used.intersection(format.hides)):
         raise UserError(
-            f"the policy reads {', '.join(hidden)}, which {format.needs} does not show; try --format python"
+            f"the policy uses {', '.join(hidden)}, which {format.needs} does not show; try --format python"
         )
 
 
 def hidden_by(task: Task, format: str | None) -> tuple[str, ...]:
-    """Return the features of a task that a format of its pack cannot show a policy. Raises UserError."""
+    """Return the features and events of a task that a format of its pack cannot show a policy. Raises UserError."""
     found = pack_formats(task).get(format) if format is not None else None
-    known = [feature for feature, _ in task.whole_interface.features()]
+    known = [*(feature for feature, _ in task.whole_interface.features()), *(event.name for event in task.events)]
     for name in found.hides if found is not None else ():
         if name not in known:
-            raise UserError(f"task {task.name!r}: {format} hides {name!r}, no feature{did_you_mean(name, known)}")
+            raise UserError(f"task {task.name!r}: {format} hides {name!r}, no feature or event{did_you_mean(name, known)}")
     return found.hides if found is not None else ()
 
 

@@ -1,0 +1,82 @@
+"""Exported routers choose, in Ray Serve's own class of routers, the replicas that the policy prefers.
+
+The replicas are stand-ins, as in Ray's own tests of routers. These need ray[serve], and are skipped without; `make
+test-serving` runs them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.export import Provenance, find_exporter
+from vulcan.registry import find_task
+
+TASK = find_task("request_routing")
+HAS_SERVE = importlib.util.find_spec("starlette") is not None and importlib.util.find_spec("fastapi") is not None
+
+
+def exported(name: str) -> str:
+    policy = check(TASK.seed_policies()[name], TASK)
+    return next(iter(find_exporter("ray-serve", TASK).export(policy, Provenance(TASK.name, name, "", "", "")).values()))
+
+
+@pytest.mark.parametrize("name", ["kv_cost", "weighted_scorers", "prefix_affinity"])
+def test_policies_that_need_what_ray_serve_does_not_know_are_refused_by_name(name: str) -> None:
+    with pytest.raises(UserError, match=r"ray-serve has no replica\.[a-z_]+"):
+        exported(name)
+
+
+@pytest.mark.skipif(not HAS_SERVE, reason="ray[serve] is not installed: make test-serving")
+@pytest.mark.parametrize("name", ["least_loaded", "round_robin", "power_of_two"])
+def test_an_exported_router_sends_requests_where_the_policy_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ray.serve._private.common import DeploymentHandleSource, DeploymentID, ReplicaID, RequestMetadata
+    from ray.serve.request_router import PendingRequest
+
+    (tmp_path / f"ray_{name}.py").write_text(exported(name))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(f"ray_{name}")
+
+    class Replica:
+        max_ongoing_requests = 100
+
+        def __init__(self, number: int) -> None:
+            self.replica_id = ReplicaID(str(number), DeploymentID(name="model"))
+
+        async def get_queue_len(self, *, deadline_s: float) -> int:
+            return 0
+
+    async def routed() -> tuple[list[str], Any]:
+        router = module.PolicyRouter(
+            DeploymentID(name="model"), DeploymentHandleSource.UNKNOWN, use_replica_queue_len_cache=True
+        )
+        router.initialize_state()
+        replicas = [Replica(number) for number in range(3)]
+        router.update_replicas(replicas)
+        await asyncio.sleep(0.05)
+        chosen = []
+        for number in map(str, range(9)):
+            request = PendingRequest(args=[], kwargs={}, metadata=RequestMetadata(number, number))
+            best = (await router.choose_replicas(replicas, request))[0][0].replica_id
+            router.on_send_request(best)
+            router.on_request_routed(request, best, None)
+            chosen.append(best.unique_id)
+        router.on_request_completed(best, number)
+        router.update_replicas(replicas[:2])
+        await asyncio.sleep(0.05)
+        return chosen, router._policy.router
+
+    chosen, seen = asyncio.run(routed())
+    assert (seen.replicas, seen.unfinished) == (2.0, 8.0)
+    if name == "power_of_two":
+        assert max(map(chosen.count, "012")) <= 5
+    else:
+        assert all(set(chosen[at : at + 3]) == set("012") for at in (0, 3, 6))
