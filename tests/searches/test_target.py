@@ -77,7 +77,7 @@ def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) ->
     check_target(offered, config)
     for source in seeds_of(offered, format).values():
         assert parse_source(source, offered, format).policy is not None
-    with pytest.raises(UserError, match=f"the policy reads {hidden[0]}, which "):
+    with pytest.raises(UserError, match=f"the policy uses {hidden[0]}, which "):
         names = ", ".join(argument.name for argument in task.signature.arguments)
         body = f"def {task.signature.function}({names}):\n    return 1.0 * {hidden[0]}\n"
         mechanism = (pack_formats(task)[format].mechanisms or (task.mechanism,))[0]

@@ -29,7 +29,7 @@ def exported(name: str) -> str:
 
 @pytest.mark.parametrize("name", ["kv_cost", "weighted_scorers", "prefix_affinity"])
 def test_policies_that_need_what_ray_serve_does_not_know_are_refused_by_name(name: str) -> None:
-    with pytest.raises(UserError, match=r"ray-serve has no replica\.[a-z_]+"):
+    with pytest.raises(UserError, match=r"the policy uses .*replica\.[a-z_]+"):
         exported(name)
 
 
