@@ -339,7 +339,7 @@ class Task:
 
         def shown(of: Any) -> Any:
             main = limited(of.signature)
-            events = tuple(limited(event) for event in of.events if event.name not in hidden)
+            events = tuple(limited(event) for event in of.events if event.function not in hidden)
             others = tuple(map(limited, of.others))
             if (main, others, events) == (of.signature, of.others, of.events):
                 return of

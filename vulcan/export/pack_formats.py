@@ -127,18 +127,18 @@ def _require_carried(policy: Policy, format: PackFormat | HeaderFormat) -> None:
         )
     used = {*policy.plan.read, *(event for event, _ in policy.plan.events)}
     if hidden := sorted(used.intersection(format.hides)):
-        raise UserError(
-            f"the policy uses {', '.join(hidden)}, which {format.needs} does not show; try --format python"
-        )
+        raise UserError(f"the policy uses {', '.join(hidden)}, which {format.needs} does not show; try --format python")
 
 
 def hidden_by(task: Task, format: str | None) -> tuple[str, ...]:
     """Return the features and events of a task that a format of its pack cannot show a policy. Raises UserError."""
     found = pack_formats(task).get(format) if format is not None else None
-    known = [*(feature for feature, _ in task.whole_interface.features()), *(event.name for event in task.events)]
+    known = [*(feature for feature, _ in task.whole_interface.features()), *(event.function for event in task.events)]
     for name in found.hides if found is not None else ():
         if name not in known:
-            raise UserError(f"task {task.name!r}: {format} hides {name!r}, no feature or event{did_you_mean(name, known)}")
+            raise UserError(
+                f"task {task.name!r}: {format} hides {name!r}, no feature or event{did_you_mean(name, known)}"
+            )
     return found.hides if found is not None else ()
 
 
