@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "9caf337ed1e2343cac6dea0c7c9464a63482d122b16f67f74c5e55c3ffd5eeed",
-    "scripted": "90946dab541c72bc3eef3c5f7cb95c33b15eea50fcb3e3ea33c6e9e36fdae291",
+    "offline": "6c0864a98c60425c9ff50de14c010ca832b3f713cc9e6929687e06a4b47eecfd",
+    "scripted": "0168d0acc906ebaf897b3370b119b887e705f5c8ff9c286a2eb2eba80a2f5332",
 }
 
 
