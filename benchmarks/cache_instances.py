@@ -10,8 +10,7 @@ those of the task: the relative reduction of the miss ratio against FIFO. Interv
 `--quick` takes the traces of less than 400,000 requests. `--families` measures on all traces of less than five million
 requests instead, each family of traces in turn without the members that were searched on it and without its scores.
 
-What is followed was fixed on training traces, before it was measured on a held-out one: the four members that do best
-on the first requests and the two that add the most to them, and 32 misses as `evidence`.
+What is followed was fixed on training traces before: four best on trial, two that add the most, 32 misses as `evidence`.
 """
 
 from __future__ import annotations
@@ -31,9 +30,7 @@ from benchmarks.instance_traces import (
     DATA,
     MIN_HEADROOM,
     MIN_OBJECTS,
-    NEARLY_ALL_COLD,
     OBJECTIVES,
-    OTHERS,
     SIZES,
     Source,
     counted,
@@ -46,7 +43,7 @@ from vulcan.portfolio.candidates import digest
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.portfolio.selector import Choice, select, shipped_library
-from vulcan.portfolio.workloads import shared_settings
+from vulcan.portfolio.workloads import prefixes_of, shared_settings
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Metrics, Split
@@ -54,12 +51,9 @@ from vulcan.task import Metrics, Split
 TASK = find_task("cache_eviction")
 METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
 BOUNDS = ("belady", "belady-size-sampled")
-SOURCE_OF = {source.name: source for source in (*OTHERS, *counted())}
+SOURCE_OF = {source.name: source for source in counted()}
 TIED = 0.001
 BEST = "best baseline of each instance"
-SHARE_SEEN = 5
-"""At most one in N of a trace's requests is shown to the library before it chooses."""
-
 QUICK_REQUESTS = 400_000
 FAMILY_REQUESTS = 5_000_000
 
@@ -113,8 +107,6 @@ class Case:
 def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, settings: Mapping[str, Any]) -> Instance:
     """All of a trace, as a task and its settings have it."""
     given = {"trace": [str(DATA / source.path)], "trace_format": source.format, "cache_size": [size], **settings}
-    if source.columns is not None:
-        given["columns"] = source.columns
     (instance,) = evaluator.instances(complete_settings(find_task(task), given), Split(by="none"))
     return replace(instance, split="train")
 
@@ -188,10 +180,10 @@ def counts(ratios: Mapping[str, float], objects: float) -> bool:
     return objects >= MIN_OBJECTS and ratios["fifo"] > (1 + MIN_HEADROOM) * lowest
 
 
-def choose(library: Library, source: Source, size: str, objective: str, instance: Instance, requests: int) -> Choice:
+def choose(library: Library, source: Source, size: str, objective: str, instance: Instance) -> Choice:
     """As `vulcan library select` does, on no more than the first fifth of the trace."""
     evaluator = load_evaluator(TASK)
-    first = min(library.first, requests // SHARE_SEEN)
+    (first,) = prefixes_of(evaluator, [instance], library.first)
     opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
     fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
     trials = {
@@ -225,7 +217,7 @@ def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], l
             own = {m.name: member_metrics(library, m, source, size) for m in library.members}
             for objective in wanted:
                 metric = METRICS[objective]
-                choice = choose(library, source, size, objective, instance, trace.requests)
+                choice = choose(library, source, size, objective, instance)
                 members = [library.member(name) for name in choice.to_follow]
                 followed = followed_metrics(library, members, source, size, metric)
                 cases.append(
@@ -267,7 +259,6 @@ def figures(cases: Sequence[Case], ratio: Callable[[Case], float] = lambda c: c.
         "best": sum(e < -TIED for e in excesses),
         "tied": sum(-TIED <= e <= TIED for e in excesses),
         "within 5 %": sum(e <= 0.05 for e in excesses),
-        "within 10 %": sum(e <= 0.10 for e in excesses),
         "mean score": statistics.fmean(c.score(ratio(c)) for c in cases),
     }
 
@@ -277,12 +268,12 @@ HOW: Mapping[str, Callable[[Case], float]] = {"one member": lambda c: c.by_libra
 
 def tabulated(groups: Mapping[str, Sequence[Case]]) -> list[str]:
     """Return the figures of each group, for one member and for what follows several, as a table."""
-    table = ["| | | instances | best | tied | within 5 % | within 10 % | mean score | ahead of the best baseline |"]
-    table.append(f"|{'---|' * 9}")
+    table = ["| | | instances | best | tied | within 5 % | mean score | ahead of the best baseline |"]
+    table.append(f"|{'---|' * 8}")
     for name, group in groups.items():
         for how, ratio in HOW.items() if group else ():
             f = figures(group, ratio)
-            counts = " | ".join(str(f[key]) for key in ("instances", "best", "tied", "within 5 %", "within 10 %"))
+            counts = " | ".join(str(f[key]) for key in ("instances", "best", "tied", "within 5 %"))
             lead = partial(lead_of, ratio=ratio)
             low, high = interval(group, lead)
             bounds = f" [{low:+.4f}, {high:+.4f}]" if low < high else ""  # there is none of a single trace
@@ -362,12 +353,11 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
 def main() -> None:
     parser = argument_parser(__doc__ or "")
     parser.add_argument("--families", action="store_true", help="on all traces, with each family left out in turn")
-    parser.add_argument("--others", action="store_true", help="on the traces that took no part at all")
     options = parser.parse_args()
     library = read_library(shipped_library(TASK))
     sides, cases, left_out = split(), [], []
-    sources = OTHERS if options.others else list(counted())
-    if not options.others and not options.families:
+    sources = list(counted())
+    if not options.families:
         sources = [s for s in sources if sides[s.name] == "held-out"]
     sources = [s for s in sources if (DATA / s.path).is_file()]
     if not sources:
@@ -382,10 +372,6 @@ def main() -> None:
         cases += found[0]
         left_out += found[1]
     table, document, goals = report(cases, left_out)
-    table += [
-        "",
-        f"left out as a whole, for at least 95 % of their requests are first ones: {', '.join(NEARLY_ALL_COLD)}",
-    ]
     finish(options, document, table, goals)
 
 

@@ -49,10 +49,9 @@ class Source:
     format: str | None = None
     group: str = ""
     generated: bool = False
-    columns: str | None = None
 
     def load(self) -> Trace:
-        return load_trace(DATA / self.path, format=self.format, columns=self.columns)
+        return load_trace(DATA / self.path, format=self.format)
 
     @property
     def unit(self) -> str:
@@ -97,18 +96,6 @@ SOURCES = (
 
 NEARLY_ALL_COLD = ("mq_wsrch", "mq_tpcc", "tcbs_1360")
 """Instances excluded by MAX_COLD, by their published share of cold misses; named because the split reads no trace."""
-
-
-_MQSIM, _OPERATIONS = "time=1,id=3,size=4,delimiter=space", "time=op_time,id=block_id,size=io_size,header"
-OTHERS = (
-    Source("tcbs_1360", "tencent/tencentBlock.ns1360.sample.csv", "cold"),
-    Source("mq_wsrch", "mqsim/wsrch-small.trace", "cold", "csv", columns=_MQSIM),
-    Source("mq_tpcc", "mqsim/tpcc-small.trace", "cold", "csv", columns=_MQSIM),
-    Source("webcachesim_test", "webcachesim/test.tr", "web"),
-    Source("meta_1", "meta/block_traces_1.csv", "block", "csv", columns=_OPERATIONS),
-    Source("meta_2", "meta/block_traces_2.csv", "block", "csv", columns=_OPERATIONS),
-)
-"""All other traces: those that are nearly all cold, a test file, and two extracts of a thousand requests."""
 
 
 def split() -> Mapping[str, str]:
