@@ -10,7 +10,7 @@ those of the task: the relative reduction of the miss ratio against FIFO. Interv
 `--quick` takes the traces of less than 400,000 requests. `--families` measures on all traces of less than five million
 requests instead, each family of traces in turn without the members that were searched on it and without its scores.
 
-What is followed was fixed on training traces before: four best on trial, two that add the most, 32 misses as `evidence`.
+What is followed was fixed on training traces: four best on trial, two that add the most, 32 misses as `evidence`.
 """
 
 from __future__ import annotations
