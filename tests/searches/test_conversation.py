@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asked_runs import ASK, Run, error, good
 from rich_parts import Quiet
-from search_parts import SEEDS, TASK, config, contents, evidence, judged
+from search_parts import SEEDS, TASK, config, contents, evidence, judged, share
 
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.config import make_config
@@ -112,7 +112,18 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
     assert says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` continues it"
 
 
-@pytest.mark.parametrize(("options", "count"), [({"model": ["ask"]}, 1), ({"strategy": "engineer"}, 2), ({}, 8)])
+@pytest.mark.parametrize(("options", "count"), [({"model": ["ask"]}, 0), ({"strategy": "engineer"}, 1), ({}, 8)])
 def test_who_answers_in_turn_sees_what_the_reply_before_scored(options: dict[str, Any], count: int) -> None:
     assert make_config("cache_eviction", options, {}).in_flight == count
     assert make_config("cache_eviction", {**options, "in_flight": 5}, {}).in_flight == 5
+
+
+def test_the_next_prompt_shows_the_reply_before(children: Executor, tmp_path: Path) -> None:
+    run = Run(tmp_path, config(model=ASK, strategy="engineer", turns=1, drafts=1, repairs=0, in_flight=0), children)
+    first = run.ask()
+    with run.talk() as talk:
+        assert talk.ask() is None, "one at a time"
+        talk.tell(first, good(9), "somebody")
+        following = talk.ask()
+    assert following is not None
+    assert any(share(1.9) in message.content for message in following.messages)

@@ -86,7 +86,7 @@ def test_a_run_is_opened_once_wherever_it_was_stopped() -> None:
         ({"limit": 0.0}, "limit is 0.0: it must be above 0 and at most 3600"),
         ({"limit": float("nan")}, "limit is nan"),
         ({"limit": 1e9}, "limit is 1000000000.0"),
-        ({"in_flight": 0}, "in-flight is 0: at least 1 is needed"),
+        ({"in_flight": -1}, "in-flight is -1: at least 0 is needed"),
         ({"migrate_every": 0}, "migrate-every is 0"),
         ({"advice_every": -1}, "advice-every is -1: at least 0 is needed"),
         ({"budget_tokens": 0}, "budget-tokens is 0"),

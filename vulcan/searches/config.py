@@ -147,9 +147,9 @@ def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[st
         given["model"] = list(given["model"])
     # who answers one after the other would see no result of the latest replies
     if given.get("model") == [ASK]:
-        given.setdefault("in_flight", 1)
+        given.setdefault("in_flight", 0)
     elif given.get("strategy") == "engineer":
-        given.setdefault("in_flight", 2)
+        given.setdefault("in_flight", 1)
     return SearchConfig.from_json(given)
 
 

@@ -254,9 +254,9 @@ class SearchOptions:
     in_flight: Annotated[
         int,
         Option(
-            "Maximum proposals in flight, pending evaluation (evolve, engineer): a prompt is without their results. By "
-            "default 1 with --model ask, and 2 conversations.",
-            minimum=1,
+            "Proposals that may be under way as another is drafted, without their results (evolve, engineer). Default: 0 "
+            "with --model ask, 1 of conversations.",
+            minimum=0,
             resumable=True,
         ),
     ] = 8
