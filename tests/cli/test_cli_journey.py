@@ -39,7 +39,7 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert set(summary) == {
         "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "changes", "headline", "best",
         "train", "validation", "test", "gap", "by_instance", "control",
-        "proposals", "candidates", "tuned", "simplified", "cost", "notes",
+        "proposals", "candidates", "tuned", "simplified", "cost", "notes", "notebook",
     }  # fmt: skip
     assert summary["task"] == CACHES
     assert summary["state"] == "finished"
@@ -119,6 +119,7 @@ def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple
 def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
     out = vulcan.directory / "new" / "best.py"
+    out.parent.mkdir()
     best = str(summary["best"]["candidate"])
     written = vulcan.document("export", summary["run"], "--candidate", best, "--format", "python", "-o", str(out))
     assert written == {

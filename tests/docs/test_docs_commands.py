@@ -58,6 +58,8 @@ REASONS = {
     "it writes into the reader's own start-up files; tests/cli/test_cli_completion.py does so with a real bash",
     "it is a test suite or a benchmark, run by itself",
     "it needs traces that are not in the repository",
+    "it starts a server with a model",
+    "it needs a deployment of the reader's own",
 }
 """Why blocks are not run: no other reason is accepted."""
 

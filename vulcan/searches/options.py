@@ -254,8 +254,8 @@ class SearchOptions:
     in_flight: Annotated[
         int,
         Option(
-            "Proposals that may be under way as another is drafted, without their results (evolve, engineer). Default: 0 "
-            "with --model ask, 1 of conversations.",
+            "Proposals that may be under way as another is drafted, without their results (evolve, engineer). Default: "
+            "8; 0 with --model ask, and 1 conversation.",
             minimum=0,
             resumable=True,
         ),

@@ -16,7 +16,8 @@ from locations import DATA
 from plain_prefix import serve
 
 from vulcan.anvil import check
-from vulcan_prefix import Server, simulate
+from vulcan_prefix.server import Server
+from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
 if importlib.util.find_spec("vllm") is None:

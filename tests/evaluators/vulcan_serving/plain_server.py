@@ -9,7 +9,8 @@ from types import SimpleNamespace as Shown
 from typing import Any
 
 from vulcan.anvil import hash
-from vulcan_serving import ServingSpec, ServingWorkload
+from vulcan_serving.spec import ServingSpec
+from vulcan_serving.workload import ServingWorkload
 
 Functions = dict[str, Callable[..., Any]]
 

@@ -11,8 +11,10 @@ from plain_server import serve
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_serving import SERVERS, ServingSpec, ServingWorkload, pace, simulate
-from vulcan_serving.simulate import without_waiting
+from vulcan_serving.server import SERVERS
+from vulcan_serving.simulate import pace, simulate, without_waiting
+from vulcan_serving.spec import ServingSpec
+from vulcan_serving.workload import ServingWorkload
 from vulcan_traces.prompts import load_prompts
 
 SCHEDULING, ROUTING = find_task("request_scheduling"), find_task("request_routing")

@@ -17,7 +17,11 @@ from real_data import real_data
 from vulcan.anvil import Policy, check
 from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
-from vulcan_serving import SERVERS, ServingRun, ServingSpec, ServingWorkload, layout, simulate
+from vulcan_serving import layout
+from vulcan_serving.server import SERVERS
+from vulcan_serving.simulate import ServingRun, simulate
+from vulcan_serving.spec import ServingSpec
+from vulcan_serving.workload import ServingWorkload
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
 if importlib.util.find_spec("vllm") is None:

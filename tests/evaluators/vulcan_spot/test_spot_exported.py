@@ -21,7 +21,9 @@ from vulcan.anvil import check
 from vulcan.export import Provenance
 from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
-from vulcan_spot import SpotJob, Windows, simulate
+from vulcan_spot.job import SpotJob
+from vulcan_spot.simulate import simulate
+from vulcan_spot.windows import Windows
 from vulcan_traces.spot import SpotTrace, load_spot
 
 TASK = find_task("spot_single")

@@ -17,7 +17,7 @@ from vulcan.anvil import check
 from vulcan.export import Provenance
 from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
-from vulcan_cache import simulate
+from vulcan_cache.simulate import simulate
 
 TASK = find_task("cache_eviction")
 CHECKED = ("-fsanitize=undefined,address", "-fno-sanitize-recover")
