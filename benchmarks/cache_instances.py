@@ -54,8 +54,7 @@ BOUNDS = ("belady", "belady-size-sampled")
 SOURCE_OF = {source.name: source for source in counted()}
 TIED = 0.001
 BEST = "best baseline of each instance"
-QUICK_REQUESTS = 400_000
-FAMILY_REQUESTS = 5_000_000
+QUICK_REQUESTS, FAMILY_REQUESTS = 400_000, 5_000_000
 
 SEARCHED_ON = {
     "block": ("block",), "block_bytes": ("block",), "block_model": ("block",), "broad": ("arc", "web", "generated"),
