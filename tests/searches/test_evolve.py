@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategy_parts import SEEDS, attempt, member, population, reading, seeds
@@ -146,6 +147,14 @@ def test_a_search_begins_with_programs_that_build_on_nothing_and_has_fewer_of_th
         shares.append(made.count("initial") / 400)
     assert shares[0] > 0.5
     assert shares[0] > 1.4 * shares[1] > 2.0 * shares[2]
+
+
+@pytest.mark.parametrize("total", [12, 60, 500])
+def test_most_of_a_search_builds_on_its_own_programs_however_short_it_is(total: int) -> None:
+    settled = population(random.Random(3), 200)
+    strategy = evolve(advice_every=0, rounds=1, samples=total)
+    made = [strategy.draft(n, settled, random.Random(seed)).operator for seed in range(40) for n in range(total)]
+    assert made.count("initial") < 0.15 * len(made)
 
 
 def test_inspirations_are_the_best_of_all_and_candidates_of_another_kind() -> None:

@@ -21,7 +21,7 @@ from vulcan.store.events import RunStarted
 
 DIGESTS = {
     "offline": "6c0864a98c60425c9ff50de14c010ca832b3f713cc9e6929687e06a4b47eecfd",
-    "scripted": "0168d0acc906ebaf897b3370b119b887e705f5c8ff9c286a2eb2eba80a2f5332",
+    "scripted": "71e4746d4247c97b7e1f82a624378e6f1f45550084456c90ffa87a2cf56ceb31",
 }
 
 

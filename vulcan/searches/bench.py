@@ -91,6 +91,11 @@ class Bench:
         """An evaluation on the last of the rungs; None where there are none."""
         return self.on(self.record.rungs[-1].instances) if self.record.rungs else None
 
+    @property
+    def cheapest_name(self) -> str:
+        """What the cheapest evaluation is on."""
+        return self.record.rungs[-1].name if self.record.rungs else "train"
+
     def by_part(self, source: str) -> list[float] | None:
         """Return a program's score on each part of the time, the mean over the asked instances; None if it fails."""
         if source not in self._on_windows:
@@ -163,8 +168,7 @@ class Bench:
             (change, "fails" if score is None else f"{score - own:+.4f}")
             for change, score in zip(variants, scores, strict=True)
         ]
-        where = self.record.rungs[-1].name if self.record.rungs else "train"
-        return f"Score {own:.4f} on {where}; by what is changed:\n\n" + markdown(("change", "score"), rows)
+        return f"Score {own:.4f} on {self.cheapest_name}; by what is changed:\n\n" + markdown(("change", "score"), rows)
 
 
 def _features(lesson: Lesson) -> list[str]:
@@ -178,6 +182,8 @@ def _curve(lessons: Sequence[tuple[Lesson, list[str]]], feature: str, also: str)
 
     wanted = [feature, *([also] if also else [])]
     known = list(dict.fromkeys(name for _, names in lessons for name in names))
+    if not feature:
+        return f"there are: {', '.join(known)}"
     for name in wanted:
         if name not in known:
             raise UserError(f"no feature {name!r}{did_you_mean(name, known)} (there are: {', '.join(known)})")

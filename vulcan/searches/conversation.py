@@ -153,7 +153,7 @@ class Conversation:
 
     def curve(
         self,
-        feature: Annotated[str, "A quantity of the oracle's lessons; a wrong name is answered by those there are."],
+        feature: Annotated[str, "A quantity of the oracle's lessons; without one, those there are are listed."] = "",
         also: Annotated[str, "A second one, for a table by both."] = "",
     ) -> str:
         """Tabulate what the future of training data brings, by a feature or two, in each half of the time."""
@@ -167,9 +167,11 @@ class Conversation:
         full, cheap = bench.on(bench.training), bench.cheapest
         evaluations = bench.config.tune or 40
         seed = bench.config.seed * 1_000_003 + self.number
-        found = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full).best
+        tuning = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
+        found = tuning.best
         if found is None:
-            return "no better numbers were found"
+            own = f"; its own score {tuning.samples[0][-1]:.4f} on {bench.cheapest_name}" if tuning.samples else ""
+            return f"no better numbers were found{own}"
         return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
 
     def ablate(self, program: Source) -> str:

@@ -11,7 +11,7 @@ import ast
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from vulcan.anvil.parse import syntax_tree
@@ -261,6 +261,9 @@ def usable_share(attempts: Sequence[JudgedReply], form: Form) -> float | None:
 _ISLAND = 200
 """Minimum number of proposals per island: a short search has fewer islands than its maximum."""
 
+_FIRST = 15
+"""A search has `initial` programs in about a tenth of its proposals at most: their share halves within total / 15."""
+
 _INSPIRATIONS = 2
 _FAILURES = 8
 _SUCCESSES = 4
@@ -291,6 +294,8 @@ class Evolve:
         self._parents = parents
         self._island_count = max(1, min(islands, total // _ISLAND))
         self._in_flight = in_flight
+        # a short search would else go by with programs that build on none of its own
+        self._schedule = replace(LANGUAGE_MODEL, halves=min(LANGUAGE_MODEL.halves, total / _FIRST))
         self._migrate_every = migrate_every
         self._advice_every = advice_every
         self._diff = diff
@@ -310,7 +315,7 @@ class Evolve:
             return self._for_advice(round_, population, islands)
         island = number % self._island_count
         archive = islands.archives[island]
-        operator = LANGUAGE_MODEL.operator(rng, number, len(archive))
+        operator = self._schedule.operator(rng, number, len(archive))
         return self._for_model(rng, round_, operator, island, population, islands)
 
     def _filled(self, members: Sequence[ScoredCandidate]) -> Islands:
@@ -327,7 +332,7 @@ class Evolve:
         if operator == "initial":
             shown = tuple(m for m in population.members if m.origin == "seed")
             return Draft(round_, operator, shown, island=island)
-        parents = LANGUAGE_MODEL.parents(rng, operator, archive, max(self._parents, 2))
+        parents = self._schedule.parents(rng, operator, archive, max(self._parents, 2))
         inspirations = _inspirations(rng, parents, archive, islands)
         form = choose_form(self._diff, population.attempts, rng) if operator == "mutate" else "full"
         return Draft(round_, operator, parents, inspirations, island, form, _latest(population))
