@@ -271,8 +271,8 @@ def test_an_agent_holds_a_conversation_with_the_tools_of_the_strategy_engineer(t
         assert measured["proposal"] == f"{name}.1"
         noted = await agent("notes", run=run, proposal=name, note="three quarters fit")  # whichever turn is open
         assert noted["result"].startswith("- three quarters fit")
-        assert "feature" in await agent.wrong("curve", run=run, proposal=name)
-        await agent("library", run=run, proposal=noted["proposal"])
+        curves = await agent("curve", run=run, proposal=name)
+        assert "there is no tool 'curve'" in curves["result"]
         assert "no reply left but the last" in await agent.wrong("library", run=run, proposal=name)
         told = await agent("tell", run=run, proposal=f"{name}.3", reply=program(0.75))
         assert (told["verdict"], told["candidate"]) == ("duplicate", SEEDS + 2)

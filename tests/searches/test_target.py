@@ -65,9 +65,11 @@ def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) ->
     config = SearchConfig(task=name, settings=settings, objective=task.objectives[0].name, target=format)
     hidden = hidden_by(task, format)
     offered = config.offered(task)
-    assert set(hidden) == {f for f, _ in task.whole_interface.features()} - {
-        f for f, _ in offered.whole_interface.features()
-    }
+    whole, shown = (
+        {name for name, _ in each.whole_interface.features()} | {event.function for event in each.events}
+        for each in (task, offered)
+    )
+    assert set(hidden) == whole - shown
     prompt = Prompts(offered, task.objectives[0], settings).propose(Draft(1, "initial", ()))
     assert not [each for each in hidden if f"`{each}`" in prompt]
     generator = OfflineEvolve(offered)
@@ -77,8 +79,10 @@ def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) ->
     check_target(offered, config)
     for source in seeds_of(offered, format).values():
         assert parse_source(source, offered, format).policy is not None
-    with pytest.raises(UserError, match=f"the policy uses {hidden[0]}, which "):
-        names = ", ".join(argument.name for argument in task.signature.arguments)
-        body = f"def {task.signature.function}({names}):\n    return 1.0 * {hidden[0]}\n"
-        mechanism = (pack_formats(task)[format].mechanisms or (task.mechanism,))[0]
-        export_policy(check(f'MECHANISM = "{mechanism}"\n{body}', task), format, Provenance(name, "", "", "", ""))
+    names = [argument.name for argument in task.signature.arguments]
+    feature = next(each for each in hidden if each.split(".")[0] in names)
+    mechanisms = pack_formats(task)[format].mechanisms
+    line = f'MECHANISM = "{mechanisms[0]}"\n' if mechanisms else ""
+    uses = check(f"{line}def {task.signature.function}({', '.join(names)}):\n    return 1.0 * {feature}\n", task)
+    with pytest.raises(UserError, match=f"the policy uses {feature}, which "):
+        export_policy(uses, format, Provenance(name, "", "", "", ""))

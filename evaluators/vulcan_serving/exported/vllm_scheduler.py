@@ -38,9 +38,9 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
 
     `vllm serve MODEL --scheduler-cls MODULE.PolicyScheduler`, with the module where Python finds it. Of a request vLLM
     does not know its kind, its turn, its predicted length or its objectives: a client sends those that the policy reads
-    as `vllm_xargs`, such as {"predicted": 200, "ttft_goal": 2}; without, they are 0, and the turn 1. `request.priority`
-    is the number of vLLM's field `priority` negated, as there a lower one is more urgent. What runs ahead of the model
-    (asynchronous scheduling) is counted as computed.
+    as `vllm_xargs`, such as {"predicted": 200, "ttft_goal": 2}; without, or where one is no number from 0 on, they are
+    0, and the turn 1. `request.priority` is the number of vLLM's field `priority` negated, as there a lower one is more
+    urgent. What runs ahead of the model (asynchronous scheduling) is counted as computed.
     """
 
     def __init__(self, *given, **named):
@@ -73,7 +73,9 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
             sampling = request.sampling_params
             given = (sampling and sampling.extra_args) or {}
             for name in _GIVEN:
-                setattr(seen, name, float(given.get(name, getattr(seen, name))))
+                value = given.get(name)
+                if isinstance(value, (int, float)) and 0 <= value < math.inf:
+                    setattr(seen, name, float(value))
             seen.prompt, seen.priority = float(request.num_prompt_tokens), -float(request.priority)
             seen.session = 0.0 if request.session_id is None else float(1 + hash(request.session_id) % 2**52)
             self._found[request.request_id] = 0.0
