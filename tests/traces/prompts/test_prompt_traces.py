@@ -104,8 +104,8 @@ def test_times_in_another_unit_are_doubted(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("nonsense", "not JSON"),
-        ("[1]", "no JSON object"),
+        ("nonsense", "no known format"),
+        ("[1]", "no known format"),
         ('{"timestamp": 1}', "no known format"),
         ('{"timestamp": "x", "input_length": 1, "output_length": 1, "hash_ids": []}', "timestamp"),
         ('{"timestamp": 1, "input_length": -1, "output_length": 1, "hash_ids": []}', "input_length"),

@@ -94,7 +94,7 @@ class PromptTrace:
         return found.hexdigest()[:32]
 
 
-_Row = tuple[float, int, int, list[Key], list[Key] | None, int, int | None, bool, str, int]
+_Row = tuple[float, int, int, list[Key] | None, list[Key] | None, int, int | None, bool, str, int]
 
 
 @dataclass
@@ -114,7 +114,7 @@ class PromptTraceBuilder:
         time: float,
         prompt_tokens: int,
         output_tokens: int,
-        prompt: list[Key],
+        prompt: list[Key] | None,
         output: list[Key] | None = None,
         *,
         session: int = 0,
@@ -126,16 +126,21 @@ class PromptTraceBuilder:
         """Add a request with the keys of the full blocks of its prompt, and of its output where they are known.
 
         `output` begins with the block that the end of the prompt and the beginning of the output share. Blocks of an
-        unknown output are different from all others. Without a `turn`, it is one more than that of the request whose
-        whole prompt this one's begins with, of two blocks at least; 1 where there is none.
+        unknown output are different from all others; so are those of an unknown prompt, but that one that is longer
+        than the session's last prompt and output begins with these. Without a `turn`, it is one more than that of the
+        request whose whole prompt this one's begins with, of two blocks at least; 1 where there is none.
         """
         self._rows.append((time, prompt_tokens, output_tokens, prompt, output, session, turn, ends, kind, priority))
 
     def lengths(self) -> tuple[Integers, Integers]:
         """Return tokens and blocks of each prompt."""
         return np.array([row[1] for row in self._rows], np.int64), np.array(
-            [len(row[3]) for row in self._rows], np.int64
+            [len(row[3] or ()) for row in self._rows], np.int64
         )
+
+    @property
+    def requests(self) -> int:
+        return len(self._rows)
 
     def build(self) -> PromptTrace:
         rows = sorted(self._rows, key=lambda row: row[0])
@@ -146,10 +151,13 @@ class PromptTraceBuilder:
         turns: list[int] = []
         turn_at: dict[int, int] = {}
         kinds: dict[str, int] = {"": 0}
-        for _, prompt_tokens, output_tokens, prompt, output, _, turn, _, kind, _ in rows:
-            known = prompt[: prompt_tokens // self.block_tokens]
-            full.append(len(known))
+        last: dict[int, list[int]] = {}  # by session, the blocks of its last request
+        for _, prompt_tokens, output_tokens, prompt, output, session, turn, _, kind, _ in rows:
+            known = (prompt or [])[: prompt_tokens // self.block_tokens]
+            full.append(len(known) if prompt is not None else prompt_tokens // self.block_tokens)
             total = (prompt_tokens + output_tokens) // self.block_tokens
+            if prompt is None and session and len(begin := last.get(session, [])) <= full[-1]:
+                blocks.extend(begin)
             before = -1
             for key in known + (output or [])[: total - len(known)]:
                 number = numbers.get((before, key))
@@ -166,6 +174,8 @@ class PromptTraceBuilder:
             unknown = total - (len(blocks) - starts[-1])
             blocks.extend(range(count, count + unknown))
             count += unknown
+            if session and prompt is None:
+                last[session] = blocks[starts[-1] :]
             starts.append(len(blocks))
             kinds.setdefault(kind, len(kinds))
         first = rows[0][0] if rows else 0.0

@@ -1,4 +1,4 @@
-"""Readers of logs of language-model servers: JSON lines, one request each.
+"""Readers of logs of language-model servers: JSON lines, one request each, and those of `server_logs`.
 
 `mooncake`   Mooncake's traces (Qin et al., FAST 2025; github.com/kvcache-ai/Mooncake): `timestamp` in milliseconds,
              `input_length`, `output_length`, and `hash_ids` of the prompt's blocks of 512 tokens.
@@ -6,28 +6,29 @@
              `timestamp` in seconds, blocks of 16 tokens, and `chat_id`, `parent_chat_id`, `type`, `turn`.
 `tokens`     a log of one's own: `timestamp` in seconds, `prompt`, a list of token ids, and optionally `output`, another
              (or `output_length`), `session` (a number or a text), `turn`, `ends` (true where the session is known to
-             end with the request), `kind` (a text) and `priority`.
+             end with the request), `kind` (a text) and `priority`. Without a `prompt`, `input_length`.
 
 Mooncake's do not say which requests continue one another: a request's turn is one more than that of the request whose
 whole prompt its own begins with. Neither do the first two say what the outputs were. Their blocks take up the cache,
 but nothing is ever found there, so that hits are underestimated by what a conversation's next turn would find of the
 output before it. The last block of a prompt, which is seldom full, is not cached: servers keep full blocks only.
+Of a prompt with no more than a length nothing is known to be shared with others, but that a session's next one which is
+longer than the last prompt and output is taken to begin with them.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
-from typing import Any
 
 from vulcan.errors import UserError
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.parsing.text_table import abbreviated
+from vulcan_traces.prompts import server_logs
 from vulcan_traces.prompts.prompt_trace import MAX_TOKENS, Key, PromptTrace, PromptTraceBuilder
-
-Record = Mapping[str, Any]
+from vulcan_traces.prompts.server_logs import LineParser, Malformed, Record
 
 MOONCAKE_BLOCK = 512
 BAILIAN_BLOCK = 16
@@ -45,36 +46,24 @@ _SLOWEST, _FASTEST = 1 / 100, 100.0
 log = logging.getLogger(__name__)
 
 
-class _Malformed(ValueError):
-    """A fault of a record."""
-
-
 def read_prompts(source: Source, name: str, format: str | None, block_tokens: int | None) -> PromptTrace:
     """Return the trace of a file. Raises UserError, naming the line, for one that is malformed."""
-    builder: PromptTraceBuilder | None = None
-    add: _Add | None = None
-    has_hashes = False
+    chosen = format or _recognised(source)
+    known = FORMATS[chosen]
+    builder = PromptTraceBuilder(name, block_tokens or known.block_tokens)
+    parse, add = known.parser(), known.adder()
     for first_line, block in source.line_blocks():
         for number, line in enumerate(block.split(b"\n"), first_line):
             if not line.strip():
                 continue
             try:
-                record = json.loads(line)
-                if not isinstance(record, dict):
-                    raise _Malformed("no JSON object")
-                if add is None or builder is None:
-                    chosen = format or _recognised(record)
-                    default, make = FORMATS[chosen]
-                    builder = PromptTraceBuilder(name, block_tokens or default)
-                    has_hashes, add = chosen != "tokens", make()
-                add(builder, record)
-            except (ValueError, RecursionError) as error:
-                why = str(error) if isinstance(error, _Malformed) else "not JSON"
+                for record in parse(line):
+                    add(builder, record)
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+                why = str(error) if isinstance(error, Malformed) else f"not as {chosen} has it"
                 raise source.malformed("line", number, f"{why}: {abbreviated(line)}") from error
-    if builder is None:
-        return PromptTraceBuilder(name, TOKENS_BLOCK).build()
-    if has_hashes:
-        builder.block_tokens = _block_size(source, builder, default)
+    if known.has_hashes and builder.requests:
+        builder.block_tokens = _block_size(source, builder, known.block_tokens)
     trace = builder.build()
     _doubt_times(source, trace)
     return trace
@@ -123,12 +112,13 @@ def _doubt_times(source: Source, trace: PromptTrace) -> None:
         )
 
 
-def _recognised(record: Record) -> str:
-    if isinstance(record.get("prompt"), list):
-        return "tokens"
-    if "hash_ids" in record:
-        return "bailian" if "chat_id" in record else "mooncake"
-    raise _Malformed("neither `hash_ids` nor a `prompt` of token ids, so of no known format")
+def _recognised(source: Source) -> str:
+    """Return the name of a file's format, which one of its first lines tells. Raises UserError."""
+    lines = source.first_lines
+    found = next(filter(None, map(server_logs.format_of, lines)), None)
+    if found is None:
+        raise source.malformed("line", 1, f"of no known format ({', '.join(FORMATS)}): {abbreviated(lines[0])}")
+    return found
 
 
 _Add = Callable[[PromptTraceBuilder, Record], None]
@@ -171,8 +161,9 @@ def _tokens() -> _Add:
     turns: dict[int, int] = {}
 
     def add(builder: PromptTraceBuilder, record: Record) -> None:
-        prompt = _token_list(record, "prompt")
-        output = _token_list(record, "output") if "output" in record else None
+        has_prompt = "prompt" in record
+        prompt = _token_list(record, "prompt") if has_prompt else []
+        output = _token_list(record, "output") if has_prompt and "output" in record else None
         length = len(output) if output is not None else _count(record, "output_length", 0)
         given, size = record.get("session"), builder.block_tokens
         session = 0
@@ -184,9 +175,9 @@ def _tokens() -> _Add:
         full = len(prompt) // size
         builder.add(
             _time(record),
-            len(prompt),
+            len(prompt) if has_prompt else _count(record, "input_length"),
             length,
-            keys[:full],
+            keys[:full] if has_prompt else None,
             keys[full:] if output is not None else None,
             session=session,
             turn=max(1, _whole(record, "turn", turns.get(session, 1))),
@@ -198,44 +189,58 @@ def _tokens() -> _Add:
     return add
 
 
-FORMATS: dict[str, tuple[int, Callable[[], _Add]]] = {
-    "mooncake": (MOONCAKE_BLOCK, _mooncake),
-    "bailian": (BAILIAN_BLOCK, _bailian),
-    "tokens": (TOKENS_BLOCK, _tokens),
+@dataclass(frozen=True, slots=True)
+class PromptFormat:
+    """The default size of a block, what makes records of lines, and what adds them; both remember what came before."""
+
+    block_tokens: int
+    adder: Callable[[], _Add]
+    parser: Callable[[], LineParser] = server_logs.json_lines
+    has_hashes: bool = False
+
+
+FORMATS: dict[str, PromptFormat] = {
+    "mooncake": PromptFormat(MOONCAKE_BLOCK, _mooncake, has_hashes=True),
+    "bailian": PromptFormat(BAILIAN_BLOCK, _bailian, has_hashes=True),
+    "tokens": PromptFormat(TOKENS_BLOCK, _tokens),
+    "azure": PromptFormat(TOKENS_BLOCK, _tokens, server_logs.azure_lines),
+    "burstgpt": PromptFormat(TOKENS_BLOCK, _tokens, server_logs.burstgpt_lines),
+    "vllm": PromptFormat(TOKENS_BLOCK, _tokens, server_logs.vllm_lines),
+    "sglang": PromptFormat(TOKENS_BLOCK, _tokens, server_logs.sglang_lines),
+    "otel": PromptFormat(TOKENS_BLOCK, _tokens, server_logs.otel_lines),
 }
-"""By name, the tokens of a block and what adds records."""
 
 
 def _time(record: Record) -> float:
     time = record.get("timestamp")
     if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) < 1e15 or not isfinite(time):
-        raise _Malformed("no number `timestamp`")
+        raise Malformed("no number `timestamp`")
     return float(time)
 
 
 def _whole(record: Record, name: str, default: int | None = None) -> int:
     value = record.get(name, default)
     if type(value) is not int or not -(2**53) <= value <= 2**53:
-        raise _Malformed(f"no whole number `{name}`")
+        raise Malformed(f"no whole number `{name}`")
     return value
 
 
 def _count(record: Record, name: str, default: int | None = None) -> int:
     value = _whole(record, name, default)
     if not 0 <= value <= MAX_TOKENS:
-        raise _Malformed(f"`{name}` is not a number of tokens")
+        raise Malformed(f"`{name}` is not a number of tokens")
     return value
 
 
 def _ids(record: Record) -> list[Key]:
     ids = record.get("hash_ids")
     if not isinstance(ids, list) or not all(type(key) is int for key in ids):
-        raise _Malformed("no list of whole numbers `hash_ids`")
+        raise Malformed("no list of whole numbers `hash_ids`")
     return list(ids)
 
 
 def _token_list(record: Record, name: str) -> list[int]:
     ids = record.get(name)
     if not isinstance(ids, list) or not all(type(token) is int for token in ids):
-        raise _Malformed(f"no list of token ids `{name}`")
+        raise Malformed(f"no list of token ids `{name}`")
     return ids
