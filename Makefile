@@ -50,13 +50,14 @@ TORCH ?= torch==2.13.0+cpu
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 test-sglang: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py \
-	    tests/evaluators/vulcan_prefix/test_lmcache.py tests/evaluators/vulcan_prefix/test_vllm_offload.py $(ARGS)
+	    tests/evaluators/vulcan_prefix/test_lmcache.py $(ARGS)
 
-# vLLM's own scheduler beside the simulator, exported schedulers in it and exported routers in Ray Serve's: three minutes
-# without the slow ones
+# vLLM's own scheduler and offload beside the simulator, exported modules in them and exported routers in Ray Serve's: three
+# minutes without the slow ones. By itself: SGLang's tests stand in for packages that vLLM looks for
 test-serving: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py \
-	    tests/evaluators/vulcan_serving/test_ray_serve.py $(ARGS)
+	    tests/evaluators/vulcan_serving/test_ray_serve.py tests/evaluators/vulcan_prefix/test_vllm_offload.py \
+	    tests/traces/prompts/test_server_logs.py $(ARGS)
 
 # Exported spot policies in SkyPilot's own strategies, on recorded preemptions: an environment of its own of 2 GB
 SKYPILOT ?= skypilot==0.14.1

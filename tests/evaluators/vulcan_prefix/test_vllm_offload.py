@@ -1,6 +1,6 @@
 """Exported policies in vLLM's own offload to host memory find, request for request, what the simulator finds.
 
-These need the package vllm with PyTorch, and are skipped without; `make test-sglang` runs them.
+These need the package vllm with PyTorch, and are skipped without; `make test-serving` runs them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
 if importlib.util.find_spec("vllm") is None:
-    pytest.skip("vllm is not installed: make test-sglang", allow_module_level=True)
+    pytest.skip("vllm is not installed: make test-serving", allow_module_level=True)
 
 from vllm.v1.kv_offload.base import LookupResult, ReqContext, make_offload_key
 from vllm.v1.kv_offload.cpu.manager import CPUOffloadingManager
