@@ -2,6 +2,7 @@
 
 import math
 import time
+import zlib
 
 import vllm.v1.core.sched.async_scheduler
 import vllm.v1.core.sched.request_queue
@@ -77,7 +78,7 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
                 if isinstance(value, (int, float)) and 0 <= value < math.inf:
                     setattr(seen, name, float(value))
             seen.prompt, seen.priority = float(request.num_prompt_tokens), -float(request.priority)
-            seen.session = 0.0 if request.session_id is None else float(1 + hash(request.session_id) % 2**52)
+            seen.session = 0.0 if request.session_id is None else float(1 + zlib.crc32(request.session_id.encode()))
             self._found[request.request_id] = 0.0
             self._show_engine(budget=0)
             self._show(request, self._cached(request))
