@@ -53,12 +53,27 @@ def _less(metric: str, name: str, what: str, label: str, reference: str) -> Obje
     )
 
 
+def _in_time(metric: str, name: str, what: str, label: str, reference: str) -> Objective:
+    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
+        return references[reference][metric] - metrics[metric]
+
+    return Objective(
+        name=name,
+        metric=metric,
+        meaning=f"{what}, less that with {reference}: from -1 to 1",
+        score=score,
+        references=(reference,),
+        label=label,
+        form=".1%",
+        usual=(reference,),
+        lowest=-1.0,
+        highest=1.0,
+        beside=("ttft_s", "longest_wait_s"),
+    )
+
+
 def objectives(reference: str) -> tuple[Objective, ...]:
     """Return the objectives, whose scores are relative to that baseline."""
-
-    def more_in_time(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
-        return references[reference]["missed"] - metrics["missed"]
-
     return (
         _less("ttft_s", "ttft", "the mean time to the first token", "s to the first token", reference),
         _less("p99_ttft_s", "tail", "the 99th percentile of the time to the first token",
@@ -67,20 +82,10 @@ def objectives(reference: str) -> tuple[Objective, ...]:
         _less("p99_tpot_ms", "pace_tail", "the 99th percentile of a request's mean time of a further token",
               "ms a token at the 99th percentile", reference),
         _less("latency_s", "latency", "the mean time to the last token", "s to the last token", reference),
-        Objective(
-            name="goodput",
-            metric="missed",
-            meaning="the share of requests, by weight, that meet both of their objectives, less that with "
-            f"{reference}: from -1 to 1",
-            score=more_in_time,
-            references=(reference,),
-            label="of the requests miss an objective",
-            form=".1%",
-            usual=(reference,),
-            lowest=-1.0,
-            highest=1.0,
-            beside=("ttft_s", "longest_wait_s"),
-        ),
+        _in_time("missed", "goodput", "the share of requests, by weight, that meet both of their objectives",
+                 "of the requests miss an objective", reference),
+        _in_time("worst_missed", "fair", "the share of requests that meet both of their objectives, of the kind that "
+                 "has the least", "of the requests of the worst kind miss an objective", reference),
     )  # fmt: skip
 
 

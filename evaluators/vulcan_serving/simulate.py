@@ -63,7 +63,8 @@ class ServingRun:
     def metrics(self) -> dict[str, float]:
         """Return the metrics of both tasks, over the measured requests.
 
-        `missed` is by weight; `recomputed` is what was computed beyond each token once, as a share of that.
+        `missed` is by weight; `worst_missed` is that of the kind with the most, of kinds that are a hundredth of the
+        requests or more; `recomputed` is what was computed beyond each token once, as a share of that.
         """
         part = self.measured_part
         weight = self.workload.goals[part, 2]
@@ -79,11 +80,19 @@ class ServingRun:
             "p99_tpot_ms": 1e3 * _percentile(paces, 0.99),
             "latency_s": _mean(latency),
             "missed": float((weight * self.late).sum() / weight.sum()),
+            "worst_missed": self._worst_missed(),
             "longest_wait_s": float((self.admitted - self.workload.arrivals)[part].max()),
             "hit_share": float(self.found[part].sum() / prompts.sum()),
             "preemptions": float(self.preempted[part].mean()),
             "recomputed": float(self.computed[part].sum() / once.sum() - 1),
         }
+
+    def _worst_missed(self) -> float:
+        kinds = self.workload.trace.kinds[self.measured_part]
+        counts = np.bincount(kinds)
+        late = np.bincount(kinds, self.late, len(counts))
+        several = counts >= 0.01 * len(kinds)
+        return float((late[several] / counts[several]).max())
 
 
 def _mean(values: Numbers) -> float:

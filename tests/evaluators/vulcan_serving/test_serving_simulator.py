@@ -74,6 +74,7 @@ def test_goals_are_of_kinds_and_decide_what_is_missed():
     missed = (kinds[part] != "chat").mean()
     assert run.late.mean() == missed
     assert run.metrics()["missed"] == pytest.approx(missed / (missed + 3 * (1 - missed)))
+    assert run.metrics()["worst_missed"] == 1.0  # every other kind misses all
 
 
 def test_a_trace_is_cut_along_time_and_parts_meet():
