@@ -182,7 +182,7 @@ def counts(ratios: Mapping[str, float], objects: float) -> bool:
 def choose(library: Library, source: Source, size: str, objective: str, instance: Instance) -> Choice:
     """As `vulcan library select` does, on no more than the first fifth of the trace."""
     evaluator = load_evaluator(TASK)
-    (first,) = prefixes_of(evaluator, [instance], library.first)
+    (first,) = prefixes_of(evaluator, [instance], library.prefix)
     opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
     fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
     trials = {

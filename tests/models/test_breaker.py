@@ -12,13 +12,12 @@ from chat_server import ChatServer, answer, fail
 
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.ensemble import Breaker, BreakerPolicy
+from vulcan.models.ensemble import Breaker
 from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
 
 REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
 REPLY = Reply("hello", "toy", "stop", 1, 1, None, 0.1)
-POLICY = BreakerPolicy(failures=3, initial_open=30.0, max_open=100.0)
 
 
 class Clock:
@@ -74,7 +73,7 @@ def test_a_model_that_fails_is_left_alone_tried_and_taken_back(
 ) -> None:
     server, model = server_of_faults
     clock = Clock()
-    breaker = Breaker(model, POLICY, clock)
+    breaker = Breaker(model, clock)
     for _ in range(3):
         assert "status 503: busy" in unavailable(breaker)
     assert len(server.requests) == 3
@@ -99,7 +98,7 @@ def test_a_model_that_fails_is_left_alone_tried_and_taken_back(
 def test_one_call_alone_tries_a_model_again() -> None:
     clock = Clock()
     model = Scripted(failing)
-    breaker = Breaker(model, POLICY, clock)
+    breaker = Breaker(model, clock)
     for _ in range(3):
         unavailable(breaker)
     clock.seconds = 30.0
@@ -129,7 +128,7 @@ def test_32_calls_that_fail_together_open_it_once() -> None:
         return failing()
 
     model = Scripted(act)
-    breaker = Breaker(model, POLICY, clock)
+    breaker = Breaker(model, clock)
     with ThreadPoolExecutor(32) as threads:
         assert set(threads.map(lambda _: unavailable(breaker), range(32))) == {"gave up"}
     assert "after 32 failed calls in a row; it is tried again in 30 s" in unavailable(breaker)
@@ -143,7 +142,7 @@ def test_what_is_not_a_passing_fault_goes_through_and_counts_for_nothing(error: 
 
     clock = Clock()
     model = Scripted(act)
-    breaker = Breaker(model, POLICY, clock)
+    breaker = Breaker(model, clock)
     for _ in range(5):
         with pytest.raises(type(error)):
             breaker.propose(REQUEST)

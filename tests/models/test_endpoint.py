@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -10,7 +9,6 @@ from chat_server import ChatServer, answer, fail
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, Request, open_proposer
-from vulcan.models.call_settings import CallSettings
 from vulcan.models.providers import EndpointModel
 
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
@@ -61,18 +59,3 @@ def test_a_key_that_cannot_be_right_is_refused_without_showing_it(monkeypatch: p
     with pytest.raises(UserError, match="OPENAI_API_KEY") as caught:
         open_proposer("toy", api_base="http://localhost:8000/v1")
     assert "quoted" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("make", "complaint"),
-    [
-        (lambda: CallSettings(timeout=0), "time limit of 0 s"),
-        (lambda: CallSettings(timeout=float("nan")), "time limit of nan s"),
-        (lambda: CallSettings(temperature=-1), "temperature -1"),
-        (lambda: CallSettings(max_tokens=0), "0 tokens a reply"),
-        (lambda: open_proposer("  ", api_base="http://localhost:8000/v1"), "has no name"),
-    ],
-)
-def test_settings_that_no_server_could_keep_are_refused(make: Callable[[], object], complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        make()

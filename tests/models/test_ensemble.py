@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import median
 
 import pytest
-from chat_server import ChatServer, answer, fail
 from effort import ALL
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan.models import Message, Request
-from vulcan.models.call_settings import CallSettings
-from vulcan.models.ensemble import ArmOutcome, Breaker, BreakerPolicy, Ensemble, choose_model, gain_of
-from vulcan.models.providers import EndpointModel
-from vulcan.models.retry import RetryPolicy
-
-REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
+from vulcan.models import Message, ModelUnavailable, Reply, Request
+from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, gain_of
 
 
 @dataclass(frozen=True)
@@ -111,25 +104,60 @@ def test_a_gain_is_what_passes_the_best_before() -> None:
 # Who answers
 
 
-@pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ChatServer, ChatServer]]:
-    """One server that is busy, and one that answers."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ChatServer([fail(503, "busy")]) as busy, ChatServer([answer("hello")]) as ready:
-        yield busy, ready
+class Named:
+    """A model that answers with its name, or is not available."""
+
+    def __init__(self, name: str, there: bool = True) -> None:
+        self.name, self.there = name, there
+
+    def propose(self, request: Request) -> Reply:
+        if not self.there:
+            raise ModelUnavailable("gone")
+        return Reply(self.name, self.name, "stop", 1, 1, None, 0.1)
+
+    def close(self) -> None: ...
 
 
-def model(name: str, server: ChatServer) -> Breaker:
-    endpoint = EndpointModel(name, server.url, CallSettings(retry=RetryPolicy(attempts=1)))
-    return Breaker(endpoint, BreakerPolicy(failures=2))
+@pytest.mark.parametrize(("asked", "answers"), [("b", "b"), ("c", "a"), ("left", "a"), ("", "a")])
+def test_the_next_answers_for_one_that_is_not_there(asked: str, answers: str) -> None:
+    ensemble = Ensemble([Named("a"), Named("b"), Named("c", there=False)])
+    reply = ensemble.propose(Request(1, 0, (Message("user", "Write one."),), (), 1, model=asked))
+    assert (reply.text, reply.by) == (answers, answers)
 
 
-def test_a_model_that_is_not_there_is_refused_with_the_nearest(servers: tuple[ChatServer, ChatServer]) -> None:
-    with closing(Ensemble([model("large", servers[1])])) as ensemble:
-        with pytest.raises(UserError, match="no model 'lagre'; did you mean 'large'"):
-            ensemble.propose(replace(REQUEST, model="lagre"))
-        with pytest.raises(UserError, match="each once"):
-            Ensemble([model("x", servers[1]), model("x", servers[1])])
-        with pytest.raises(UserError, match="one model or more"):
-            Ensemble([])
+def test_each_model_is_in_an_ensemble_once() -> None:
+    with pytest.raises(UserError, match="each once"):
+        Ensemble([Named("x"), Named("x")])
+
+
+# With the offline generator, whose replies cost time alone
+
+OFFLINE, MODEL = "offline/evolve", "openai/some-model"
+ARMS = (OFFLINE, MODEL)
+
+
+def late_share(often: dict[str, float], dollars: float, seconds: dict[str, float], hour: float = 1.0) -> float:
+    """How often the model is asked in the second half of a search, as the median of several searches."""
+    shares = []
+    for seed in SEEDS:
+        rng = random.Random(seed)
+        history: list[ArmOutcome] = []
+        for number in range(300):
+            arm = choose_model(ARMS, history, random.Random(f"{seed}:{number}"), hour)
+            gain = rng.expovariate(1.0) if rng.random() < often[arm] else 0.0
+            paid = 0.0 if arm == OFFLINE else dollars
+            history.append(ArmOutcome(arm, gain, paid, seconds[arm] * rng.uniform(0.8, 1.2)))
+        shares.append(Counter(trial.arm for trial in history[150:])[MODEL] / 150)
+    return median(shares)
+
+
+def test_the_model_is_asked_where_it_gains_more_for_what_it_costs() -> None:
+    # 5 s at $1 an hour are $0.0014; 15 s and $0.01 are $0.0142, ten times as much
+    assert late_share({OFFLINE: 0.02, MODEL: 0.6}, 0.01, {OFFLINE: 5.0, MODEL: 15.0}) > 0.5  # of the cost: nine tenths
+    assert late_share({OFFLINE: 0.2, MODEL: 0.6}, 0.01, {OFFLINE: 5.0, MODEL: 15.0}) < 0.1
+
+
+def test_what_time_is_worth_decides_between_slow_and_dear() -> None:
+    often, seconds = {OFFLINE: 0.1, MODEL: 0.4}, {OFFLINE: 60.0, MODEL: 60.0}
+    assert late_share(often, 0.10, seconds, hour=0.1) < 0.1  # $0.0017 a minute: the model costs 61 times as much
+    assert late_share(often, 0.10, seconds, hour=100.0) > 0.8  # $1.67 a minute: it costs 1.06 times as much

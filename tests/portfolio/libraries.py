@@ -53,7 +53,7 @@ def handmade(
         task="cache_eviction",
         settings=own_settings,
         objectives=("object",),
-        first=FIRST,
+        prefix=FIRST,
         workloads=tuple(Workload(spec, None) for spec in specs),
         instances=tuple(TrainedInstance(f"{spec}@10%", spec) for spec in specs),
         members=tuple(

@@ -11,7 +11,7 @@ import pytest
 from libraries import MRU, policies_in, usual
 
 from vulcan.errors import UserError
-from vulcan.portfolio.candidates import PolicySpec, read_settings
+from vulcan.portfolio.candidates import policy_spec, read_settings
 from vulcan.portfolio.library_file import read_library, to_json, write_library
 from vulcan.registry import find_task
 
@@ -95,7 +95,8 @@ def test_what_is_no_library_is_refused(tmp_path: Path) -> None:
 
 def test_settings_of_a_policy_stand_behind_its_file() -> None:
     task = find_task("cache_eviction")
-    assert PolicySpec("a.py@unit_sizes=true,sample_size=8").options() == {"unit_sizes": "true", "sample_size": "8"}
+    given = {"unit_sizes": "true", "sample_size": "8"}
+    assert policy_spec("a.py@unit_sizes=true,sample_size=8") == (Path("a.py"), given)
     assert read_settings(task, {"sample_size": "8", "unit_sizes": "true"}, "x") == {
         "sample_size": 8,
         "unit_sizes": True,
@@ -108,4 +109,4 @@ def test_settings_of_a_policy_stand_behind_its_file() -> None:
         with pytest.raises(UserError, match=message):
             read_settings(task, options, "--policy a.py")
     with pytest.raises(UserError, match="not of the form key=value"):
-        PolicySpec("a.py@heap").options()
+        policy_spec("a.py@heap")

@@ -18,7 +18,7 @@ from vulcan.models.budget import Budget
 from vulcan.python_policy.check import check_program
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.model_pool import ModelPool
-from vulcan.searches.session import ExecutionConfig, check_config, open_study
+from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, open_study
 from vulcan.searches.tuning import tune
 from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged
@@ -56,16 +56,6 @@ class Policy:
 '''
 
 
-class Quiet:
-    def preparing(self, what: str) -> None: ...
-
-    def waiting(self, what: str) -> None: ...
-
-    def begin(self, study: object) -> None: ...
-
-    def __call__(self, event: object) -> None: ...
-
-
 def reply(source: str) -> str:
     return f"An idea.\n\n```python\n{source}```\n"
 
@@ -90,7 +80,7 @@ def test_a_search_with_a_model_that_writes_programs() -> None:
     store = MemoryStore()
     with ChatServer(script) as server, closing(open_proposer("toy", api_base=server.url)) as model:
         evidence = check_config(CACHE, CONFIG, models=False)
-        with open_study(CACHE, CONFIG, store, evidence, ExecutionConfig("local", 1), Quiet()) as study:
+        with open_study(CACHE, CONFIG, store, evidence, ExecutionConfig("local", 1), RunDisplay()) as study:
             study.run(ModelPool(model, Budget()), parallel=1)
     judged = [event for event in store.events() if isinstance(event, CandidateJudged)]
     verdicts = [(j.proposal - len(SEEDS), j.turn, j.verdict) for j in judged if j.origin == "model"]

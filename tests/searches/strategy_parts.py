@@ -9,56 +9,23 @@ from typing import Any
 from locations import TASKS
 
 from vulcan.registry import find_task
-from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
+from vulcan.searches.population import Population, ScoredCandidate
 
 TASK = find_task(str(TASKS / "mood_task"))
 
 SEEDS = 3
-"""The seed policies of a made-up search: candidates and proposals 1 to 3."""
+"""The seed policies of a made-up search: candidates 1 to 3."""
 
-_MEMBER = ScoredCandidate(
-    candidate=1,
-    proposal=1,
-    round=1,
-    source="def decide(load, room):\n    return load\n",
-    score=0.0,
-    scores=(0.0,),
-    operations=3,
-    size=8,
-    operator="mutate",
-    island=0,
-    model="a model",
-    parents=(),
-    origin="model",
-    warnings=(),
-)
-_ATTEMPT = JudgedReply(
-    proposal=4,
-    turn=0,
-    candidate=4,
-    operator="mutate",
-    form="full",
-    model="a model",
-    verdict="scored",
-    feedback="",
-    score=0.5,
-    parents=(),
-    island=0,
-)
+_MEMBER = ScoredCandidate(1, 1, "def decide(load, room):\n    return load\n", 0.0, (0.0,), 8)
 
 
 def member(candidate: int, score: float = 0.0, **changes: Any) -> ScoredCandidate:
-    """A member with one instance; its proposal has its number."""
-    plain = {"candidate": candidate, "proposal": candidate, "score": score, "scores": (score,)}
-    return replace(_MEMBER, **{**plain, **changes})
-
-
-def attempt(**changes: Any) -> JudgedReply:
-    return replace(_ATTEMPT, **changes)
+    """A member with one instance."""
+    return replace(_MEMBER, **{"candidate": candidate, "score": score, "scores": (score,), **changes})
 
 
 def seeds() -> list[ScoredCandidate]:
-    return [member(i, 0.1 * i, round=0, operator="seed", origin="seed", model="") for i in range(1, SEEDS + 1)]
+    return [member(i, 0.1 * i, round=0, origin="seed") for i in range(1, SEEDS + 1)]
 
 
 def reading(*names: str) -> str:

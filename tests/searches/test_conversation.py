@@ -1,22 +1,68 @@
-"""A study whose prompts somebody else answers, over several processes: each is a conversation of its own here."""
+"""A search whose prompts somebody else answers, over several processes: each is a conversation of its own here."""
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_runs import ASK, Run, error, good
-from rich_parts import Quiet
-from search_parts import SEEDS, TASK, config, contents, evidence, judged, share
+from kept import kept
+from rich_parts import answer, rich, search
+from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judged, of_kind, opened, share
 
+from vulcan.documents.conversation import AnswerDocument
+from vulcan.errors import UserError
 from vulcan.scoring import Executor, WorkerLost
-from vulcan.searches.config import make_config
+from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.evidence import open_run
-from vulcan.searches.interactive import name_of, open_interactive_search, tell_document
-from vulcan.store import SQLiteStore
+from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, name_of, open_interactive_search
+from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.session import RunDisplay
+from vulcan.store import MemoryStore, SQLiteStore
+from vulcan.store.events import AdviceReceived, FinalistScored, RunStopped, WinnerChosen
 from vulcan.store.recovery import repair
+
+ASK = ("ask",)
+
+
+def good(number: int) -> str:
+    """A reply with a program of its own."""
+    return as_reply(share(1 + number / 10))
+
+
+def error(call: Callable[[], object]) -> str:
+    """The one line of the UserError that a call raises."""
+    with pytest.raises(UserError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+class Run:
+    """A run begun with the model `ask`; `talk` is a process that resumes it."""
+
+    def __init__(self, place: Path, chosen: SearchConfig, executor: Executor) -> None:
+        self.place, self.chosen, self.executor = place, chosen, executor
+        SQLiteStore(place / "run.db", create=True).close()
+
+    @contextmanager
+    def talk(self) -> Iterator[InteractiveSearch]:
+        with closing(SQLiteStore(self.place / "run.db")) as store:
+            yield InteractiveSearch(opened(store, self.chosen, self.executor), self.place)
+
+    def ask(self) -> str | None:
+        with self.talk() as talk:
+            proposal = talk.ask()
+            return None if proposal is None else name_of(proposal)
+
+    def tell(self, name: str, text: str) -> AnswerDocument:
+        with self.talk() as talk:
+            return talk.tell(name, text, "somebody")
+
+    def kept(self) -> MemoryStore:
+        return kept(self.place / "run.db")
 
 
 @pytest.fixture
@@ -28,11 +74,10 @@ def test_the_best_so_far_waits_for_no_earlier_reply(run: Run) -> None:
     assert [run.ask(), run.ask()] == ["3", "4"]
     with run.talk() as talk:
         told = talk.tell("4", good(4), "somebody")
-        assert told.pending
-        assert tell_document(talk, told)["best"] == {"candidate": None, "proposal": "4", "score": told.score}
+        assert told["pending"]
+        assert told["best"] == {"candidate": None, "proposal": "4", "score": told["score"]}
     with run.talk() as talk:
-        told = talk.tell("3", good(3), "somebody")
-        best = tell_document(talk, told)["best"]
+        best = talk.tell("3", good(3), "somebody")["best"]
         assert best is not None and best["candidate"] == SEEDS + (2 if best["proposal"] == "4" else 1)
 
 
@@ -105,7 +150,7 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
         open_run(TASK, chosen, store, evidence(chosen), lambda _: None)
 
     def talk() -> None:
-        with open_interactive_search(tmp_path, Quiet()):
+        with open_interactive_search(tmp_path, RunDisplay()):
             pass
 
     says = error(talk)
@@ -127,3 +172,66 @@ def test_the_next_prompt_shows_the_reply_before(children: Executor, tmp_path: Pa
         following = talk.ask()
     assert following is not None
     assert any(share(1.9) in message.content for message in following.messages)
+
+
+# How it ends, and what else than programs it asks for
+
+
+def test_finished_early_the_winner_comes_of_what_is_there(run: Run) -> None:
+    assert [run.ask(), run.ask(), run.ask()] == ["3", "4", "5"]
+    run.tell("4", good(4))
+    with run.talk() as talk:
+        assert not talk.done
+        talk.finish()
+        assert talk.finished
+        talk.finish()  # once is enough
+    kept = run.kept()
+    # 3 stands before an answered one and keeps its number; 5 was never answered, and is as if it had not been asked
+    assert [(v.proposal, v.verdict, v.feedback) for v in judged(kept)] == [
+        (3, "no-reply", "nobody answered"), (4, "scored", ""),
+    ]  # fmt: skip
+    assert of_kind(kept, WinnerChosen) == [WinnerChosen(SEEDS + 2, "validation")]
+    assert len([c for c in of_kind(kept, FinalistScored) if c.split == "test"]) == 1
+    assert list(kept.events())[-1] == RunStopped("finished")
+    for call in (run.ask, lambda: run.tell("5", good(5))):
+        assert error(call) == f"{run.place} is finished: `vulcan show {run.place}` has the winner"
+
+
+def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) -> None:
+    run = Run(tmp_path, rich(model=ASK, control=False, advice_every=2, in_flight=1), racers)
+    assert run.ask() == "3"
+    run.tell("3", good(3))
+    with run.talk() as talk:
+        proposal = talk.ask()
+        assert proposal is not None
+        assert asks_for_advice(proposal)
+    told = run.tell("4", "  Take on half.\n")
+    assert (told["verdict"], told["feedback"], told["pending"]) == (None, "the advice is kept", False)
+    assert of_kind(run.kept(), AdviceReceived) == [AdviceReceived(4, "Take on half.")]
+    shown = []
+    while len(shown) < 3:
+        with run.talk() as talk:
+            following = talk.ask()
+        assert following is not None
+        shown.append("Take on half." in following.messages[0].content)
+        run.tell(name_of(following), good(following.number))
+    assert any(shown)
+
+
+def test_answered_one_by_one_it_is_the_search_that_a_model_would_have_made(racers: Executor, tmp_path: Path) -> None:
+    """The same replies by ask and tell, in another process each, and by a recording of them."""
+    chosen = rich(model=ASK, control=False, rounds=1, tune=0)
+    run = Run(tmp_path, chosen, racers)
+    while True:
+        with run.talk() as talk:
+            proposal = talk.ask()
+            if proposal is None:
+                talk.finish()
+                break
+            text = answer(proposal.request()) or "I have no answer."
+            talk.tell(name_of(proposal), text, "somebody")
+    store = run.kept()
+    assert of_kind(store, WinnerChosen) != []
+    again = MemoryStore()
+    search(chosen, again, racers, recording=RecordedReplies.of(store))
+    assert contents(again) == contents(store)

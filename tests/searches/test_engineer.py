@@ -14,7 +14,6 @@ from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, li
 
 from vulcan.models import Message, Request, open_proposer
 from vulcan.models.tool_calls import ToolCall, read_calls
-from vulcan.progress.plain import NullDisplay
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
 from vulcan.scoring import Executor
@@ -23,7 +22,7 @@ from vulcan.searches.conversation import MAX_CALLS
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.searches.session import ExecutionConfig, check_config, open_study
+from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, open_study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import ENTRIES, AdviceReceived, CallRecord
 
@@ -162,7 +161,7 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
     assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
     result = later.tell(used["proposal"], as_reply(share(1.25)), "me")
-    assert (result.verdict, result.candidate) == ("scored", SEEDS + 2)
+    assert (result["verdict"], result["candidate"]) == ("scored", SEEDS + 2)
 
 
 HEAD = "def priority(now, obj, cache, ghost):\n    return "
@@ -182,7 +181,7 @@ def chat_about(trace: str) -> list[str]:
     chosen = make_config("cache_eviction", options, {"trace": [trace], "cache_size": ["300"]})
     task = find_task("cache_eviction")
     machines = ExecutionConfig("local", 1)
-    with open_study(task, chosen, MemoryStore(), check_config(task, chosen), machines, NullDisplay()) as study:
+    with open_study(task, chosen, MemoryStore(), check_config(task, chosen), machines, RunDisplay()) as study:
         given = study.ask()
         for at in range(0, len(TOOLS_OF_CACHES), MAX_CALLS):
             assert given is not None

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategy_parts import SEEDS, attempt, member, population, reading, seeds
+from strategy_parts import SEEDS, member, population, reading, seeds
 
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.population import Population, ScoredCandidate
+from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.strategies import Evolve, make_strategy
 from vulcan.searches.strategies.evolve import Archive, Islands, cell_of, choose_form, reads
 
@@ -174,7 +174,7 @@ def test_inspirations_are_the_best_of_all_and_candidates_of_another_kind() -> No
 def forms(policy: Any, *seen: tuple[str, int, int]) -> float:
     """The share of diffs asked for, after (form, usable, unusable) replies."""
     attempts = [
-        attempt(form=form, verdict=verdict)
+        JudgedReply(0, form, verdict, "")
         for form, usable, unusable in seen
         for verdict in ["scored"] * usable + ["rejected"] * unusable
     ]

@@ -138,7 +138,7 @@ def test_a_run_knows_its_rungs_and_what_the_objective_compares_with_there() -> N
     scorer = make_scorer(find_objective(TASK, "gain"), record)
     # of the loads and rooms with (load + 2 * room) % 5 == 0, half takes 3.5, and twice that on heavy
     measured = (("light R=0.2", {"sum": 7.0}), ("heavy R=0.2", {"sum": 7.0}))
-    assert scorer.mean_on(found.rungs[0].instances, measured) == 0.5
+    assert scorer.on_each(found.rungs[0].instances, measured) == (1.0, 0.0)
 
 
 def test_settings_are_completed_from_the_task() -> None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from strategy_parts import TASK, attempt, member, reading
+from strategy_parts import TASK, member, reading
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan.searches.population import ScoredCandidate
+from vulcan.searches.population import JudgedReply, ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
 from vulcan.task import Json, Task
@@ -111,7 +111,7 @@ def test_a_diff_is_asked_for_in_its_exact_form_and_against_the_first_parent() ->
 
 
 def test_advice_is_asked_for_with_the_best_the_improvements_and_the_failures() -> None:
-    failed = attempt(verdict="rejected", feedback="- line 3: [while] no loops without end", score=None)
+    failed = JudgedReply(0, "full", "rejected", "- line 3: [while] no loops without end")
     draft = Draft(3, "advice", PARENTS, (OTHER,), advice="- Old lesson.", failures=(failed,))
     text = prompts(TASK).propose(draft)
     assert "## Recent changes that raised the score" in text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, SplitName
+from vulcan.evaluator import Instance
 from vulcan.searches.scorer import Scorer
-from vulcan.store.events import BaselineMeasured
+from vulcan.store.events import InstanceMetrics
 from vulcan.task import Objective
 
 INSTANCES = [
@@ -18,26 +18,26 @@ OVER_TWO = Objective(
 )
 
 
-def measured(policy: str, split: SplitName, **x: float) -> BaselineMeasured:
-    return BaselineMeasured(policy, "baseline", split, 0.0, tuple((name, {"x": value}) for name, value in x.items()))
+def metrics(**x: float) -> InstanceMetrics:
+    return tuple((name, {"x": value}) for name, value in x.items())
 
 
 @pytest.fixture
 def scorer() -> Scorer:
     scorer = Scorer(OVER_TWO, INSTANCES)
-    scorer.add_baseline(measured("p", "train", a=1.0, b=2.0, c=3.0))
-    scorer.add_baseline(measured("q", "train", a=1.0, b=6.0, c=7.0))
-    scorer.add_baseline(measured("p", "test", a=10.0))
-    scorer.add_baseline(measured("q", "test", a=30.0))
-    scorer.add_baseline(measured("other", "train", a=99.0, b=99.0, c=99.0))
+    scorer.add_reference("p", "train", metrics(a=1.0, b=2.0, c=3.0))
+    scorer.add_reference("q", "train", metrics(a=1.0, b=6.0, c=7.0))
+    scorer.add_reference("p", "test", metrics(a=10.0))
+    scorer.add_reference("q", "test", metrics(a=30.0))
+    scorer.add_reference("other", "train", metrics(a=99.0, b=99.0, c=99.0))
     return scorer
 
 
 def test_the_score_is_the_mean_over_instances_of_what_each_gives(scorer: Scorer) -> None:
-    metrics = (("a", {"x": 3.0}), ("b", {"x": 4.0}), ("c", {"x": 20.0}))
-    assert [scorer.on_instance("train", name, m) for name, m in metrics] == [0.5, -0.5, 1.0]
-    assert scorer.mean("train", metrics) == pytest.approx(1 / 3, abs=1e-15)
-    assert scorer.mean("train", metrics[::-1]) == scorer.mean("train", metrics)
+    measured = metrics(a=3.0, b=4.0, c=20.0)
+    assert [scorer.on_instance("train", name, m) for name, m in measured] == [0.5, -0.5, 1.0]
+    assert scorer.mean("train", measured) == pytest.approx(1 / 3, abs=1e-15)
+    assert scorer.mean("train", measured[::-1]) == scorer.mean("train", measured)
 
 
 def test_each_split_has_references_of_its_own(scorer: Scorer) -> None:
@@ -57,7 +57,7 @@ def test_an_objective_sees_only_its_references() -> None:
     spy = Objective("spy", "x", "looks", lambda m, r: seen.append(dict(r)) or 0.0, ("p",))
     scorer = Scorer(spy, INSTANCES)
     for policy in ("p", "q"):
-        scorer.add_baseline(measured(policy, "train", a=1.0))
+        scorer.add_reference(policy, "train", metrics(a=1.0))
     scorer.on_instance("train", "a", {"x": 1.0})
     scorer.on_instance("train", "b", {"x": 1.0})
     assert seen == [{"p": {"x": 1.0}}, {}]

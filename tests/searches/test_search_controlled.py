@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from kept import kept
 from rich_parts import rich, search
 from search_parts import as_reply, config, contents, of_kind, share
 
@@ -41,20 +42,12 @@ def run(racers: Executor, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(place: Path) -> tuple[MemoryStore, MemoryStore]:
-    found = []
-    for name in ("run.db", CONTROL):
-        kept = MemoryStore()
-        with closing(SQLiteStore(place / name)) as store:
-            kept.append(*store.events())
-            for call in store.calls():
-                kept.record(call)
-        found.append(kept)
-    return found[0], found[1]
+    return kept(place / "run.db"), kept(place / CONTROL)
 
 
 def test_it_has_as_many_proposals_and_a_store_of_its_own(run: Path) -> None:
     store, control = read(run)
-    asked = [[p for p in of_kind(kept, CandidateProposed) if p.round > 0] for kept in (store, control)]
+    asked = [[p for p in of_kind(one, CandidateProposed) if p.round > 0] for one in (store, control)]
     assert len(asked[0]) == len(asked[1]) == 36
     assert {p.operator for p in asked[1]} == {"initial"}
     assert {p.parents for p in asked[1]} == {(1, 2)}  # the task's own policies, and no candidate
@@ -79,7 +72,7 @@ def test_the_event_says_what_the_control_came_to(run: Path) -> None:
 
 
 def test_its_configuration_is_that_of_the_search_but_for_what_it_must_not_have(run: Path) -> None:
-    store, control = (SearchConfig.from_json(of_kind(kept, RunStarted)[0].config) for kept in read(run))
+    store, control = (SearchConfig.from_json(of_kind(one, RunStarted)[0].config) for one in read(run))
     differ = {name for name in vars(store) if getattr(store, name) != getattr(control, name)}
     assert differ == {"strategy", "tune", "simplify", "control", "budget_candidates"}
     assert (control.strategy, control.tune, control.control, control.budget_candidates) == ("best-of-n", 0, False, 36)

@@ -30,7 +30,7 @@ from vulcan.models.call_settings import CallSettings
 from vulcan.models.prices import price_per_million
 from vulcan.models.retry import RetryPolicy
 from vulcan.scoring import Executor
-from vulcan.searches.missing_replies import MAX_UNANSWERED
+from vulcan.searches.calls_in_flight import MAX_UNANSWERED
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import CandidateJudged, WinnerChosen

@@ -1,9 +1,9 @@
 """A search whose replies a language model wrote, on a real trace: repeated, event for event, and over HTTP."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from kept import kept
 from locations import RECORDED, recorded_run
 from real_caches import DATA
 from search_parts import contents
@@ -13,38 +13,19 @@ from benchmarks.recordings import RECORDINGS, Recording, unpack
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.searches.session import ExecutionConfig, check_config, run_search
+from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, run_search
 from vulcan.store import MemoryStore, RunRecord
-from vulcan.store.events import CallRecord, Event
-from vulcan.store.runs import open_store
+from vulcan.store.events import CallRecord
+from vulcan.store.runs import FILE
 
 TASK = find_task("cache_eviction")
-
-
-class Unseen:
-    """A display that shows nothing."""
-
-    def preparing(self, what: str) -> None: ...
-
-    def waiting(self, what: str) -> None: ...
-    def begin(self, study: object) -> None: ...
-    def __call__(self, event: Event) -> None: ...
-
-
-def read(run: Path) -> MemoryStore:
-    contents = MemoryStore()
-    with closing(open_store(run)) as store:
-        contents.append(*store.events())
-        for call in store.calls():
-            contents.record(call)
-    return contents
 
 
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """What the recorded run holds; the working directory is the trace's."""
     enter_directory_of("libcachesim/cloudPhysicsIO.vscsi", monkeypatch)
-    return read(recorded_run())
+    return kept(recorded_run() / FILE)
 
 
 def enter_directory_of(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +41,7 @@ def repeated(recording: MemoryStore) -> MemoryStore:
     config = SearchConfig.from_json(RunRecord.of(recording.events()).config)
     task = find_task(config.task)
     run_search(
-        task, config, store, check_config(task, config, models=False), ExecutionConfig("local", 2), Unseen(),
+        task, config, store, check_config(task, config, models=False), ExecutionConfig("local", 2), RunDisplay(),
         control=MemoryStore, recording=RecordedReplies.of(recording),
     )  # fmt: skip
     return store
@@ -83,7 +64,7 @@ def test_the_recorded_searches_are_repeated_event_for_event(
         monkeypatch.chdir(recording.directory(tmp_path / "data"))
     except NotMeasurable as missing:
         pytest.skip(str(missing))
-    held = read(unpack(recording.archive, tmp_path / "run"))
+    held = kept(unpack(recording.archive, tmp_path / "run") / FILE)
     assert len({call.reply for call in held.calls()}) >= 64
     assert contents(repeated(held)) == contents(held)
 

@@ -74,9 +74,3 @@ def test_the_best_of_many_equal_policies_is_the_luckiest() -> None:
     assert means[10] == pytest.approx(np.mean(gained[10]), rel=0.5)
     same = list(rng.randn(8))
     assert selection_bias([same] * 10) == pytest.approx(0.0, abs=1e-12) or selection_bias([same] * 10) < 0.01
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95.0])
-def test_a_confidence_that_is_none_is_refused(confidence: float) -> None:
-    with pytest.raises(ValueError, match="confidence"):
-        mean_interval([1.0, 2.0, 3.0, 4.0], confidence)

@@ -15,7 +15,7 @@ from vulcan.models import Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.searches.steering import DIRECTORY, MAX_HINTS, MAX_WAITING, Inbox, Steering, instructions, steer
+from vulcan.searches.steering import DIRECTORY, MAX_HINTS, MAX_WAITING, Inbox, Steering, instruction_documents, steer
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import (
     CandidateProposed,
@@ -177,16 +177,16 @@ def test_a_search_that_takes_none_says_so(tmp_path: Path, record: RunRecord) -> 
 
 def test_instructions_wait_until_they_are_taken(tmp_path: Path, record: RunRecord) -> None:
     steer(tmp_path, record, [act("hint", "Fine."), act("add", share(0.123))])
-    waiting = [one for one in instructions(tmp_path, record, ()) if one.state == "waiting"]
-    assert [one.event.act for one in waiting] == ["hint", "add"]
+    waiting = [one for one in instruction_documents(tmp_path, record, ()) if one["state"] == "waiting"]
+    assert [one["act"] for one in waiting] == ["hint", "add"]
     store, inbox = MemoryStore(), Inbox(tmp_path)
     store.record(InstructionTaken(**asdict(replace(inbox.waiting()[0], proposal=40))))
     (tmp_path / DIRECTORY / "broken.json").write_text("{")
     (tmp_path / DIRECTORY / "other.json").write_text(json.dumps({"act": "delete everything"}))
-    all_given = instructions(tmp_path, record, store.instructions())[-2:]
-    assert {one.event.act: (one.state, one.event.proposal) for one in all_given} == {
-        "hint": ("applied", 40), "add": ("waiting", 0),
-    }  # fmt: skip
+    given = instruction_documents(tmp_path, record, store.instructions())[-2:]
+    assert [(one["act"], one["state"], one["proposal"]) for one in given] == [
+        ("hint", "applied", 40), ("add", "waiting", None),
+    ]  # fmt: skip
     Steering(record, store, tmp_path, 0).take(50)  # the first is in the log: a killed search left its file
     assert [(one.act, one.proposal) for one in store.instructions()] == [("hint", 40), ("add", 50)]
     assert inbox.waiting() == []

@@ -19,8 +19,8 @@ from search_parts import (
 
 from vulcan.models import Request
 from vulcan.scoring import Executor, Job, WorkerLost
+from vulcan.searches.calls_in_flight import MAX_UNANSWERED
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.missing_replies import MAX_UNANSWERED
 from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged
 

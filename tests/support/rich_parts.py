@@ -17,7 +17,7 @@ from vulcan.searches import session
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ModelPool
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.searches.session import ExecutionConfig, run_search
+from vulcan.searches.session import ExecutionConfig, RunDisplay, run_search
 from vulcan.store import MemoryStore, Store
 from vulcan.store.events import Event
 
@@ -60,21 +60,11 @@ def answer(request: Request) -> str | None:
             return as_reply(share(round(rng.uniform(0.2, 1.5), 3), f"({inert})"))
 
 
-class Quiet:
-    """Shows nothing, and writes down what was told."""
+class Quiet(RunDisplay):
+    """Shows nothing, and passes events on."""
 
     def __init__(self, listen: Callable[[Event], None] = lambda _: None) -> None:
-        self.prepared: list[str] = []
-        self.begun = 0
         self._listen = listen
-
-    def preparing(self, what: str) -> None:
-        self.prepared.append(what)
-
-    def waiting(self, what: str) -> None: ...
-
-    def begin(self, study: object) -> None:
-        self.begun += 1
 
     def __call__(self, event: Event) -> None:
         self._listen(event)
@@ -87,7 +77,7 @@ def search(
     answered: Callable[[Request], str | None] = answer,
     *,
     by: Proposer | None = None,
-    display: Quiet | None = None,
+    display: RunDisplay | None = None,
     control: Store | None = None,
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
@@ -113,7 +103,7 @@ def search(
 
     with patch.object(session, "open_model_pool", opened), patch.object(session, "executor_for", given):
         run_search(
-            TASK, chosen, store, evidence(chosen), LOCAL, display or Quiet(), control=lambda: other,
+            TASK, chosen, store, evidence(chosen), LOCAL, display or RunDisplay(), control=lambda: other,
             recording=recording, control_recording=control_recording, directory=directory,
         )  # fmt: skip
     return models[0].requests if models else []

@@ -122,7 +122,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     from vulcan.cli.output import read_policy
     from vulcan.errors import UserError, did_you_mean
     from vulcan.portfolio.build import BuildConfig
-    from vulcan.portfolio.candidates import PolicySpec
+    from vulcan.portfolio.candidates import policy_spec
     from vulcan.portfolio.workloads import find_workloads
     from vulcan.registry import find_task
     from vulcan.searches.config import complete_settings, read_config, sort_options
@@ -150,7 +150,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         settings=complete_settings(task, settings | task_settings(task, context)),
         workloads=find_workloads(p["traces"]),
         objectives=objectives,
-        policies=tuple((text, read_policy(PolicySpec(text).path())) for text in p["policy"]),
+        policies=tuple((text, read_policy(policy_spec(text)[0])) for text in p["policy"]),
         runs=tuple(str(find_run(name, runs)) for name in p["run"]),
         keep=tuple(p["keep"]),
         first=p["prefix"],
@@ -230,7 +230,7 @@ def select(
             "library": str(directory),
             "workload": trace,
             "objective": chosen,
-            "prefix": found.first,
+            "prefix": found.prefix,
             "choices": [choice_document(found, directory, choice) for choice in choices],
         }
         print_json(document)
@@ -303,7 +303,7 @@ def _show(library: Library, objective: str) -> None:
     matrix = library.matrix[objective]
     say(
         f"task {library.task}, objective {objective}, {count(len(library.instances), 'instance')}, "
-        f"{count(len(library.members), 'member')}; a choice is made by the first {library.first:,} events"
+        f"{count(len(library.members), 'member')}; a choice is made by the first {library.prefix:,} events"
     )
     strongest = {n: max(matrix.baselines, key=lambda b: matrix.baselines[b][n]) for n in range(len(library.instances))}
     rows = [

@@ -76,24 +76,21 @@ def tell(
       vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12 --file reply.md
       vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12.1 --file - --model me < reply.md
     """
-    from vulcan.searches.interactive import tell_document
-
     text = _read(file, "reply")
     with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
-        told = conversation.tell(proposal, text, model)
-        document: TellDocument = {"run": str(path), **tell_document(conversation, told)}
+        told: TellDocument = {"run": str(path), **conversation.tell(proposal, text, model)}
     if as_json:
-        print_json(document)
+        print_json(told)
         return
-    named = _named(told.candidate, told.proposal)
-    scored = f", score {number(told.score)}" if told.score is not None else ""
-    say(f"{named}: {told.verdict or 'taken'}{scored}")
-    for line in (told.feedback, *told.warnings):
+    named = _named(told["candidate"], told["proposal"])
+    scored = f", score {number(told['score'])}" if told["score"] is not None else ""
+    say(f"{named}: {told['verdict'] or 'taken'}{scored}")
+    for line in (told["feedback"], *told["warnings"]):
         if line:
             say(line)
-    if told.repair and told.verdict is not None:
+    if told["repair"] and told["verdict"] is not None:
         say(f"`vulcan ask {shlex.quote(str(path))}` gives it back for repair.")
-    if (best := document["best"]) is not None:
+    if (best := told["best"]) is not None:
         say(f"best so far: {_named(best['candidate'], best['proposal'])}, score {number(best['score'])}")
 
 
@@ -132,13 +129,13 @@ def finish(
 def _conversation(
     run: str, runs: Path, allow_unsandboxed: bool, *, to_finish: bool = False
 ) -> Iterator[tuple[Path, InteractiveSearch]]:
-    from vulcan.progress.plain import NullDisplay
     from vulcan.searches.interactive import open_interactive_search
+    from vulcan.searches.session import RunDisplay
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs)
     with open_interactive_search(
-        path, NullDisplay(), allow_unsandboxed=allow_unsandboxed, to_finish=to_finish
+        path, RunDisplay(), allow_unsandboxed=allow_unsandboxed, to_finish=to_finish
     ) as conversation:
         yield path, conversation
 

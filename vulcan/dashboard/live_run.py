@@ -291,7 +291,7 @@ class LiveRun:
         done = proposals(self.record)
         try:
             config = SearchConfig.from_json(self.record.config)
-            total = make_strategy(config, config.offline).total()
+            total = make_strategy(config, config.offline).total
         except UserError:  # no configuration yet, or one written by a newer Vulcan
             return {"budgets": {}, "proposals": done, "planned": None}
         if config.budget_candidates is not None:

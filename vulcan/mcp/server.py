@@ -25,7 +25,6 @@ from vulcan.documents.conversation import ToolResult
 from vulcan.errors import UserError, did_you_mean
 from vulcan.mcp.stdio import serve_stdio
 from vulcan.models.tool_calls import ToolCall
-from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.check import describe_policy
 from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
@@ -35,9 +34,9 @@ from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options
 from vulcan.searches.conversation import TOOLS, Tool
 from vulcan.searches.costs import Costs
-from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
+from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search
 from vulcan.searches.options import ASK, OPTIONS
-from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
+from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, open_study, record_stop
 from vulcan.store import RunRecord
 from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
 
@@ -75,7 +74,7 @@ class Tools:
 
     def _conversation(self, path: Path, *, to_finish: bool = False) -> AbstractContextManager[InteractiveSearch]:
         return open_interactive_search(
-            path, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed, to_finish=to_finish
+            path, RunDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed, to_finish=to_finish
         )
 
     def list_tasks(self) -> dict[str, Any]:
@@ -116,7 +115,7 @@ class Tools:
             closing(create_store(run)) as store,
             lock_run(run),
             record_stop(store),
-            open_study(declared, config, store, evidence, self._machines, NullDisplay()) as study,
+            open_study(declared, config, store, evidence, self._machines, RunDisplay()) as study,
         ):
             study.begin()
             return dict(run_document(run, study.record, study.costs))
@@ -152,7 +151,7 @@ class Tools:
         `best` is the best candidate so far.
         """
         with self._conversation(find_run(run, self._runs)) as conversation:
-            return dict(tell_document(conversation, conversation.tell(proposal, reply, model)))
+            return dict(conversation.tell(proposal, reply, model))
 
     def use(self, run: str, proposal: str, model: str, tool: Tool, arguments: Mapping[str, str]) -> ToolResult:
         """Call a tool of a conversation."""

@@ -62,7 +62,7 @@ class Reply:
     `model` is the name the server gave of the model that answered. `finish` is why it ended: "stop", "length"
     (cut off at the token limit), another word of the server's, or "unknown". Tokens are None where the server
     does not count them, `dollars` where the price is not known. `seconds` runs from the request to the
-    reply, retries and the waits between them included.
+    reply, retries and the waits between them included. `by` is the model's name in the search.
     """
 
     text: str
@@ -73,6 +73,11 @@ class Reply:
     dollars: float | None
     seconds: float
     by: str = ""
+
+    @property
+    def counted(self) -> bool:
+        """True if the server reported the tokens."""
+        return self.tokens_in is not None and self.tokens_out is not None
 
 
 @runtime_checkable
@@ -107,13 +112,3 @@ class RequestRefused(ModelUnavailable):
 
 class BudgetExhausted(Exception):
     """A limit of dollars, tokens or minutes was reached: the call was not made, or was cancelled at the deadline."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """The prompt of one turn of a proposal, and the reply to it."""
-
-    proposal: int
-    turn: int
-    messages: tuple[Message, ...]
-    reply: Reply

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError
-from vulcan.models.base import BudgetExhausted, Message, Recorded, Request
+from vulcan.models.base import BudgetExhausted, Message, Reply, Request
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.completion import Completion
 from vulcan.models.prices import Cost, Price, expected_tokens, format_price, max_call_cost
 
 _log = logging.getLogger(__name__)
@@ -34,7 +33,6 @@ class Spent:
 
     dollars: float
     tokens: int
-    minutes: float
     unanswered: int
     reserved: Cost
     unanswered_cost: Cost
@@ -78,9 +76,7 @@ class Budget:
         minutes: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        for name, limit in (("dollars", dollars), ("tokens", tokens), ("minutes", minutes)):
-            if limit is not None and not 0 < limit < math.inf:
-                raise UserError(f"budget-{name} is {limit:g}: it must be above 0 and finite")
+
         self.dollars, self.tokens, self.minutes = dollars, tokens, minutes
         self._clock = clock
         self._started = clock()
@@ -139,9 +135,8 @@ class Budget:
     def spent(self) -> Spent:
         with self._changed:
             reserved = Cost(self._reserved_units / _UNITS_PER_DOLLAR, self._reserved_tokens)
-            minutes = (self._clock() - self._started) / 60
             lost = Cost(self._lost_units / _UNITS_PER_DOLLAR, self._lost_tokens)
-            return Spent(self._units / _UNITS_PER_DOLLAR, self._tokens, minutes, self._unanswered, reserved, lost)
+            return Spent(self._units / _UNITS_PER_DOLLAR, self._tokens, self._unanswered, reserved, lost)
 
     def exhausted(self) -> str | None:
         """Say in one clause why no further call may start; None while one may."""
@@ -153,24 +148,22 @@ class Budget:
         over = self._overtime or self.seconds_left() == 0
         return f"the budget of {self.minutes:g} minutes is over" if over else None
 
-    def restore(self, calls: Iterable[Recorded]) -> None:
+    def restore(self, calls: Iterable[tuple[Request, Reply]]) -> None:
         """Charge the calls answered in an earlier session of the run; those it had in flight are unknown.
 
         Tokens that a server did not report are estimated. Raises UserError where dollars are limited and
         the price of a call is not known.
         """
-        for call in calls:
-            reply = call.reply
+        for request, reply in calls:
             if reply.dollars is None and self.dollars is not None:
                 raise UserError(
-                    f"proposal {call.proposal} was answered by {reply.model!r} at an unknown price: a budget in "
+                    f"proposal {request.proposal} was answered by {reply.model!r} at an unknown price: a budget in "
                     "dollars cannot be kept in this run; leave out --budget-dollars, or use --budget-tokens"
                 )
             called = reply.tokens_in is not None or reply.tokens_out is not None or reply.dollars != 0
-            tokens = _tokens(reply.tokens_in, reply.tokens_out, call.messages, reply.text) if called else (0, 0)
             with self._changed:
                 self._units += _units(reply.dollars or 0.0)
-                self._tokens += sum(tokens)
+                self._tokens += sum(_tokens(reply, request.messages)) if called else 0
 
     @contextmanager
     def deadline(self, cut_off: Callable[[], None]) -> Iterator[None]:
@@ -262,7 +255,7 @@ class Budget:
             spent = format_price(self._units / _UNITS_PER_DOLLAR)
             return (
                 f"the budget of {format_price(self.dollars)} is used up: {spent} is spent, and the next call may cost "
-                + (f"{format_price(max_cost.dollars)}")
+                f"{format_price(max_cost.dollars)}"
             )
         return (
             f"the budget of {self.tokens} tokens is used up: {self._tokens} are spent, and the next call may take "
@@ -280,92 +273,73 @@ REPLY_TOKENS = 8192
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A meter that charges every attempt of one model's calls to `budget`, if there is one."""
+    """A meter that charges every attempt of one model's calls to `budget`."""
 
-    budget: Budget | None
+    budget: Budget
     price: Price
     max_tokens: int | None
-
-    @property
-    def limits_calls(self) -> bool:
-        """True if there is a budget of tokens or dollars."""
-        return self.budget is not None and self.budget.limits_calls
 
     def begin(self, request: Request) -> Bill:
         """Reserve the maximum cost of one attempt, waiting for calls in flight where that may help.
 
         Raises BudgetExhausted, and concurrent.futures.CancelledError once the budget is closed.
         """
-        if self.budget is None:
-            return Bill(self, None, None, request.sent())
-        max_cost = max_call_cost(self.price, request.sent(), self.max_tokens or 0)
-        return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost, request.sent())
+        most = self._most(request)
+        return Bill(self.price, self.budget.acquire(most, (request.proposal, request.turn)), most, request.sent())
 
     def begin_if_room(self, request: Request) -> Bill | None:
         """Reserve as `begin` does; None where there is no room now."""
-        if self.budget is None:
-            return Bill(self, None, None, request.sent())
-        max_cost = max_call_cost(self.price, request.sent(), self.max_tokens or 0)
-        reservation = self.budget.reserve(max_cost)
-        return None if reservation is None else Bill(self, reservation, max_cost, request.sent())
+        most = self._most(request)
+        reservation = self.budget.reserve(most)
+        return None if reservation is None else Bill(self.price, reservation, most, request.sent())
 
-    def overtime(self) -> str | None:
-        """Say that the minutes of the budget are over; None before."""
-        return None if self.budget is None else self.budget.overtime()
-
-    def close(self) -> None:
-        if self.budget is not None:
-            self.budget.close()
+    def _most(self, request: Request) -> Cost:
+        return max_call_cost(self.price, request.sent(), self.max_tokens or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
     """The charge for one attempt; exactly one of its methods is called."""
 
-    meter: Meter
-    reservation: Reservation | None
-    max_cost: Cost | None
+    price: Price
+    reservation: Reservation
+    max_cost: Cost
     messages: tuple[Message, ...]
 
-    def answered(self, completion: Completion) -> Completion:
+    def answered(self, reply: Reply) -> Reply:
         """Charge an answer, and return it with the dollars charged where the price is known.
 
         Tokens that the server does not report are estimated, but in dollars they count at their most.
         """
-        if self.reservation is None or self.max_cost is None:
-            return completion
-        counted = completion.tokens_in is not None and completion.tokens_out is not None
-        tokens_in, tokens_out = _tokens(completion.tokens_in, completion.tokens_out, self.messages, completion.text)
-        dollars = completion.dollars
+        tokens_in, tokens_out = _tokens(reply, self.messages)
+        dollars = reply.dollars
         if dollars is None:
-            dollars = self.meter.price.max_dollars(tokens_in, tokens_out) if counted else self.max_cost.dollars
+            dollars = self.price.max_dollars(tokens_in, tokens_out) if reply.counted else self.max_cost.dollars
         self.reservation.charge(Cost(dollars, tokens_in + tokens_out))
-        return replace(completion, dollars=dollars)
+        return replace(reply, dollars=dollars)
 
     def failed(self, *, may_be_paid: bool) -> None:
         """Charge an attempt without an answer: the whole reservation where the server may have worked on it."""
-        if self.reservation is None:
-            return
         if may_be_paid:
             self.reservation.charge_unanswered()
         else:
             self.reservation.release()
 
 
-def _tokens(tokens_in: int | None, tokens_out: int | None, messages: tuple[Message, ...], text: str) -> tuple[int, int]:
+def _tokens(reply: Reply, messages: tuple[Message, ...]) -> tuple[int, int]:
     """Return the tokens of a call as the server reports them, or else an estimate."""
-    if tokens_in is not None and tokens_out is not None:
-        return tokens_in, tokens_out
-    return expected_tokens(messages), expected_tokens([Message("assistant", text)])
+    if reply.tokens_in is not None and reply.tokens_out is not None:
+        return reply.tokens_in, reply.tokens_out
+    return expected_tokens(messages), expected_tokens([Message("assistant", reply.text)])
 
 
-def metered(name: str, settings: CallSettings, budget: Budget | None, price: Price) -> tuple[CallSettings, Meter]:
+def metered(name: str, settings: CallSettings, budget: Budget, price: Price) -> tuple[CallSettings, Meter]:
     """Return call settings that the budget can bound, and the meter of the model of that name.
 
     A budget of dollars or tokens needs a limit on replies: where none is set, one is chosen and logged.
     Raises UserError for a budget in dollars where the price is not known.
     """
-    if budget is None or not budget.limits_calls:
+    if not budget.limits_calls:
         return settings, Meter(budget, price, settings.max_tokens)
     if budget.dollars is not None and not price.known:
         raise UserError(

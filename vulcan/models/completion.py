@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from vulcan.models.base import Reply
 from vulcan.models.retry import TransientError
 from vulcan.models.tool_calls import called as called_text
 
@@ -27,18 +27,6 @@ _CODE = re.compile(r"`{3}|~{3}|^\s*(?:def|class) |<{5,}\s*SEARCH|\\n *def ", re.
 
 REASONING = "\n\n[reasoning_content]\n"
 """Separates the answer of a reply from its reasoning, where the answer is prose and only the reasoning has code."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One completion, with the fields of `vulcan.models.base.Reply`."""
-
-    text: str
-    model: str
-    finish: str
-    tokens_in: int | None
-    tokens_out: int | None
-    dollars: float | None = None
 
 
 def read_body(data: bytes) -> object:
@@ -81,16 +69,16 @@ def _joined(chunks: list[Mapping[str, object]]) -> dict[str, Any]:
     return {**whole, "choices": [{"message": message, "finish_reason": finish}]}
 
 
-def read_completion(body: object, model: str, *, calls: bool = False) -> Completion:
-    """Parse a decoded response body; `model` is the name to record where the server gives none.
+def read_completion(body: object, model: str, *, calls: bool = False) -> Reply:
+    """Parse a decoded response body, but for its price; `model` is the name to record where the server gives none.
 
     Function calls are read as calls of tools where it `calls` any, and else for the program in their arguments.
 
     Raises TransientError where the body holds no answer, as proxies in front of a model send under load.
     """
     answer = _mapping(body)
-    if answer.get("error"):
-        raise TransientError(f"the server answered with an error: {_error_text(answer['error'])}")
+    if error := answer.get("error"):
+        raise TransientError(f"the server answered with an error: {_mapping(error).get('message', error)}")
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
         raise TransientError("the server's answer holds no choices")
@@ -103,13 +91,9 @@ def read_completion(body: object, model: str, *, calls: bool = False) -> Complet
     if not tokens_in and not tokens_out:
         tokens_in = tokens_out = None  # litellm and some servers write 0 for what they did not count
     named = answer.get("model")
-    return Completion(
-        text=_answer(message, calls=calls),
-        model=named if isinstance(named, str) and named else model,
-        finish=_finish(choice.get("finish_reason")),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-    )
+    name = named if isinstance(named, str) and named else model
+    text, finish = _answer(message, calls=calls), _finish(choice.get("finish_reason"))
+    return Reply(text, name, finish, tokens_in, tokens_out, None, 0.0)
 
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -138,11 +122,6 @@ def _items(value: object) -> list[Mapping[str, object]]:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
-
-
-def _error_text(error: object) -> str:
-    message = _mapping(error).get("message", error)
-    return str(message)
 
 
 def _text(content: object) -> str:

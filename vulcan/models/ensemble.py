@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from vulcan.errors import UserError, did_you_mean
+from vulcan.errors import UserError
 from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request, RequestRefused
 
 FIRST_TRIES = 3
@@ -55,10 +55,7 @@ def choose_arm(arms: Sequence[str], trials: Sequence[ArmOutcome], costs: Sequenc
     of a round, which all see one history, are spread over the arms.
 
     Arms with fewer than 3 trials come first, at random. The same arguments and state of `rng` give the same choice.
-    Raises ValueError without arms.
     """
-    if not arms:
-        raise ValueError("there is nothing to choose from")
     tried = [sum(trial.arm == arm for trial in trials) for arm in arms]
     if untried := [arm for arm, count in zip(arms, tried, strict=True) if count < FIRST_TRIES]:
         return rng.choice(untried)
@@ -99,28 +96,37 @@ def dollars_of(arms: Sequence[str], trials: Sequence[ArmOutcome]) -> list[float]
 def _full_gain(gains: Sequence[float]) -> float:
     """Return the gain that counts as 1."""
     positive = sorted(gain for gain in gains if gain > 0)
-    if not positive:
-        return 1.0
-    return positive[min(len(positive) - 1, math.floor(_FULL_GAIN_SHARE * len(positive)))]
+    return positive[math.floor(_FULL_GAIN_SHARE * len(positive))] if positive else 1.0
 
 
-def choose_model(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random) -> str:
-    """Choose the model to ask next, by gain per dollar (`choose_arm`).
+def choose_model(
+    models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random, dollars_per_hour: float = 0.0
+) -> str:
+    """Choose the model to ask next, by gain per cost (`choose_arm`).
 
-    `history` is the outcomes in order; the choice depends on it and on `rng` alone, so that a resumed or replayed
-    search makes the same one. Where the price of a model is unknown or 0, models are compared by gain per proposal.
+    A proposal costs its dollars, and its seconds at `dollars_per_hour`; where the price of a model is not known only
+    the seconds count. Where a model costs nothing at all, models are compared by gain per proposal.
+
+    The choice follows from `history`, the outcomes in order, and from `rng`, so that a resumed or replayed search makes
+    the same one. Where seconds count, a fresh run need not: its calls take other times.
     """
     dollars = dollars_of(models, history)
-    if dollars is None or any(mean_cost(model, history, dollars) <= 0 for model in models):
-        dollars = [1.0] * len(history)
-    return choose_arm(models, history, dollars, rng)
+    hourly = dollars_per_hour / 3600
+    costs = [t.seconds * hourly + (0.0 if dollars is None else dollars[i]) for i, t in enumerate(history)]
+    if any(mean_cost(model, history, costs) <= 0 for model in models):
+        costs = [1.0] * len(history)
+    return choose_arm(models, history, costs, rng)
+
+
+DOLLARS_PER_HOUR = 1.0
+"""Price of an hour of waiting and scoring: about that of a rented 16-core machine."""
 
 
 class Ensemble:
     """A `Proposer` over several models; each request names one, and `Reply.by` is the one that answered.
 
-    Where the named one is unavailable the others are tried in order, starting after it. Raises UserError for two
-    models of one name.
+    Where the named one is unavailable the others are tried in order, starting after it; where it is none of them, as of
+    a search that was resumed without it, the first is asked first. Raises UserError for two models of one name.
     """
 
     def __init__(self, models: Sequence[Proposer]) -> None:
@@ -132,18 +138,10 @@ class Ensemble:
     def name(self) -> str:
         return ",".join(self._models)
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The names of the models, in order: the arms of `choose_model`."""
-        return tuple(self._models)
-
     def propose(self, request: Request) -> Reply:
         """Return one reply. Raises ModelUnavailable where no model answers, and at once what else a model raises."""
-        names = self.models
-        first = request.model or names[0]
-        if first not in self._models:
-            raise UserError(f"the ensemble has no model {first!r}{did_you_mean(first, names)} (it has {self.name})")
-        start = names.index(first)
+        names = tuple(self._models)
+        start = names.index(request.model) if request.model in names else 0
         faults = []
         for name in (*names[start:], *names[:start]):
             try:
@@ -158,70 +156,27 @@ class Ensemble:
             model.close()
 
 
-DOLLARS_PER_HOUR = 1.0
-"""Default price of an hour of waiting and scoring: about that of a rented 16-core machine."""
-
-
-def choose_source(
-    arms: Sequence[str],
-    history: Sequence[ArmOutcome],
-    rng: random.Random,
-    *,
-    dollars_per_hour: float = DOLLARS_PER_HOUR,
-) -> str:
-    """Choose the arm to ask next, by gain per cost in dollars and seconds (`choose_arm`).
-
-    A proposal's cost is its dollars and its seconds at `dollars_per_hour`. Where the price of an arm is not known
-    only the seconds count; where an arm took no time at all, the gain per proposal.
-
-    The choice follows from `history`, the settled trials in order, and from `rng`. The history holds measured
-    seconds: a replay, or a run that is resumed, has them from its store and chooses alike, but a fresh run, whose
-    calls and scoring take other times, need not.
-    """
-    hourly = dollars_per_hour / 3600
-    dollars = dollars_of(arms, history)
-    costs = [t.seconds * hourly + (0.0 if dollars is None else dollars[i]) for i, t in enumerate(history)]
-    if any(mean_cost(arm, history, costs) <= 0 for arm in arms):
-        costs = [1.0] * len(history)
-    return choose_arm(arms, history, costs, rng)
-
-
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class BreakerPolicy:
-    """Conditions under which a breaker opens, and for how long.
+FAILURES = 3
+"""Consecutive failures after which a model is left alone."""
 
-    After `failures` consecutive failures it opens for `initial_open` seconds. Then one call is let through: success
-    closes the breaker, failure opens it again for twice as long, up to `max_open`.
-
-    Source: M. Nygard, "Release It!", 2007.
-    """
-
-    failures: int = 3
-    initial_open: float = 30.0
-    max_open: float = 600.0
-
-    def __post_init__(self) -> None:
-        if self.failures < 1:
-            raise UserError(f"a breaker after {self.failures} failures: at least 1 is needed")
-        if not 0 < self.initial_open <= self.max_open:
-            raise UserError("the times for which a breaker is open must be above 0 and grow")
+FIRST_OPEN, MAX_OPEN = 30.0, 600.0
+"""Seconds for which it is left alone at first, and at most."""
 
 
 class Breaker:
     """A `Proposer` around one model. While it is open, `propose` raises ModelUnavailable at once.
 
-    A call counts as failed where it raises ModelUnavailable, which is after its retries. A refusal, a budget that is
-    exhausted, and calls that were cut off by `close` count for nothing: they do not show that the model is down.
+    After three consecutive failures it opens for half a minute. Then one call is let through: success closes it,
+    failure opens it again for twice as long, up to ten minutes (M. Nygard, "Release It!", 2007). A call counts as
+    failed where it raises ModelUnavailable, which is after its retries. A refusal, a budget that is exhausted, and
+    calls that were cut off by `close` count for nothing: they do not show that the model is down.
     """
 
-    def __init__(
-        self, model: Proposer, policy: BreakerPolicy | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, model: Proposer, clock: Callable[[], float] = time.monotonic) -> None:
         self._model = model
-        self._policy = policy or BreakerPolicy()
         self._clock = clock
         self._lock = threading.Lock()
         self._in_row = 0
@@ -279,9 +234,9 @@ class Breaker:
         with self._lock:
             self._in_row += 1
             self._last = why
-            if epoch != self._epoch or self._in_row < self._policy.failures:
+            if epoch != self._epoch or self._in_row < FAILURES:
                 return
-            seconds = min(self._policy.initial_open * 2.0 ** min(self._openings, 60), self._policy.max_open)
+            seconds = min(FIRST_OPEN * 2.0 ** min(self._openings, 60), MAX_OPEN)
             self._openings += 1
             self._change(self._clock() + seconds)
             in_row = self._in_row

@@ -25,7 +25,7 @@ from vulcan.models.base import BudgetExhausted, ModelRefused, ModelUnavailable, 
 from vulcan.models.budget import Bill, Budget, metered
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.calls import Calls
-from vulcan.models.completion import Completion, read_body, read_completion
+from vulcan.models.completion import read_body, read_completion
 from vulcan.models.prices import BYTES_PER_TOKEN, UNKNOWN, Price, find_price, load_litellm
 from vulcan.models.redact import shown_url
 from vulcan.models.retry import TransientError, Wait, with_retries
@@ -69,7 +69,8 @@ class RemoteModel(ABC):
         self._caller = caller
         self._changes = changes or Changes()
         self._estimates = False
-        self._settings, self._meter = metered(caller.model, settings, budget, price)
+        self._budget = budget or Budget()
+        self._settings, self._meter = metered(caller.model, settings, self._budget, price)
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
         self._calls = Calls()
@@ -84,7 +85,7 @@ class RemoteModel(ABC):
         """Return one reply, or raise as `Proposer.propose` says."""
         began = time.monotonic()
         try:
-            completion = with_retries(
+            reply = with_retries(
                 lambda: self._attempt(request),
                 self._settings.retry,
                 what=self._caller.what,
@@ -92,25 +93,18 @@ class RemoteModel(ABC):
                 wait=self._wait,
             )
         except ModelUnavailable:
-            if self._closing.is_set() and (reason := self._meter.overtime()):
+            if self._closing.is_set() and (reason := self._budget.overtime()):
                 raise BudgetExhausted(reason) from None  # the deadline closed this
             raise
-        return Reply(
-            text=self._caller.without_keys(completion.text),
-            model=self._caller.without_keys(completion.model),
-            finish=self._caller.without_keys(completion.finish),
-            tokens_in=completion.tokens_in,
-            tokens_out=completion.tokens_out,
-            dollars=completion.dollars,
-            seconds=time.monotonic() - began,
-        )
+        text, model, finish = map(self._caller.without_keys, (reply.text, reply.model, reply.finish))
+        return replace(reply, text=text, model=model, finish=finish, seconds=time.monotonic() - began)
 
     def close(self) -> None:
         self._closing.set()
-        self._meter.close()
+        self._budget.close()
         self._calls.close(self._free)
 
-    def _attempt(self, request: Request) -> Completion:
+    def _attempt(self, request: Request) -> Reply:
         fault: UserError | ModelUnavailable | TransientError
         closed = ModelUnavailable(f"{self._caller.what}: closed")
         try:
@@ -122,10 +116,10 @@ class RemoteModel(ABC):
         hedge = _Hedge()
         began = time.monotonic()
         try:
-            completion = self._calls.run(lambda: self._first_answer(request, sampling, hedge), self._settings.timeout)
+            reply = self._calls.run(lambda: self._first_answer(request, sampling, hedge), self._settings.timeout)
             self._seconds.append(time.monotonic() - began)
-            self._note_estimate(completion)
-            return self._paid(bill.answered(completion), hedge)
+            self._note_estimate(reply)
+            return self._paid(bill.answered(reply), hedge)
         except TimeoutError:
             fault = self._overdue(hedge)
         except CancelledError:
@@ -153,7 +147,7 @@ class RemoteModel(ABC):
             f"no complete reply within {self._settings.timeout:g} s", attempts=1 if hedge.bill else TIMEOUT_ATTEMPTS
         )
 
-    async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Completion:
+    async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Reply:
         """Make the call, and a second one if it takes unusually long; the first to answer counts."""
         parameters = {**sampling, "tools": list(request.tools)} if request.tools else sampling
         call = ModelCall(self._caller.model, request.messages, parameters)
@@ -180,13 +174,13 @@ class RemoteModel(ABC):
             for one in calls:
                 one.cancel()
 
-    async def _accepted(self, call: ModelCall) -> Completion:
+    async def _accepted(self, call: ModelCall) -> Reply:
         """Make the call, changed until the model accepts it. Raises as `_complete`."""
         changes = self._changes.of(self.name)
         while True:
             sent = changed(call, changes)
             try:
-                completion = await self._complete(sent)
+                reply = await self._complete(sent)
             except openai.OpenAIError as error:
                 refusal = refusal_of(error)
                 change = None if refusal is None else find_change(refusal, sent)
@@ -198,16 +192,15 @@ class RemoteModel(ABC):
             else:
                 for change in self._changes.add(self.name, changes):
                     _log.warning("%s: %s, as it refuses other calls", self._caller.what, CHANGES[change])
-                return completion
+                return reply
 
     async def _name_change(self, refusal: openai.OpenAIError, call: ModelCall) -> Change | None:
         """Return the change after a refusal of the model's name; None if it is not known to the server otherwise."""
         return None
 
-    def _note_estimate(self, completion: Completion) -> None:
+    def _note_estimate(self, reply: Reply) -> None:
         """Say, once, that what a budget counts is an estimate."""
-        counted = completion.tokens_in is not None and completion.tokens_out is not None
-        if not counted and not self._estimates and self._meter.limits_calls:
+        if not reply.counted and not self._estimates and self._budget.limits_calls:
             self._estimates = True
             _log.warning(
                 "%s does not report tokens: a budget of them counts an estimate, one per %d bytes; one of dollars, "
@@ -226,16 +219,16 @@ class RemoteModel(ABC):
         seconds = max(usual, self._settings.hedge_after)
         return seconds if seconds < self._settings.timeout else None
 
-    def _paid(self, completion: Completion, hedge: _Hedge) -> Completion:
+    def _paid(self, reply: Reply, hedge: _Hedge) -> Reply:
         """Add the cost of the prompt of a second call, which was sent and never answered."""
-        if hedge.bill is None or completion.tokens_in is None:
-            return completion
-        prompt = self._meter.price.dollars(completion.tokens_in, 0)
-        dollars = None if completion.dollars is None else completion.dollars + (prompt or 0.0)
-        return replace(completion, tokens_in=2 * completion.tokens_in, dollars=dollars)
+        if hedge.bill is None or reply.tokens_in is None:
+            return reply
+        prompt = self._meter.price.dollars(reply.tokens_in, 0)
+        dollars = None if reply.dollars is None else reply.dollars + (prompt or 0.0)
+        return replace(reply, tokens_in=2 * reply.tokens_in, dollars=dollars)
 
     @abstractmethod
-    async def _complete(self, call: ModelCall) -> Completion:
+    async def _complete(self, call: ModelCall) -> Reply:
         """Make one call, without retries. Raises openai.OpenAIError, TransientError or ModelRefused."""
 
     @abstractmethod
@@ -279,7 +272,7 @@ class EndpointModel(RemoteModel):
             api_key=key or "none", base_url=api_base, timeout=settings.timeout, max_retries=0
         )
 
-    async def _complete(self, call: ModelCall) -> Completion:
+    async def _complete(self, call: ModelCall) -> Reply:
         # The raw response: the package hands on what does not have the API's shape as if it had. Told of a stream only
         # in the body, it reads that like any other response.
         raw = await self._client.chat.completions.with_raw_response.create(
@@ -291,10 +284,10 @@ class EndpointModel(RemoteModel):
                 f"{self._caller.what} answers with a web page, status {response.status_code}; check the "
                 "server's address, which mostly ends in /v1"
             )
-        completion = read_completion(read_body(response.content), call.model, calls="tools" in call.parameters)
-        if completion.tokens_in is None or completion.tokens_out is None:
-            return completion
-        return replace(completion, dollars=self._meter.price.dollars(completion.tokens_in, completion.tokens_out))
+        reply = read_completion(read_body(response.content), call.model, calls="tools" in call.parameters)
+        if reply.tokens_in is None or reply.tokens_out is None:
+            return reply
+        return replace(reply, dollars=self._meter.price.dollars(reply.tokens_in, reply.tokens_out))
 
     async def _name_change(self, refusal: openai.OpenAIError, call: ModelCall) -> Change | None:
         """Ask the server for its models where it may not know this one. Raises ModelRefused, naming them."""
@@ -363,7 +356,7 @@ class LitellmModel(RemoteModel):
             changes,
         )
 
-    async def _complete(self, call: ModelCall) -> Completion:
+    async def _complete(self, call: ModelCall) -> Reply:
         response = await self._litellm.acompletion(
             model=call.model,
             messages=as_chat(call),
@@ -375,17 +368,12 @@ class LitellmModel(RemoteModel):
         )
         if call.parameters.get("stream"):
             response = self._litellm.stream_chunk_builder([chunk async for chunk in response])
-        completion = read_completion(response.model_dump(warnings=False), self.name, calls="tools" in call.parameters)
-        return replace(completion, dollars=_price(response))
+        reply = read_completion(response.model_dump(warnings=False), self.name, calls="tools" in call.parameters)
+        dollars = response._hidden_params.get("response_cost")  # documented as the place of the cost
+        return replace(reply, dollars=dollars or None)  # 0 stands for no price, and for tokens that were not counted
 
     async def _free(self) -> None:
         """Do nothing: litellm pools connections per server, and keeps them."""
-
-
-def _price(response: Any) -> float | None:
-    """Return the price by litellm's table, where it and the token counts are known."""
-    dollars = response._hidden_params.get("response_cost")  # documented as the place of the cost
-    return dollars or None  # 0 stands for no price in the table, and for tokens that were not counted
 
 
 def _provider(litellm: Any, name: str) -> tuple[str, str | None]:

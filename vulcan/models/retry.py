@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from vulcan.errors import UserError
 from vulcan.models.base import ModelUnavailable
 
 _log = logging.getLogger(__name__)
@@ -49,12 +48,6 @@ class RetryPolicy:
     max_wait: float = 30.0
     max_requested_wait: float = 120.0
 
-    def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise UserError(f"{self.attempts} attempts a call: at least 1 is needed")
-        if min(self.initial_wait, self.max_wait, self.max_requested_wait) < 0:
-            raise UserError("the waits between attempts cannot be negative")
-
     def wait_after(self, failures: int, requested: float | None, jitter: random.Random) -> float:
         """Return the seconds to wait after that many consecutive failures (1 or more)."""
         backoff = min(self.initial_wait * 2.0 ** min(failures - 1, 60), self.max_wait)
@@ -77,12 +70,7 @@ def with_retries(call: Callable[[], T], policy: RetryPolicy, *, what: str, jitte
             break
         seconds = policy.wait_after(attempt, asked, jitter)
         _log.warning(
-            "%s: attempt %d of %d failed: %s; trying again in %.1f s",
-            what,
-            attempt,
-            attempts,
-            reason,
-            seconds,
+            "%s: attempt %d of %d failed: %s; trying again in %.1f s", what, attempt, attempts, reason, seconds
         )
         if wait(seconds):
             raise ModelUnavailable(f"{what}: stopped before another attempt; the last failed: {reason}")

@@ -78,7 +78,7 @@ class _Build:
         workload_setting = workload_setting_of(task, load_evaluator(task))
         self.settings = {name: value for name, value in config.settings.items() if name != workload_setting}
         training = find_training(config.task, self.settings, config.workloads)
-        self.names = [each.instance.name for each in training]
+        self.names = list(training)
         identities = {text: identify(text) for text in config.workloads}
         candidates = self.candidates(task, workload_setting)
         self.report(
@@ -91,9 +91,8 @@ class _Build:
         )  # fmt: skip
         if not measured:
             raise UserError("every candidate failed on a training instance: there is nothing to build a library of")
-        reference = ReferenceScores.of(
-            task, [each.instance for each in training], lambda name: self.report(f"baseline {name}")
-        )
+        instances = [instance for _, instance in training.values()]
+        reference = ReferenceScores.of(task, instances, lambda name: self.report(f"baseline {name}"))
         scores = {objective: reference.scores(objective, measured) for objective in config.objectives}
         for name in config.keep:
             if name not in measured:
@@ -104,9 +103,9 @@ class _Build:
             task=config.task,
             settings=self.settings,
             objectives=config.objectives,
-            first=config.first,
+            prefix=config.first,
             workloads=tuple(identities[text] for text in config.workloads),
-            instances=tuple(TrainedInstance(f.instance.name, identities[f.workload].name) for f in training),
+            instances=tuple(TrainedInstance(name, identities[of].name) for name, (of, _) in training.items()),
             members=tuple(by_name[name] for name in chosen),
             matrix={
                 o: Matrix(

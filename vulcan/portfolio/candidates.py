@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from vulcan.anvil import Rejected, check
@@ -17,63 +17,48 @@ from vulcan.portfolio.model import LibraryMember
 from vulcan.registry import find_task, recorded_task, task_reference
 from vulcan.searches.config import sort_options
 from vulcan.store import RunRecord
-from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 from vulcan.task import Json, Task
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySpec:
-    """A policy as `FILE@key=value,...`: its file, and the settings that it runs under (`task` is allowed too)."""
+def policy_spec(text: str) -> tuple[Path, dict[str, str]]:
+    """Parse a policy as `FILE@key=value,...`: its file, and the settings that it runs under (`task` is allowed too).
 
-    text: str
-
-    def path(self) -> Path:
-        return Path(self.text.partition("@")[0])
-
-    def options(self) -> dict[str, str]:
-        """Parse the options. Raises UserError for one that is not of the form key=value."""
-        options: dict[str, str] = {}
-        for part in self.text.partition("@")[2].split(",") if "@" in self.text else []:
-            key, equals, value = part.partition("=")
-            if not equals or not key.strip() or not value.strip():
-                raise UserError(f"--policy {self.text}: {part!r} is not of the form key=value")
-            options[key.strip().replace("-", "_")] = value.strip()
-        return options
+    Raises UserError for a setting that is not of the form key=value.
+    """
+    file, _, rest = text.partition("@")
+    options: dict[str, str] = {}
+    for part in rest.split(",") if "@" in text else []:
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UserError(f"--policy {text}: {part!r} is not of the form key=value")
+        options[key.strip().replace("-", "_")] = value.strip()
+    return Path(file), options
 
 
 def of_file(text: str, source: str, task_name: str) -> LibraryMember:
     """Return the policy of a file whose source was read already. Raises UserError where it is rejected."""
-    wanted = PolicySpec(text)
-    options = wanted.options()
+    path, options = policy_spec(text)
     task_name = options.pop("task", task_name)
     task = find_task(task_name)
     settings = read_settings(task, options, f"--policy {text}")
-    return _checked(
-        wanted.path().stem, source, task, task_name, settings, Origin("file", "file"), f"the policy {wanted.path()}"
-    )
+    return _checked(path.stem, source, task, task_name, settings, Origin("file", "file"), f"the policy {path}")
 
 
 def read_settings(task: Task, options: Mapping[str, str], where: str) -> dict[str, Json]:
     """Parse settings of a task that are given as text. Raises UserError."""
     typed: dict[str, Json] = {}
-    known = {setting.name: setting for setting in task.settings}
+    kinds = {setting.name: setting.type for setting in task.settings}
+    parsers = {"int": int, "float": float, "flag": {"true": True, "false": False}.__getitem__}
     for name, value in options.items():
-        kind = known[name].type if name in known else "text"
         try:
-            typed[name] = {"int": int, "float": float}.get(kind, str)(value) if kind != "flag" else _flag(value)
-        except ValueError:
-            raise UserError(f"{where}: {name} is {value!r}, which is no {kind}") from None
+            typed[name] = parsers.get(kinds.get(name, "text"), str)(value)
+        except (ValueError, KeyError):
+            raise UserError(f"{where}: {name} is {value!r}, which is no {kinds[name]}") from None
     searched, settings = sort_options(task, typed, where)
     if searched:
         raise UserError(f"{where}: {next(iter(searched))} is an option of searches, and not of the task {task.name}")
     return settings
-
-
-def _flag(value: str) -> bool:
-    if value not in ("true", "false"):
-        raise ValueError(value)
-    return value == "true"
 
 
 def of_run(path: Path, left_out: Collection[str], against: Mapping[str, Json], best: int = 1) -> list[LibraryMember]:
@@ -111,12 +96,9 @@ def of_run(path: Path, left_out: Collection[str], against: Mapping[str, Json], b
             record.config,
         )
         name = f"{path.name}_{judged.candidate}"
-        members.append(_checked(name, judged.source, task, task_name, settings, origin, _spelled(path, judged)))
+        where = f"candidate {judged.candidate} of {path}"
+        members.append(_checked(name, judged.source, task, task_name, settings, origin, where))
     return members
-
-
-def _spelled(path: Path, judged: CandidateJudged) -> str:
-    return f"candidate {judged.candidate} of {path}"
 
 
 def _checked(

@@ -32,11 +32,11 @@ from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import load_template
 from vulcan.portfolio.candidates import identifier
 from vulcan.portfolio.model import Library, LibraryMember
+from vulcan.portfolio.workloads import shared_settings
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import recorded_task
 from vulcan.robustness import FACTORIES
-from vulcan.task import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,8 @@ def following_module(library: Library, objective: str, names: Sequence[str] = ()
 def _policy(library: Library, member: LibraryMember) -> str:
     """Return the Python export of a member. Raises UserError."""
     task = recorded_task(member.task)
-    settings: dict[str, Json] = {**library.settings, **member.settings}
-    known = {setting.name: setting for setting in task.settings}
-    fitting = {
-        key: value
-        for key, value in settings.items()
-        if key in known and not isinstance(value, list) and not (known[key].choices and value not in known[key].choices)
-    }
+    settings = shared_settings(member.task, {**library.settings, **member.settings})
+    fitting = {key: value for key, value in settings.items() if not isinstance(value, list)}
     try:
         policy = check(member.source, task)
     except Rejected as rejected:

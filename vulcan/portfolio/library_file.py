@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
-from vulcan import __version__
 from vulcan.documents.library import LibraryDocument, Matrix, MemberDocument
 from vulcan.errors import UserError
 from vulcan.files import write_file
@@ -35,10 +34,14 @@ def read_library(directory: Path) -> Library:
     if plain["format"] != FORMAT:
         raise UserError(f"{path} has the format {plain['format']}, and this Vulcan reads {FORMAT}: build it again")
     try:
-        library = _library(as_declared(plain, LibraryDocument, "the library"), directory)
+        document: LibraryDocument = as_declared(plain, LibraryDocument, "the library")
+        shared = {f.name: document[f.name] for f in fields(Library)}  # type: ignore[literal-required]
+        members = tuple(_member(member, directory) for member in document["members"])
+        library = Library(**{**shared, "members": members})
     except (MalformedRow, ValueError) as error:
         raise UserError(f"the library {path} makes no sense: {error}") from error
-    _check(library, path)
+    if (problem := next(_problems(library), None)) is not None:
+        raise UserError(f"the library {path} makes no sense: {problem}")
     return library
 
 
@@ -72,43 +75,19 @@ def _file_of(member: LibraryMember, directory: Path) -> str:
 
 def to_json(library: Library) -> LibraryDocument:
     """Return the library as JSON; members' sources are in files of their own."""
-    plain: LibraryDocument = {
-        "format": FORMAT,
-        "version": library.version or __version__,
-        "task": library.task,
-        "settings": library.settings,
-        "objectives": library.objectives,
-        "prefix": library.first,
-        "workloads": library.workloads,
-        "instances": library.instances,
-        "members": tuple(
-            {
-                "name": member.name,
-                "policy": member.file,
-                "task": member.task,
-                "settings": member.settings,
-                "provenance": member.provenance,
-            }
-            for member in library.members
-        ),
-        "matrix": library.matrix,
-    }
+    members = [
+        {
+            "name": member.name,
+            "policy": member.file,
+            "task": member.task,
+            "settings": member.settings,
+            "provenance": member.provenance,
+        }
+        for member in library.members
+    ]
+    plain = {"format": FORMAT, **{f.name: getattr(library, f.name) for f in fields(library)}, "members": members}
     found: LibraryDocument = json.loads(json.dumps(plain, default=asdict, allow_nan=False))
     return found
-
-
-def _library(plain: LibraryDocument, directory: Path) -> Library:
-    return Library(
-        task=plain["task"],
-        settings=plain["settings"],
-        objectives=plain["objectives"],
-        first=plain["prefix"],
-        workloads=plain["workloads"],
-        instances=plain["instances"],
-        members=tuple(_member(member, directory) for member in plain["members"]),
-        matrix=plain["matrix"],
-        version=plain["version"],
-    )
 
 
 def _member(plain: MemberDocument, directory: Path) -> LibraryMember:
@@ -124,18 +103,11 @@ def _member(plain: MemberDocument, directory: Path) -> LibraryMember:
     return LibraryMember(name, source, plain["task"], plain["settings"], plain["provenance"], file)
 
 
-def _check(library: Library, path: Path) -> None:
-    """Raise UserError where the parts are inconsistent."""
-    problem = next(_problems(library), None)
-    if problem is not None:
-        raise UserError(f"the library {path} makes no sense: {problem}")
-
-
 def _problems(library: Library) -> Iterator[str]:
     count = len(library.instances)
     if not count:
         yield "it has no training instance"
-    if library.first < 1:
+    if library.prefix < 1:
         yield "its prefix is below 1"
     names = [member.name for member in library.members]
     if not names or len(set(names)) != len(names):

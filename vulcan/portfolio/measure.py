@@ -28,7 +28,7 @@ class MeasurementCache:
     """A cache of measurements in a JSON-lines file, which lets a build resume; without a file, in memory."""
 
     file: Path | None = None
-    _known: dict[str, list[Metrics]] = field(default_factory=dict)
+    known: dict[str, list[Metrics]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file is None or not self.file.is_file():
@@ -38,13 +38,10 @@ class MeasurementCache:
                 plain = json.loads(line)
             except ValueError:
                 continue  # a line truncated when the build was interrupted
-            self._known[plain["key"]] = plain["metrics"]
-
-    def get(self, key: str) -> list[Metrics] | None:
-        return self._known.get(key)
+            self.known[plain["key"]] = plain["metrics"]
 
     def put(self, key: str, metrics: list[Metrics]) -> None:
-        self._known[key] = metrics
+        self.known[key] = metrics
         if self.file is not None:
             try:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +74,7 @@ def measure_members(
         instances = instances_of(member)
         mark = json.dumps([[i.name, dict(i.parameters)] for i in instances], sort_keys=True)
         key = hashlib.sha256(f"{digest(member)} {mark}".encode("utf-8", "surrogatepass")).hexdigest()
-        known = cache.get(key)
-        if known is not None:
+        if (known := cache.known.get(key)) is not None:
             found[member.name] = known
         else:
             waiting.setdefault(json.dumps([member.task, mark]), []).append((member, key))

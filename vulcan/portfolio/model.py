@@ -36,19 +36,19 @@ class LibraryMember:
 class Library:
     """A library of policies; `vulcan.portfolio.library_file` reads and writes it.
 
-    `settings` are the task's, without the workloads. A choice is made by the first `first` events of a workload.
+    `settings` are the task's, without the workloads. A choice is made by the first `prefix` events of a workload.
     Members come in the order in which they were added: each adds the most to those before it.
     """
 
+    version: str
     task: str
     settings: Mapping[str, Json]
     objectives: tuple[str, ...]
-    first: int
+    prefix: int
     workloads: tuple[Workload, ...]
     instances: tuple[TrainedInstance, ...]
     members: tuple[LibraryMember, ...]
     matrix: Mapping[str, Matrix]
-    version: str = ""
 
     def member(self, name: str) -> LibraryMember:
         """Return the member of that name. Raises KeyError."""

@@ -13,7 +13,7 @@ from vulcan.evaluator import Instance, load_evaluator
 from vulcan.portfolio.library_file import FILE
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
 from vulcan.portfolio.model import Library, LibraryMember
-from vulcan.portfolio.workloads import instances_of_member, openings_of_member, prefixes_of, workload_setting_of
+from vulcan.portfolio.workloads import instances_of_member, prefixes_of, workload_setting_of
 from vulcan.registry import known_tasks, recorded_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
@@ -86,7 +86,7 @@ def select(library: Library, objective: str, instance: str, trials: Mapping[str,
 def select_for(
     library: Library, workload: str, settings: Mapping[str, Json], objective: str, *, workers: int = 1
 ) -> tuple[Choice, ...]:
-    """Choose for each instance of a workload, from its first `library.first` events alone, at most a fifth of all.
+    """Choose for each instance of a workload, from its first `library.prefix` events alone, at most a fifth of all.
 
     `settings` are the task's, where they differ from the library's. Raises UserError.
     """
@@ -97,13 +97,14 @@ def select_for(
         replace(i, split="train")
         for i in evaluator.instances(complete_settings(task, given), replace(task.split, by="none"))
     )
-    firsts = prefixes_of(evaluator, instances, library.first)
+    firsts = prefixes_of(evaluator, instances, library.prefix)
     openings = tuple(evaluator.opening(i, first) for i, first in zip(instances, firsts, strict=True))
     names = [instance.name for instance in instances]
 
     def openings_of(member: LibraryMember) -> tuple[Instance, ...]:
-        own = instances_of_member(member, {**library.settings, **settings}, [workload], names)
-        return openings_of_member(member, own, firsts)
+        own, evaluates = instances_of_member(member, {**library.settings, **settings}, [workload], names), member.task
+        opening = load_evaluator(recorded_task(evaluates)).opening
+        return tuple(opening(instance, first) for instance, first in zip(own, firsts, strict=True))
 
     references = task.objective(objective).references
     metrics = {name: [evaluator.evaluate_baseline(name, i) for i in openings] for name in references}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from vulcan.documents.library import Workload
@@ -19,14 +19,6 @@ SHARE_SEEN = 5
 """At most one in so many events chooses: a workload continues after the events by which a policy is chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingInstance:
-    """An instance, not split, and the workload it belongs to, as that was given."""
-
-    workload: str
-    instance: Instance
-
-
 def workload_setting_of(task: Task, evaluator: Evaluator) -> str:
     """Return the setting that names workloads. Raises UserError from an evaluator that has none."""
     setting = evaluator.workload_setting()
@@ -37,25 +29,26 @@ def workload_setting_of(task: Task, evaluator: Evaluator) -> str:
 
 def find_training(
     task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]
-) -> tuple[TrainingInstance, ...]:
-    """Return the instances of each workload under these settings of the task. Raises UserError."""
+) -> dict[str, tuple[str, Instance]]:
+    """Return each workload, as it was given, with an instance of it under these settings of the task, not split.
+
+    They are by the instance's name. Raises UserError.
+    """
     task = recorded_task(task_name)
     evaluator = load_evaluator(task)
     workload_setting = workload_setting_of(task, evaluator)
     whole = replace(task.split, by="none")
-    found = []
+    found: dict[str, tuple[str, Instance]] = {}
     for workload in workloads:
         complete = complete_settings(task, {**settings, workload_setting: [workload]})
         for instance in evaluator.instances(complete, whole):
-            found.append(TrainingInstance(workload, replace(instance, split="train")))
-    names = [each.instance.name for each in found]
-    for each in found:
-        if names.count(each.instance.name) > 1:
-            raise UserError(
-                f"two instances are called {each.instance.name!r}: give each workload and each setting once, and files "
-                "names of their own"
-            )
-    return tuple(found)
+            if instance.name in found:
+                raise UserError(
+                    f"two instances are called {instance.name!r}: give each workload and each setting once, and files "
+                    "names of their own"
+                )
+            found[instance.name] = workload, replace(instance, split="train")
+    return found
 
 
 def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, Json]:
@@ -73,19 +66,9 @@ def instances_of_member(
 ) -> tuple[Instance, ...]:
     """Return the named instances under the member's own task and settings. Raises UserError."""
     found = find_training(member.task, {**shared_settings(member.task, settings), **member.settings}, workloads)
-    by_name = {each.instance.name: each.instance for each in found}
-    if not set(names) <= set(by_name):
+    if not set(names) <= set(found):
         raise UserError(f"{member.name}: its task or settings have other instances than the library")
-    return tuple(by_name[name] for name in names)
-
-
-def openings_of_member(
-    member: LibraryMember, instances: Sequence[Instance], firsts: Sequence[int]
-) -> tuple[Instance, ...]:
-    """Return the openings (so many first events) of these instances, which are the member's own."""
-    task = recorded_task(member.task)
-    evaluator = load_evaluator(task)
-    return tuple(evaluator.opening(instance, first) for instance, first in zip(instances, firsts, strict=True))
+    return tuple(found[name][1] for name in names)
 
 
 def prefixes_of(evaluator: Evaluator, instances: Sequence[Instance], first: int) -> tuple[int, ...]:
@@ -104,7 +87,7 @@ def find_workloads(given: Sequence[str]) -> tuple[str, ...]:
         if not directory.is_dir():
             found.append(text)
             continue
-        files = sorted(p for p in directory.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(directory)))
+        files = sorted(p for p in directory.rglob("*") if p.is_file() and "/." not in f"/{p.relative_to(directory)}")
         if not files:
             raise UserError(f"{directory}: there is no file in this directory")
         found += map(str, files)
@@ -114,10 +97,6 @@ def find_workloads(given: Sequence[str]) -> tuple[str, ...]:
         if found.count(text) > 1:
             raise UserError(f"{text} is given twice")
     return tuple(found)
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def identify(text: str) -> Workload:

@@ -1,24 +1,55 @@
-"""The protocol of progress displays, and the choice of one."""
+"""The base of progress displays, and the choice of one."""
 
 from __future__ import annotations
 
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
-from vulcan.progress.plain import JsonLinesDisplay, NullDisplay, PlainDisplay
-from vulcan.progress.run_opened import RunInfo
+from vulcan.documents.run import OpenedData
 from vulcan.searches.options import PROGRESS, check_choice
 from vulcan.searches.session import RunDisplay
-from vulcan.terminal_text import printable
+from vulcan.terminal_text import count, printable
 
 log = logging.getLogger(__name__)
 
 
-class Display(RunDisplay, Protocol):
-    """A display that is opened and closed, and is notified of the start and end of a run."""
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run with its task, its number of instances, and its models, or the run whose replies it `repeats`.
+
+    A run whose prompts are answered by hand (`--model ask`) has no models.
+    """
+
+    run: Path
+    task: str
+    instances: int
+    models: tuple[str, ...] = ()
+    repeats: Path | None = None
+
+    def text(self) -> str:
+        """Return the description as readable text."""
+        answered = f", model {', '.join(self.models)}" if self.models else ""
+        if self.repeats is not None:
+            answered = f", the replies of {self.repeats}"
+        return f"run {self.run}: task {self.task}, {count(self.instances, 'instance')}{answered}"
+
+    def document(self) -> OpenedData:
+        """Return the description as JSON."""
+        return {
+            "run": str(self.run),
+            "task": self.task,
+            "instances": self.instances,
+            "model": list(self.models),
+            "replay_of": None if self.repeats is None else str(self.repeats),
+        }
+
+
+class Display(RunDisplay):
+    """A display that is opened and closed, and is notified of the start and end of a run; this one shows nothing."""
 
     def opened(self, opened: RunInfo) -> None:
         """Handle the opening of a run, before any of its events."""
@@ -26,11 +57,11 @@ class Display(RunDisplay, Protocol):
     def finished(self, summary: Mapping[str, Any]) -> None:
         """Handle the end of a run, with its summary: the document of `vulcan show RUN --json`."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """Handle the end of the display, and what ended it."""
 
 
 def check_form(form: str) -> str:
@@ -46,10 +77,12 @@ def open_display(form: str) -> Display:
     draws on a terminal or in a notebook, and writes plain lines elsewhere (to a file or a pipe, or where TERM is
     `dumb`). `rich` does the same, but reports the fallback. Raises UserError.
     """
+    from vulcan.progress.plain import JsonLinesDisplay, PlainDisplay
+
     aside = _Writer(_aside)
     match check_form(form):
         case "none":
-            return NullDisplay()
+            return Display()
         case "json":
             return JsonLinesDisplay(_Writer(_out), _out)
         case "plain":

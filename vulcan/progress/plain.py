@@ -1,4 +1,4 @@
-"""Displays that do not draw: plain text lines, JSON lines for programs, and none."""
+"""Displays that do not draw: plain text lines, and JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from vulcan.documents.run import ProgressLine
-from vulcan.progress.run_opened import RunInfo
+from vulcan.progress.display import Display, RunInfo
 from vulcan.progress.state import ProgressSnapshot, ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen
 
@@ -25,8 +24,8 @@ MAX_INTERVAL = 15.0
 """Seconds after which a line is written even without an improvement."""
 
 
-class PlainDisplay:
-    """A display that passes text lines to `write`; see `vulcan.searches.session.RunDisplay`."""
+class PlainDisplay(Display):
+    """A display that passes text lines to `write`."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
@@ -38,14 +37,9 @@ class PlainDisplay:
         self._written: tuple[object, ...] = ()
 
     def opened(self, opened: RunInfo) -> None:
-        """See `vulcan.progress.display.Display`."""
         self._write(opened.text())
 
-    def finished(self, summary: Mapping[str, Any]) -> None:
-        """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
-
     def preparing(self, what: str) -> None:
-        """See `Display`: a line every few seconds where it takes long."""
         if self._prepared is None:
             self._prepared = self._clock()
         if self._clock() - self._prepared >= MIN_INTERVAL:
@@ -53,12 +47,10 @@ class PlainDisplay:
             self._prepared = self._clock()
 
     def waiting(self, what: str) -> None:
-        """See `Display`."""
         self._write_snapshot(at_once=True)
         self._write(what)
 
     def begin(self, study: Study) -> None:
-        """See `Display`."""
         self._tracker.begin(study)
         if (snapshot := self._tracker.snapshot()) is not None and self._last is None:
             self._last = self._clock() - MIN_INTERVAL
@@ -85,12 +77,7 @@ class PlainDisplay:
         self._write(" | ".join((first, *score_parts(snapshot), *rest, *failure_parts(snapshot))))
         self._written, self._last, self._due = _reported_values(snapshot), self._clock(), False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._write_snapshot(at_once=True)
 
 
@@ -113,40 +100,12 @@ def event_line(event: Event) -> str | None:
             return None
 
 
-class NullDisplay:
-    """A display that shows nothing; see `vulcan.searches.session.RunDisplay`."""
-
-    def opened(self, opened: RunInfo) -> None:
-        """See `vulcan.progress.display.Display`."""
-
-    def finished(self, summary: Mapping[str, Any]) -> None:
-        """See `vulcan.progress.display.Display`."""
-
-    def preparing(self, what: str) -> None:
-        """See `Display`."""
-
-    def waiting(self, what: str) -> None:
-        """See `Display`."""
-
-    def begin(self, study: Study) -> None:
-        """See `Display`."""
-
-    def __call__(self, event: Event) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
-
 KINDS = ("Opened", "Preparing", "Begun", "Waiting", "Ended", "Failed")
 """Kinds of lines in addition to the run's events, which are in `vulcan.store.events.EVENTS`."""
 
 
-class JsonLinesDisplay:
-    """A display of JSON lines, for programs that follow a search; see `vulcan.searches.session.RunDisplay`.
+class JsonLinesDisplay(Display):
+    """A display of JSON lines, for programs that follow a search.
 
     Every line has the keys `kind`, `seconds`, `data` and `progress`.
     """
@@ -158,19 +117,15 @@ class JsonLinesDisplay:
         self._tracker = ProgressTracker()
 
     def opened(self, opened: RunInfo) -> None:
-        """See `vulcan.progress.display.Display`."""
         self._line("Opened", opened.document())
 
     def preparing(self, what: str) -> None:
-        """See `Display`."""
         self._line("Preparing", {"what": what})
 
     def waiting(self, what: str) -> None:
-        """See `Display`."""
         self._line("Waiting", {"what": what})
 
     def begin(self, study: Study) -> None:
-        """See `Display`."""
         self._tracker.begin(study)
         self._line("Begun", {"completed": study.completed, "total": study.total})
 
@@ -179,7 +134,6 @@ class JsonLinesDisplay:
         self._line(type(event).__name__, asdict(event))
 
     def finished(self, summary: Mapping[str, Any]) -> None:
-        """See `vulcan.progress.display.Display`."""
         self._write_last(self._line_of("Ended", summary))
 
     def _line(self, kind: str, data: Any) -> None:
@@ -196,12 +150,7 @@ class JsonLinesDisplay:
         }
         return json.dumps(_finite(document), allow_nan=False)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, KeyboardInterrupt):
             self._line("Failed", {"reason": "interrupted", "message": ""})
         elif error is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.cells import cell_len, set_cell_size
@@ -15,8 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from vulcan.progress.display import Display, RunInfo
 from vulcan.progress.plain import event_line
-from vulcan.progress.run_opened import RunInfo
 from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import Event
 from vulcan.terminal_text import printable
@@ -29,8 +28,8 @@ _MIN_BAR, _MAX_BAR = 8, 30
 _REDRAWS_PER_SECOND = 4
 
 
-class RichDisplay:
-    """A display that draws on a rich console, and clears it on exit; see `vulcan.searches.session.RunDisplay`."""
+class RichDisplay(Display):
+    """A display that draws on a rich console, and clears it on exit."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -40,11 +39,7 @@ class RichDisplay:
         self._live: Live | None = None
 
     def opened(self, opened: RunInfo) -> None:
-        """See `vulcan.progress.display.Display`."""
         self._say(opened.text())
-
-    def finished(self, summary: Mapping[str, Any]) -> None:
-        """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
 
     def _say(self, text: str) -> None:
         """Print a permanent line above the drawing."""
@@ -52,15 +47,12 @@ class RichDisplay:
             self._console.print(printable(text), highlight=False, markup=False)
 
     def preparing(self, what: str) -> None:
-        """See `Display`."""
         self._preparing = what
 
     def waiting(self, what: str) -> None:
-        """See `Display`."""
         self._waits = what
 
     def begin(self, study: Study) -> None:
-        """See `Display`."""
         self._tracker.begin(study)
 
     def __call__(self, event: Event) -> None:
@@ -100,9 +92,7 @@ class RichDisplay:
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if self._live is not None:
             with suppress(OSError):
                 self._live.stop()

@@ -124,7 +124,7 @@ def evaluate_policies(
     scorer = Scorer(chosen, instances)
     baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
     for event in baselines:
-        scorer.add_baseline(event)
+        scorer.add_reference(event.policy, event.split, event.metrics)
     setup = Setup(task=config.task, instances=(*instances, *guarded), allow_unsandboxed=allow_unsandboxed)
     jobs = [(name, name, source, instances) for name, source in sources.items()]
     jobs += [(f"{name}, guarded by {guard}", name, source, guarded) for name, source in sources.items() if guard]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import Any
@@ -39,40 +40,30 @@ _CLASSES = 6
 """Classes of a feature in a curve; of two features, half as many each."""
 
 
+@dataclass
 class Bench:
     """What the tools of one search measure with, and what they have measured."""
 
-    def __init__(
-        self,
-        task: Task,
-        config: SearchConfig,
-        record: RunRecord,
-        scorer: Scorer,
-        executor: Executor,
-        plan: EvaluationPlan,
-    ) -> None:
-        self.task = task
-        self.config = config
-        self.record = record
-        self.scorer = scorer
-        self.executor = executor
-        self.plan = plan
-        self.training = scorer.of("train")
-        self._on_windows: dict[str, list[float] | None] = {}
+    task: Task
+    config: SearchConfig
+    record: RunRecord
+    scorer: Scorer
+    executor: Executor
+    plan: EvaluationPlan
+    _on_windows: dict[str, list[float] | None] = field(default_factory=dict)
+
+    @property
+    def training(self) -> tuple[Instance, ...]:
+        return self.scorer.of("train")
 
     @cached_property
     def evaluator(self) -> Evaluator:
         return load_evaluator(self.task)
 
-    @property
-    def asked(self) -> tuple[Instance, ...]:
-        """The training instances that the user asked for."""
-        return tuple(instance for instance in self.training if not instance.variation_of)
-
     @cached_property
     def windows(self) -> tuple[tuple[Instance, ...], ...]:
         """The parts of each asked instance's time; none where one has none."""
-        return training_windows(self.evaluator, self.asked)
+        return training_windows(self.evaluator, self.scorer.asked)
 
     @cached_property
     def _window_scorer(self) -> Scorer:
@@ -118,15 +109,13 @@ class Bench:
         for kind in ("baseline", "oracle"):
             known = [b for (_, split), b in self.record.baselines.items() if split == "train" and b.kind == kind]
             if known and self.windows:
-                policy = max(known, key=lambda b: b.score).policy
+                best = max(known, key=lambda b: b.score)
                 scores = []
                 for of in self.windows:
-                    results = measure_baseline(self.evaluator, policy, of)
+                    results = measure_baseline(self.evaluator, best.policy, of)
                     metrics = tuple((b.name, m) for b, m in zip(of, results, strict=True))
                     scores.append(self._window_scorer.on_each(of, metrics))
-                found[policy if kind == "baseline" else f"{policy} ({kind})"] = [
-                    fmean(at_once) for at_once in zip(*scores, strict=True)
-                ]
+                found[best.label] = [fmean(at_once) for at_once in zip(*scores, strict=True)]
         return found
 
     def findings(self, source: str, against: str | None = None) -> str:
@@ -135,24 +124,24 @@ class Bench:
         if not self.evaluator.offers(wanted):
             raise UserError(f"this simulator does not {'explain policies' if against is None else 'compare policies'}")
         limit = min(3 * self.config.limit, float(MAX_SECONDS))
-        outcome = self.executor.submit(Job(0, source, self.asked, limit, explain=True, against=against)).result()
+        outcome = self.executor.submit(Job(0, source, self.scorer.asked, limit, explain=True, against=against)).result()
         if outcome.status != "scored":
             raise UserError(f"the program is {outcome.status}: {outcome.message}")
         return self.as_text(outcome.findings)
 
     def as_text(self, findings: Sequence[InstanceFinding]) -> str:
-        return as_text(findings, FINDING_TOKENS, [instance.name for instance in self.asked])
+        return as_text(findings, FINDING_TOKENS, [instance.name for instance in self.scorer.asked])
 
     def hazards(self) -> str:
         """Return how likely what a policy waits for is, by what it may know. Raises UserError."""
-        return self.as_text([one for i in self.asked for one in located(self.evaluator.hazards(i), i)])
+        return self.as_text([one for i in self.scorer.asked for one in located(self.evaluator.hazards(i), i)])
 
     def curve(self, feature: str, also: str) -> str:
         """Return what situations of training data bring, by a feature, or two. Raises UserError."""
         if not self.evaluator.offers(Evaluator.lessons):
             raise UserError("this simulator has no lessons to plot")
         texts = []
-        for instance in self.asked:
+        for instance in self.scorer.asked:
             lessons = self.evaluator.lessons(instance, self.scorer.objective.metric)
             texts.append(f"{instance.name}: {_curve([(one, _features(one)) for one in lessons], feature, also)}")
         return "\n\n".join(texts)

@@ -45,7 +45,6 @@ class ConfidenceInterval:
 def mean_interval(
     values: Sequence[float],
     confidence: float = 0.95,
-    seed: int = 1,
     *,
     within: tuple[float, float] = ANY,
     in_time: bool = False,
@@ -53,11 +52,9 @@ def mean_interval(
     """Return the interval of the mean of values, one per instance; None for fewer than `MIN` values.
 
     `within` has the ends of the range that the mean can lie in. With `in_time`, the values are of consecutive blocks of
-    time. Differences of two policies give a paired interval. The same values in the same order and the same seed give
-    the same interval; equal values give one of width zero. Raises ValueError for a confidence outside of (0, 1).
+    time. Differences of two policies give a paired interval. The same values in the same order give the same interval;
+    equal values give one of width zero.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence {confidence}: a share between 0 and 1 is needed")
     if len(values) < MIN:
         return None
     sample = np.asarray(values, np.float64)
@@ -65,7 +62,7 @@ def mean_interval(
     if error == 0:
         return ConfidenceInterval(mean, mean, confidence)
     tail = (1 - confidence) / 2
-    drawn = sample[draws(seed, (_RESAMPLES, len(sample)), len(sample))]
+    drawn = sample[draws((_RESAMPLES, len(sample)), len(sample))]
     spread = np.sqrt((drawn.var(axis=1, ddof=1) + _MIXED * sample.var(ddof=1)) / ((1 + _MIXED) * len(sample)))
     ratios = studentised(drawn.mean(axis=1) - mean, spread)
     half = student_quantile(1 - tail, len(sample) - 1) * error * (_inflation(sample) if in_time else 1.0)
@@ -105,7 +102,7 @@ def _student_share(t: float, freedom: int) -> float:
     return 0.5 + inside / 2
 
 
-def selection_bias(scores: Sequence[Sequence[float]], seed: int = 1) -> float:
+def selection_bias(scores: Sequence[Sequence[float]]) -> float:
     """Return by how much the mean of the best of several policies exceeds what it would be on new data.
 
     `scores` has a row for each policy, with its score on each instance. The best is chosen again on resampled
@@ -115,7 +112,7 @@ def selection_bias(scores: Sequence[Sequence[float]], seed: int = 1) -> float:
     table = np.asarray(scores, np.float64)
     if len(table) < 2 or table.shape[1] < 2:
         return 0.0
-    drawn = table[:, draws(seed, (_RESAMPLES // 5, table.shape[1]), table.shape[1])].mean(axis=2)
+    drawn = table[:, draws((_RESAMPLES // 5, table.shape[1]), table.shape[1])].mean(axis=2)
     best = drawn.argmax(axis=0)
     gained = drawn[best, np.arange(drawn.shape[1])] - table.mean(axis=1)[best]
     return max(0.0, float(gained.mean()))
@@ -126,9 +123,9 @@ def standard_error(sample: NDArray[np.float64]) -> float:
     return 0.0 if np.all(sample == sample[0]) else float(sample.std(ddof=1)) / math.sqrt(len(sample))
 
 
-def draws(seed: int, shape: tuple[int, int], count: int) -> NDArray[np.int64]:
-    """Draw indices below `count`: stable across versions of numpy, which its new generators do not promise."""
-    return np.random.RandomState(seed).randint(0, count, shape)
+def draws(shape: tuple[int, int], count: int) -> NDArray[np.int64]:
+    """Draw the same indices below `count` each time: also by other versions of numpy, unlike its new generators."""
+    return np.random.RandomState(1).randint(0, count, shape)
 
 
 def studentised(differences: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:

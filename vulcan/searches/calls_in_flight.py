@@ -1,16 +1,21 @@
-"""The calls of models that a search waits for, each in a thread."""
+"""The calls of models that a search waits for, each in a thread, and those that get no reply."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from vulcan.errors import UserError
+from vulcan.models import ModelRefused, RequestRefused
 from vulcan.searches.model_pool import ModelPool
-from vulcan.searches.proposal import Proposal, call_record, storable
+from vulcan.searches.proposal import PendingProposal, Proposal, call_record
 from vulcan.store import Store
 from vulcan.store.events import CallRecord
+
+log = logging.getLogger(__name__)
 
 
 class CallsInFlight:
@@ -52,6 +57,50 @@ class CallsInFlight:
         """Return the stored reply from before an interruption, or else ask the model."""
         call = self._store.call(proposal.number, proposal.turn)
         if call is None:
-            call = call_record(proposal, storable(self._models.propose(proposal)))
+            call = call_record(proposal, self._models.propose(proposal))
             self._store.record(call)  # in this thread: it may have been billed, and others are scored meanwhile
         return call
+
+
+MAX_UNANSWERED = 5
+"""Consecutive proposals that a model may leave unanswered before the search stops."""
+
+
+class MissingReplies:
+    """The proposals without a reply, in order, of a search whose models have answered before, or have not."""
+
+    def __init__(self, answered: bool) -> None:
+        self.answered = answered
+        self._refusal: RequestRefused | None = None
+        self._in_row = 0
+
+    def refuse(self, pending: PendingProposal, refusal: RequestRefused) -> None:
+        """Note that a model refused a proposal's prompt."""
+        self._refusal, pending.refused = refusal, True
+        log.warning("proposal %d is lost: %s", pending.proposal.number, refusal)
+
+    def check_refusals(self) -> None:
+        """Raise ModelRefused where a prompt was refused, and none was ever answered: so would the others be."""
+        if self._refusal is not None and not self.answered:
+            raise ModelRefused(str(self._refusal)) from self._refusal
+
+    def count(self, pending: PendingProposal) -> bool:
+        """Count a proposal that is complete, and check whether it waits for the next one to be stored.
+
+        A missing reply counts only if the model answers later proposals: if it is down, the unanswered proposals are
+        asked again when the search resumes. A prompt that is refused by a model which answers others is not.
+        """
+        missing = pending.unanswered is not None and not pending.unpaid
+        self._in_row = self._in_row + 1 if missing else 0
+        return missing and not (pending.refused and self.answered)
+
+    def check_row(self, pending: PendingProposal) -> None:
+        """Raise UserError, or ModelRefused where the last was refused, after too many proposals without a reply."""
+        if self._in_row >= MAX_UNANSWERED:
+            why = (
+                f"the model gave no reply to {MAX_UNANSWERED} proposals in a row, the last of them "
+                f"{pending.proposal.number}: {pending.unanswered}"
+            )
+            if pending.refused:
+                raise ModelRefused(why)
+            raise UserError(f"{why}; when it is back, continue with `vulcan resume`")

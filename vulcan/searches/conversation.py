@@ -145,7 +145,7 @@ class Conversation:
 
     def workload(self) -> str:
         """Describe the training data."""
-        return workload_text(self.bench.record.workload, self.bench.asked) or "nothing is known of it"
+        return workload_text(self.bench.record.workload, self.bench.scorer.asked) or "nothing is known of it"
 
     def hazards(self) -> str:
         """Tabulate how likely what a policy waits for is, by what it may know, in each half of the training data."""
@@ -213,10 +213,7 @@ class Conversation:
             return f"```python\n{self._source(name).strip()}\n```"
         known = [event for (_, split), event in bench.record.baselines.items() if split == "train"]
         rows = [
-            (
-                event.policy if event.kind == "baseline" else f"{event.policy} ({event.kind})",
-                *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, event.metrics)),
-            )
+            (event.label, *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, event.metrics)))
             for event in sorted(known, key=lambda event: -event.score)
         ]
         programs = ", ".join(starts_of(bench.task, bench.config))
@@ -314,7 +311,7 @@ class Conversation:
 
     def _over_best(self, source: str, by_instance: Sequence[float]) -> str:
         assert self.best is not None
-        if self.bench.windows and len(self.bench.asked) < 4:
+        if self.bench.windows and len(self.bench.scorer.asked) < 4:
             mine, theirs = self.bench.by_part(source), self.bench.by_part(self.best.source)
             if mine is not None and theirs is not None:
                 return interval_text([a - b for a, b in zip(mine, theirs, strict=True)], in_time=True)

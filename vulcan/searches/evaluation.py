@@ -32,39 +32,27 @@ MIN_PAIRS = 5
 _RESAMPLES = 2000
 
 
-def passes(score: float, earlier: Sequence[float], keep: float, window: int = WINDOW) -> bool:
-    """Check whether a score on a rung is among the best `keep` of the last `window` ones there (latest last).
+def passes(score: float, earlier: Sequence[float], keep: float) -> bool:
+    """Check whether a score on a rung is among the best share `keep` of the latest ones there (latest last).
 
     A tie with the last score to pass passes too. While a search improves, more than `keep` of its candidates pass,
-    because they are compared with worse ones; a shorter window lets fewer pass. Raises ValueError for a share outside
-    of (0, 1] or an empty window.
+    because they are compared with worse ones; a shorter window lets fewer pass.
     """
-    if window < 1:
-        raise ValueError(f"window is {window}: at least 1 is needed")
-    if not 0 < keep <= 1:
-        raise ValueError(f"keep is {keep}: a share above 0 and at most 1 is needed")
-    recent = earlier[-window:]
+    recent = earlier[-WINDOW:]
     better = sum(other > score for other in recent)
     return len(recent) < MIN_EARLIER or better < keep * len(recent)
 
 
-def will_not_reach(
-    candidate: Sequence[float], incumbent: Sequence[float], confidence: float = 0.95, seed: int = 1
-) -> bool:
+def will_not_reach(candidate: Sequence[float], incumbent: Sequence[float], confidence: float = 0.95) -> bool:
     """Predict, with this confidence, whether the candidate's mean over all instances is below the incumbent's.
 
     `incumbent` has a score for every instance, `candidate` those of the first of them, in the same order. The
     candidate's loss or gain on the rest is predicted from the differences seen so far, by a studentised bootstrap
     (Mojirsheibani and Tibshirani, Canadian Journal of Statistics 1996); so the test is about the mean, by which the
     archive ranks, and not about how many instances are lost. Never true with fewer than `MIN_PAIRS` instances, unless
-    those are all there are: then the two means decide. The same scores and seed give the same answer. Raises ValueError
-    for more scores than the incumbent has, or a confidence outside of (0, 1).
+    those are all there are: then the two means decide. The same scores give the same answer.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence {confidence}: a share between 0 and 1 is needed")
     seen, rest = len(candidate), len(incumbent) - len(candidate)
-    if rest < 0:
-        raise ValueError(f"{seen} scores of the candidate for {len(incumbent)} of the incumbent")
     if rest == 0:
         return math.fsum(candidate) < math.fsum(incumbent)
     if seen < MIN_PAIRS:
@@ -74,7 +62,7 @@ def will_not_reach(
     error = standard_error(differences)
     if mean >= 0 or error == 0:
         return mean < 0
-    chosen = draws(seed, (_RESAMPLES, seen + rest), seen)
+    chosen = draws((_RESAMPLES, seen + rest), seen)
     resampled, predicted = differences[chosen[:, :seen]], differences[chosen[:, seen:]]
     # Spread of the mean over the rest around the mean seen, in standard errors of the latter
     spread = math.sqrt(1 + seen / rest)

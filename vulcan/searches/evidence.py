@@ -334,7 +334,7 @@ def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
     """Return the scorer of an open run. Raises DamagedRun where scores are not those of the metrics beside them."""
     scorer = Scorer(objective, record.instances)
     for event in record.baselines.values():
-        scorer.add_baseline(event)
+        scorer.add_reference(event.policy, event.split, event.metrics)
     for reference in record.references.values():
         scorer.add_reference(reference.policy, "train", reference.metrics)
     _check_scores(record, scorer)

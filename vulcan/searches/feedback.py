@@ -74,7 +74,8 @@ class Feedback:
             return PromptFeedback(), ()
         added = self._explain([parent.candidate for parent in draft.parents]) if self._offers_findings else ()
         budget = POLICY_TOKENS // max(1, len(draft.parents))
-        texts = {n: as_text(self._explained(n), budget, self._names) for n in (p.candidate for p in draft.parents)}
+        names = [instance.name for instance in self._scorer.asked]
+        texts = {p.candidate: as_text(self._explained(p.candidate), budget, names) for p in draft.parents}
         shown = {member.source for member in (*draft.parents, *draft.inspirations)}
         background = [self._workload, self._known_policies(shown)]
         found = {n: text for n, text in texts.items() if text}
@@ -87,15 +88,6 @@ class Feedback:
     @cached_property
     def _offers_findings(self) -> bool:
         return load_evaluator(self._task).offers(Evaluator.findings)
-
-    @property
-    def _asked(self) -> tuple[Instance, ...]:
-        """The training instances that the user asked for: findings about variations would say the same again."""
-        return tuple(instance for instance in self._scorer.of("train") if not instance.variation_of)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(instance.name for instance in self._asked)
 
     def _explained(self, candidate: int) -> tuple[InstanceFinding, ...]:
         event = self._record.explained.get(candidate) or self._pending.get(candidate)
@@ -119,11 +111,11 @@ class Feedback:
     def _job(self, number: int) -> Job:
         source, parent = self._record.candidates[number].source, self._record.best_parent_of(number)
         limit = min(_LONGER * self._config.limit, float(MAX_SECONDS))
-        return Job(number, source, self._asked, limit, explain=True, parent=parent.source if parent else None)
+        return Job(number, source, self._scorer.asked, limit, explain=True, parent=parent.source if parent else None)
 
     @cached_property
     def _workload(self) -> str:
-        return workload_text(self._record.workload, self._asked)
+        return workload_text(self._record.workload, self._scorer.asked)
 
     def _known_policies(self, shown: Iterable[str]) -> str:
         """Return the scores of baselines and oracles, and the programs of the best that have one and are not shown."""
@@ -136,7 +128,7 @@ class Feedback:
         columns = [instance.name for instance in training] if 1 < len(training) <= MAX_COLUMNS else []
         rows = [
             (
-                event.policy if event.kind == "baseline" else f"{event.policy} ({event.kind})",
+                event.label,
                 f"{fmean(scores[event.policy]):.4f}",
                 *(f"{score:.4f}" for score in scores[event.policy] if columns),
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Literal
 
@@ -20,6 +20,7 @@ from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.finalists import best_of, find_finalists, noise_of
 from vulcan.searches.held_out import COMPARED
+from vulcan.searches.proposal import Attempt, judged
 from vulcan.searches.reply import parse_source, refutation
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
@@ -38,35 +39,31 @@ AT_THE_END = 3
 Refinement = Literal["tuned", "simplified"]
 
 
-class Refiner:
-    """A refiner of candidates, within a limited share of the search's cost.
+@dataclass
+class Finalizer:
+    """The refinement of candidates within a limited share of the search's cost, and the choice of the winner.
 
     Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would. Where its
     program takes longer than those of the search's candidates on average, each evaluation counts as so many times more.
-
     A cheaper rung allows many settings for the price of a few full scores, so that the first best candidates are tuned
     early, where the search can still build on them.
+
+    At the end the best is refined, the finalists are measured on `validation`, and the winner, once, on `test`. `emit`
+    takes events, and `announce` is told in a line what begins, as it may take long.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        config: SearchConfig,
-        record: RunRecord,
-        scorer: Scorer,
-        executor: Executor,
-        announce: Callable[[str], None],
-    ) -> None:
-        """Refine candidates of a record; `announce` is told in a line what begins, as it may take long."""
-        self._announce = announce
-        self._task = task
-        self._config = config
-        self._record = record
-        self._scorer = scorer
-        self._executor = executor
-        self._full = scorer.of("train")
-        self._rung = record.rungs[-1] if record.rungs else None
-        self._efforts: dict[int, float] = {}
+    task: Task
+    config: SearchConfig
+    record: RunRecord
+    scorer: Scorer
+    executor: Executor
+    emit: Callable[..., None]
+    announce: Callable[[str], None]
+    _efforts: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._full = self.scorer.of("train")
+        self._rung = self.record.rungs[-1] if self.record.rungs else None
 
     def after_new_best(self, completed: int) -> list[Event]:
         """Tune the best candidate, unless it was tuned before or the search is not far enough on to afford it."""
@@ -75,17 +72,17 @@ class Refiner:
             return []
         spent = math.fsum(
             self._weight(r.candidate) * (r.evaluations if r.cost is None else r.cost)
-            for r in self._record.refined
+            for r in self.record.refined
             if r.by == "tuned"
         )
-        next_one = self._config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self._config.tune
+        next_one = self.config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self.config.tune
         is_affordable = spent + self._weight(best.candidate) * next_one <= completed
-        return self._tuned(self._config.tune) if is_affordable else []
+        return self._tuned(self.config.tune) if is_affordable else []
 
     def at_the_end(self) -> list[Event]:
         """Tune the best candidate with more evaluations, but at no more cost than the search's proposals had."""
         best = self._best("tuned")
-        return self._tuned(self._at_most(AT_THE_END * self._config.tune, best)) if best else []
+        return self._tuned(self._at_most(AT_THE_END * self.config.tune, best)) if best else []
 
     def _at_most(self, evaluations: int, of: CandidateJudged) -> int:
         """Return how many evaluations of a candidate to spend: their cost is at most that of the search's proposals.
@@ -97,65 +94,58 @@ class Refiner:
 
     def _weight(self, candidate: int) -> float:
         """Return how many times as long as the mean of those proposed it takes, by its program; at least 1."""
-        if isinstance(self._task.signature, Program):
+        if isinstance(self.task.signature, Program):
             return 1.0
-        for number, one in self._record.candidates.items():
+        for number, one in self.record.candidates.items():
             if one.operations is not None and number not in self._efforts:
-                self._efforts[number] = effort(one.source, one.operations, self._task)
-        proposed = [e for number, e in self._efforts.items() if self._record.candidates[number].origin == "model"]
+                self._efforts[number] = effort(one.source, one.operations, self.task)
+        proposed = [e for number, e in self._efforts.items() if self.record.candidates[number].origin == "model"]
         return max(1.0, self._efforts[candidate] / fmean(proposed)) if proposed else 1.0
 
     def _tuned(self, evaluations: int) -> list[Event]:
         best = self._best("tuned")
         if best is None or not evaluations:
             return []
-        self._announce(f"tuning the constants of candidate {best.candidate}, in at most {evaluations} evaluations")
+        self.announce(f"tuning the constants of candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         cheap = self._on(self._rung.instances) if self._rung else None
         done = tune(
             best.source,
-            self._task,
+            self.task,
             cheap or full,
             confirm=full if cheap else None,
             evaluations=evaluations,
-            seed=_seed(self._config.seed, best.candidate),
+            seed=_seed(self.config.seed, best.candidate),
         )
         return self._events(best, "tuned", done.best.source if done.best else None, full, cheap, done)
 
     def simplified(self) -> list[Event]:
         """Simplify the best candidate, likewise."""
         best = self._best("simplified")
-        if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
+        if best is None or best.score is None or not self.config.simplify or isinstance(self.task.signature, Program):
             return []  # free Python has no known safe cuts
-        evaluations = self._at_most(self._config.simplify, best)
-        self._announce(f"simplifying candidate {best.candidate}, in at most {evaluations} evaluations")
+        evaluations = self._at_most(self.config.simplify, best)
+        self.announce(f"simplifying candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
-        found = simplify(
-            best.source,
-            self._task,
-            best.score,
-            full,
-            evaluations=evaluations,
-            tolerance=TOLERANCE,
-        )
+        found = simplify(best.source, self.task, best.score, full, evaluations=evaluations, tolerance=TOLERANCE)
         return self._events(best, "simplified", found.source if found else None, full)
 
     @property
     def _proposals(self) -> int:
-        return sum(p.round > 0 for p in self._record.proposals.values())
+        return sum(p.round > 0 for p in self.record.proposals.values())
 
     def _best(self, by: Refinement) -> CandidateJudged | None:
         """Return the best candidate, unless it was already refined this way or is the result of it.
 
         A simplified candidate is not tuned again: simplification comes last, also if it was before an interruption.
         """
-        ranked = self._record.ranked()
-        done = {c for r in self._record.refined if r.by == by for c in (r.candidate, r.result)}
-        done |= {r.result for r in self._record.refined if r.by == "simplified"}
+        ranked = self.record.ranked()
+        done = {c for r in self.record.refined if r.by == by for c in (r.candidate, r.result)}
+        done |= {r.result for r in self.record.refined if r.by == "simplified"}
         return ranked[0] if ranked and ranked[0].candidate not in done else None
 
     def _on(self, instances: tuple[Instance, ...]) -> BatchEvaluation:
-        return BatchEvaluation(self._task, instances, self._scorer, self._executor, self._config.limit)
+        return BatchEvaluation(self.task, instances, self.scorer, self.executor, self.config.limit)
 
     def _events(
         self,
@@ -166,53 +156,73 @@ class Refiner:
         cheap: BatchEvaluation | None = None,
         tuning: Tuning | None = None,
     ) -> list[Event]:
-        judged = self._judged(of, by, source, full.outcome(source)) if source is not None else None
+        made = self._judged(of, by, source, full.outcome(source)) if source is not None else None
         cheaply = cheap.count if cheap else 0
         cost = full.count + cheaply * self._rung.cost if cheaply and self._rung else None
-        refined = CandidateRefined(of.candidate, by, full.count + cheaply, judged.candidate if judged else None, cost)
+        refined = CandidateRefined(of.candidate, by, full.count + cheaply, made.candidate if made else None, cost)
         if tuning is not None:
             refined = replace(refined, constants=tuning.constants, samples=tuning.samples)
-        return [judged, refined] if judged else [refined]
+        return [made, refined] if made else [refined]
 
     def _judged(self, of: CandidateJudged, by: Refinement, source: str, outcome: Outcome) -> CandidateJudged | None:
-        policy = parse_source(source, self._task, self._config.target).policy
-        if policy is None or self._record.candidate_with(policy.fingerprint) is not None or outcome.status != "scored":
+        reading = parse_source(source, self.task, self.config.target)
+        known = reading.policy is None or self.record.candidate_with(reading.policy.fingerprint) is not None
+        if known or outcome.status != "scored":
             return None
-        return CandidateJudged(
-            candidate=len(self._record.candidates) + 1,
-            proposal=of.proposal,
-            turn=of.turn,
-            source=source,
-            fingerprint=policy.fingerprint,
-            verdict="scored",
-            feedback="",
-            rules=(),
-            operations=policy.operations,
-            size=policy.size,
-            of=None,
-            score=self._scorer.mean("train", outcome.metrics),
-            metrics=outcome.metrics,
-            warnings=tuple(map(str, policy.warnings)),
-            origin=by,
-            derived_from=of.candidate,
-        )
+        made = judged(self.record, Attempt(of.turn, reading, None), len(self.record.candidates) + 1, of.proposal)
+        score = self.scorer.mean("train", outcome.metrics)
+        scored = replace(made, verdict="scored", score=score, metrics=outcome.metrics)
+        return replace(scored, origin=by, derived_from=of.candidate)
+
+    # The end
+
+    def finish(self) -> None:
+        """Refine the best candidate, choose the winner, and test it, as far as that was not done before."""
+        if self.record.chosen is None and self.record.ranked():
+            if not self.record.confirmed:
+                self.emit(*self.at_the_end())
+                self.emit(*self.simplified())
+            self._choose()
+        if self.record.chosen is not None and self.scorer.of("test"):
+            self._confirm([self.record.chosen.candidate], "test")
+
+    def _choose(self) -> None:
+        winner = self.record.ranked()[0]
+        split: SplitName = "train"
+        if self.scorer.of("validation"):
+            finalists = find_finalists(self.record, self.scorer, self.config.finalists)
+            self.announce(f"measuring {count(len(finalists), 'finalist')} on validation")
+            confirmed = self._confirm([c.candidate for c in finalists], "validation")
+            scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
+            if scored:
+                winner, split = best_of(scored, noise_of(self.record)), "validation"
+        self.emit(WinnerChosen(winner.candidate, split))
+
+    def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
+        """Measure the candidates on a split that the search does not see, and return their scores in order."""
+        instances, limit = self.scorer.of(split), self.config.limit
+        todo = [c for c in candidates if (c, split) not in self.record.confirmed]
+        jobs = {c: self.executor.submit(Job(c, self.record.candidates[c].source, instances, limit)) for c in todo}
+        for candidate, future in jobs.items():
+            outcome = future.result()
+            score = self.scorer.mean(split, outcome.metrics) if outcome.status == "scored" else None
+            self.emit(FinalistScored(candidate, split, score, outcome.metrics))
+        return {c: self.record.confirmed[c, split].score for c in candidates}
 
 
+@dataclass
 class BatchEvaluation:
     """A batch evaluator: mean objectives of programs on some instances, in parallel; None where one failed.
 
     A program that the search would reject gives None without evaluation: an optimum without its guards is useless.
     """
 
-    def __init__(
-        self, task: Task, instances: tuple[Instance, ...], scorer: Scorer, executor: Executor, limit: float
-    ) -> None:
-        self._task = task
-        self._instances = instances
-        self._scorer = scorer
-        self._executor = executor
-        self._limit = limit
-        self.outcomes: dict[str, Outcome] = {}
+    task: Task
+    instances: tuple[Instance, ...]
+    scorer: Scorer
+    executor: Executor
+    limit: float
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -226,18 +236,18 @@ class BatchEvaluation:
 
     def __call__(self, sources: Sequence[str]) -> list[float | None]:
         sound = [source for source in dict.fromkeys(sources) if self._keeps_required(source)]
-        running = [self._executor.submit(Job(i, s, self._instances, self._limit)) for i, s in enumerate(sound)]
+        running = [self.executor.submit(Job(i, s, self.instances, self.limit)) for i, s in enumerate(sound)]
         self.outcomes.update(zip(sound, [future.result() for future in running], strict=True))
         return [self._mean(self.outcomes.get(source)) for source in sources]
 
     def _mean(self, outcome: Outcome | None) -> float | None:
         if outcome is None or outcome.status != "scored":
             return None
-        return self._scorer.mean_on(self._instances, outcome.metrics)
+        return fmean(self.scorer.on_each(self.instances, outcome.metrics))
 
     def _keeps_required(self, source: str) -> bool:
         try:
-            return refutation(check_policy(source, self._task)) is None
+            return refutation(check_policy(source, self.task)) is None
         except Rejected:
             return True  # the evaluation will report it
 
@@ -268,57 +278,3 @@ def _seed(seed: int, candidate: int) -> int:
     """Return a seed for the tuner, which takes 32 bits."""
     digest = hashlib.sha256(f"{seed}:tune:{candidate}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
-
-
-class Finalizer:
-    """The final phase: refinement, the finalists on `validation`, and the winner, once, on `test`."""
-
-    def __init__(
-        self,
-        config: SearchConfig,
-        record: RunRecord,
-        scorer: Scorer,
-        executor: Executor,
-        refiner: Refiner,
-        emit: Callable[..., None],
-        announce: Callable[[str], None],
-    ) -> None:
-        self._announce = announce
-        self._config = config
-        self._record = record
-        self._scorer = scorer
-        self._executor = executor
-        self._refiner = refiner
-        self._emit = emit
-
-    def run(self) -> None:
-        if self._record.chosen is None and self._record.ranked():
-            if not self._record.confirmed:
-                self._emit(*self._refiner.at_the_end())
-                self._emit(*self._refiner.simplified())
-            self._choose()
-        if self._record.chosen is not None and self._scorer.of("test"):
-            self._confirm([self._record.chosen.candidate], "test")
-
-    def _choose(self) -> None:
-        winner = self._record.ranked()[0]
-        split: SplitName = "train"
-        if self._scorer.of("validation"):
-            finalists = find_finalists(self._record, self._scorer, self._config.finalists)
-            self._announce(f"measuring {count(len(finalists), 'finalist')} on validation")
-            confirmed = self._confirm([c.candidate for c in finalists], "validation")
-            scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
-            if scored:
-                winner, split = best_of(scored, noise_of(self._record)), "validation"
-        self._emit(WinnerChosen(winner.candidate, split))
-
-    def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
-        """Measure the candidates on a split that the search does not see, and return their scores in order."""
-        instances, limit = self._scorer.of(split), self._config.limit
-        todo = [c for c in candidates if (c, split) not in self._record.confirmed]
-        jobs = {c: self._executor.submit(Job(c, self._record.candidates[c].source, instances, limit)) for c in todo}
-        for candidate, future in jobs.items():
-            outcome = future.result()
-            score = self._scorer.mean(split, outcome.metrics) if outcome.status == "scored" else None
-            self._emit(FinalistScored(candidate, split, score, outcome.metrics))
-        return {c: self._record.confirmed[c, split].score for c in candidates}

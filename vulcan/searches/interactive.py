@@ -1,14 +1,13 @@
 """Interactive searches: a person, or an agent with a command line or an MCP client, answers the prompts.
 
-It also builds the JSON documents that `ask` and `tell` return.
+`ask` and `tell` return JSON documents.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.documents.conversation import AnswerDocument, QuestionDocument, ToolResult
@@ -20,7 +19,6 @@ from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
-from vulcan.searches.reply import ParsedReply
 from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
 from vulcan.searches.strategies import ENGINEER
 from vulcan.searches.study import Study
@@ -30,23 +28,6 @@ from vulcan.store.runs import lock_run, open_store
 
 PATIENCE = 300.0
 """Seconds that a question or a reply waits for other processes on the same run."""
-
-
-@dataclass(frozen=True, slots=True)
-class TellResult:
-    """The verdict on a reply: None for advice. `pending` means that its candidate has no number yet.
-
-    A rejected program is returned for repair (`repair`) while its proposal has turns left.
-    """
-
-    proposal: str
-    verdict: Verdict | None
-    score: float | None
-    feedback: str
-    warnings: tuple[str, ...]
-    candidate: int | None
-    repair: bool
-    pending: bool
 
 
 class InteractiveSearch:
@@ -102,25 +83,58 @@ class InteractiveSearch:
             raise UserError(f"proposal {name} has its reply already; open are: {known}")
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
 
-    def tell(self, name: str, text: str, model: str) -> TellResult:
-        """Accept the reply to an open proposal, and wait for its verdict. Raises UserError for one that is not open."""
+    def tell(self, name: str, text: str, model: str) -> AnswerDocument:
+        """Accept the reply to an open proposal, and wait for its verdict: null for advice.
+
+        `pending` means that its candidate has no number yet. A rejected program is returned for `repair` while its
+        proposal has turns left. Raises UserError for a proposal that is not open.
+        """
         proposal = self.find(name)
         try:
             reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
             if reading is None:
-                kept = "the advice is kept" if asks_for_advice(proposal) else "the next ask has the results"
-                return TellResult(name, None, None, kept, (), None, not asks_for_advice(proposal), False)
+                if asks_for_advice(proposal):
+                    return self._answer(name, feedback="the advice is kept")
+                return self._answer(name, feedback="the next ask has the results", repair=True)
             self.study.wait_for_scores()
         except UserError as error:
             if self.study.store.call(proposal.number, proposal.turn) is None:
                 raise
             raise UserError(f"the reply is kept, and scored by the next command that can: {error}") from error
-        judged = self._judged(proposal)
-        if judged is not None:
-            return TellResult(
-                name, judged.verdict, judged.score, judged.feedback, judged.warnings, judged.candidate, False, False
-            )
-        return self._pending(name, proposal, reading)
+        if (one := self._judged(proposal)) is not None:
+            return self._answer(name, one.verdict, one.score, one.feedback, one.warnings, candidate=one.candidate)
+        if reading.policy is None:
+            repair = proposal.number in self.study.repairs
+            return self._answer(name, "rejected", feedback=reading.feedback, repair=repair, pending=True)
+        warnings = tuple(map(str, reading.policy.warnings))
+        trial = self.study.evaluations.get(proposal.number)
+        if trial is None:
+            return self._answer(name, "duplicate", warnings=warnings, pending=True)
+        return self._answer(name, trial.verdict, trial.score, trial.feedback, warnings, pending=True)
+
+    def _answer(
+        self,
+        name: str,
+        verdict: Verdict | None = None,
+        score: float | None = None,
+        feedback: str = "",
+        warnings: Sequence[str] = (),
+        *,
+        candidate: int | None = None,
+        repair: bool = False,
+        pending: bool = False,
+    ) -> AnswerDocument:
+        return {
+            "proposal": name,
+            "verdict": verdict,
+            "score": score,
+            "feedback": feedback,
+            "warnings": list(warnings),
+            "candidate": candidate,
+            "repair": repair,
+            "pending": pending,
+            "best": _best_so_far(self.study),
+        }
 
     def use(self, name: str, call: ToolCall, model: str) -> ToolResult:
         """Answer an open proposal with the call of a tool, and return its result with the proposal's next turn.
@@ -145,17 +159,6 @@ class InteractiveSearch:
             if (judged.proposal, judged.turn, judged.origin) == (proposal.number, proposal.turn, "model"):
                 return judged
         return None
-
-    def _pending(self, name: str, proposal: Proposal, reading: ParsedReply) -> TellResult:
-        """Return the verdict on a program that waits for replies to earlier proposals, or for repair."""
-        if reading.policy is None:
-            repair = proposal.number in self.study.repairs
-            return TellResult(name, "rejected", None, reading.feedback, (), None, repair, True)
-        warnings = tuple(map(str, reading.policy.warnings))
-        trial = self.study.evaluations.get(proposal.number)
-        if trial is None:
-            return TellResult(name, "duplicate", None, "", warnings, None, False, True)
-        return TellResult(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, True)
 
     @property
     def done(self) -> bool:
@@ -229,21 +232,6 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Que
         "completed": conversation.study.completed,
         "total": conversation.study.total,
         "done": conversation.done,
-    }
-
-
-def tell_document(conversation: InteractiveSearch, result: TellResult) -> AnswerDocument:
-    """Return the verdict on a reply, and the best candidate so far, as JSON."""
-    return {
-        "proposal": result.proposal,
-        "verdict": result.verdict,
-        "score": result.score,
-        "feedback": result.feedback,
-        "warnings": list(result.warnings),
-        "candidate": result.candidate,
-        "repair": result.repair,
-        "pending": result.pending,
-        "best": _best_so_far(conversation.study),
     }
 
 

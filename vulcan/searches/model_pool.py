@@ -12,26 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError
-from vulcan.models import BudgetExhausted, Message, ModelUnavailable, Proposer, Reply, Request
+from vulcan.models import BudgetExhausted, Message, Proposer, Reply, Request, open_proposer
 from vulcan.models.accommodation import Change, Changes
-from vulcan.models.base import Recorded
 from vulcan.models.budget import REPLY_TOKENS as DEFAULT_REPLY_TOKENS
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings, parse_temperature
-from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, choose_source
-from vulcan.models.open import Replay
-from vulcan.models.prices import (
-    UNKNOWN,
-    Price,
-    expected_tokens,
-    find_price,
-    format_price,
-    price_per_million,
-)
+from vulcan.models.ensemble import DOLLARS_PER_HOUR, ArmOutcome, Breaker, Ensemble, choose_model
+from vulcan.models.prices import UNKNOWN, Price, expected_tokens, find_price, format_price, price_per_million
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.options import ASK
-from vulcan.searches.proposal import Proposal
+from vulcan.searches.proposal import Proposal, reply_of
+from vulcan.searches.recorded_replies import Replay
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CallsChanged, CandidateJudged, Event
@@ -54,10 +46,7 @@ class ModelPool:
     def propose(self, proposal: Proposal) -> Reply:
         """Return one reply, or raise as `Proposer.propose` says."""
         try:
-            request = proposal.request()
-            if isinstance(self._models, Ensemble) and request.model not in self._models.models:
-                request = replace(request, model="")  # of a model that the search was resumed without
-            return self._models.propose(request)
+            return self._models.propose(proposal.request())
         except BudgetExhausted as error:
             self._exhausted = str(error)
             raise
@@ -100,7 +89,7 @@ def choose(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Ran
     if len(models) == 1:
         return models[0]
     offline = any(name.startswith("offline/") for name in models)
-    return choose_source(models, history, rng) if offline else choose_model(models, history, rng)
+    return choose_model(models, history, rng, DOLLARS_PER_HOUR if offline else 0.0)
 
 
 def open_model_pool(
@@ -159,16 +148,12 @@ def _open(
         raise UserError(f"no offline generator {name!r}: there is {OFFLINE}")
     if name == ASK:
         raise UserError(f"the model {ASK!r} answers alone: leave out the other models")
-    from vulcan.models.ensemble import Breaker
-    from vulcan.models.open import open_proposer
-
     if name.startswith(AGENT):
         return Breaker(_agent(name, config))
     price = _given_price(config)
-    model = open_proposer(
-        name, api_base=config.api_base, settings=settings, budget=budget, price=price, changes=changes
+    return Breaker(
+        open_proposer(name, api_base=config.api_base, settings=settings, budget=budget, price=price, changes=changes)
     )
-    return Breaker(model)
 
 
 def _agent(name: str, config: SearchConfig) -> Proposer:
@@ -201,39 +186,13 @@ def no_models(why: str) -> ModelPool:
 
 def replay_model_pool(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> ModelPool:
     """Return a pool that replays the replies of another run, and fails where that run had none."""
-    return ModelPool(_Repetition(Replay(map(recorded, calls)), unanswered), Budget())
+    return ModelPool(Replay(calls, unanswered), Budget())
 
 
-class _Repetition:
-    """A `Proposer` that replays another run's replies and missing replies."""
-
-    def __init__(self, replies: Replay, unanswered: Mapping[tuple[int, int], str]) -> None:
-        self._replies = replies
-        self._unanswered = unanswered
-
-    @property
-    def name(self) -> str:
-        return self._replies.name
-
-    def propose(self, request: Request) -> Reply:
-        if (why := self._unanswered.get((request.proposal, request.turn))) is not None:
-            raise ModelUnavailable(why)
-        return self._replies.propose(request)
-
-    def close(self) -> None:
-        self._replies.close()
-
-
-def recorded(call: CallRecord) -> Recorded:
+def recorded(call: CallRecord) -> tuple[Request, Reply]:
     """Convert a stored call to the form that `vulcan.models` reads."""
     messages = tuple(Message(role, content) for role, content in call.messages)  # type: ignore[arg-type]
-    return Recorded(call.proposal, call.turn, messages, reply_of(call))
-
-
-def reply_of(call: CallRecord) -> Reply:
-    return Reply(
-        call.reply, call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by
-    )
+    return Request(call.proposal, call.turn, messages, (), 0), reply_of(call)
 
 
 REPLY_TOKENS = 800

@@ -12,6 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import partial
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from vulcan.errors import UserError, did_you_mean
@@ -137,6 +138,9 @@ def fits(value: Any, kind: type) -> bool:
     return isinstance(value, accepted) and (kind is bool or not isinstance(value, bool))
 
 
+_OfModels = partial(Option, models_only=True, resumable=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
     """The options that decide what a search finds."""
@@ -155,25 +159,18 @@ class SearchOptions:
     ] = ("offline/evolve",)
     api_base: Annotated[
         str | None,
-        Option(
+        _OfModels(
             "URL of an OpenAI-compatible server for the model, such as http://localhost:8000/v1.",
             environment="VULCAN_API_BASE",
-            models_only=True,
-            resumable=True,
         ),
     ] = None
     temperature: Annotated[
         str | None,
-        Option(
-            "Sampling temperature, or a linear schedule such as 1.1:0.4. Default: the server's.",
-            number=True,
-            models_only=True,
-            resumable=True,
-        ),
+        _OfModels("Sampling temperature, or a linear schedule such as 1.1:0.4. Default: the server's.", number=True),
     ] = None
     max_tokens: Annotated[
         int | None,
-        Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True, resumable=True),
+        _OfModels("Maximum tokens per reply. Default: the server's.", minimum=1),
     ] = None
     start_from: Annotated[
         tuple[str, ...],
@@ -198,27 +195,23 @@ class SearchOptions:
     ] = "nearby"
     model_timeout: Annotated[
         float | None,
-        Option(
+        _OfModels(
             "Seconds to wait for a reply. A call that takes four times as long as usual is made a second time, and the "
             "first reply counts. Default: 300.",
             above=0,
-            models_only=True,
-            resumable=True,
         ),
     ] = None
     price_in: Annotated[
         float | None,
-        Option(
+        _OfModels(
             "Price of a model that is not in the price table, such as on your own server: dollars per million tokens "
             "of prompts. With --price-out.",
             above=0,
-            models_only=True,
-            resumable=True,
         ),
     ] = None
     price_out: Annotated[
         float | None,
-        Option("Dollars per million tokens of replies. With --price-in.", above=0, models_only=True, resumable=True),
+        _OfModels("Dollars per million tokens of replies. With --price-in.", above=0),
     ] = None
     strategy: Annotated[
         StrategyName,
@@ -276,27 +269,15 @@ class SearchOptions:
     ] = None
     budget_dollars: Annotated[
         float | None,
-        Option(
-            "Spending limit for models in US dollars, calls in flight included.",
-            above=0,
-            models_only=True,
-            resumable=True,
-        ),
+        _OfModels("Spending limit for models in US dollars, calls in flight included.", above=0),
     ] = None
     budget_tokens: Annotated[
         int | None,
-        Option(
-            "Token limit for models, input and output, calls in flight included.",
-            minimum=1,
-            models_only=True,
-            resumable=True,
-        ),
+        _OfModels("Token limit for models, input and output, calls in flight included.", minimum=1),
     ] = None
     budget_minutes: Annotated[
         float | None,
-        Option(
-            "Stop calling models after this many minutes of wall-clock time.", above=0, models_only=True, resumable=True
-        ),
+        _OfModels("Stop calling models after this many minutes of wall-clock time.", above=0),
     ] = None
     racing: Annotated[
         bool,

@@ -8,8 +8,7 @@ and their programs stopped, by nothing else.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vulcan.models.ensemble import ArmOutcome, gain_of
 from vulcan.searches.evaluation import WINDOW, MeasuredCandidate, StoppingContext
@@ -23,24 +22,20 @@ class ScoredCandidate:
     """A scored candidate.
 
     `score` is its mean objective on the split `train`, higher is better, and `scores` the objective on each of the
-    instances there, in their order. `operations` is a static bound per call, `size` counts the nodes of the program.
-    `parents` are candidate numbers. `warnings` has one line each, as sent to the model.
+    instances there, in their order. `size` counts the nodes of the program. `parents` are candidate numbers. `warnings`
+    has one line each, as sent to the model.
     """
 
     candidate: int
-    proposal: int
     round: int
     source: str
     score: float
     scores: tuple[float, ...]
-    operations: int
     size: int
-    operator: str
-    island: int
-    model: str
-    parents: tuple[int, ...]
-    origin: Origin
-    warnings: tuple[str, ...]
+    island: int = 0
+    parents: tuple[int, ...] = ()
+    origin: Origin = "model"
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,63 +46,26 @@ class JudgedReply:
     "full" or "diff".
     """
 
-    proposal: int
     turn: int
-    candidate: int
-    operator: str
     form: str
-    model: str
     verdict: Verdict
     feedback: str
-    score: float | None
-    parents: tuple[int, ...]
-    island: int
 
 
+@dataclass
 class Population:
-    """The completed history before a barrier: append-only, in the order of candidates, replies and advice."""
+    """The completed history before a barrier: scored candidates, judged replies, and advice with its proposal.
 
-    def __init__(
-        self,
-        members: Iterable[ScoredCandidate] = (),
-        attempts: Iterable[JudgedReply] = (),
-        advice: Iterable[tuple[int, str]] = (),
-    ) -> None:
-        self._members = list(members)
-        self._attempts = list(attempts)
-        self._advice = list(advice)
+    It grows in the order of candidates.
+    """
 
-    @property
-    def members(self) -> tuple[ScoredCandidate, ...]:
-        """Every scored candidate, in the order of candidates."""
-        return tuple(self._members)
-
-    @property
-    def attempts(self) -> tuple[JudgedReply, ...]:
-        """Every judged reply, in the order of candidates."""
-        return tuple(self._attempts)
-
-    @property
-    def advice(self) -> tuple[tuple[int, str], ...]:
-        """The text of each completed advice proposal, with its proposal."""
-        return tuple(self._advice)
-
-    def add(self, member: ScoredCandidate) -> None:
-        self._members.append(member)
-
-    def add_attempt(self, attempt: JudgedReply) -> None:
-        self._attempts.append(attempt)
-
-    def add_advice(self, proposal: int, text: str) -> None:
-        self._advice.append((proposal, text))
-
-    def __len__(self) -> int:
-        """Return the number of members."""
-        return len(self._members)
+    members: list[ScoredCandidate] = field(default_factory=list)
+    attempts: list[JudgedReply] = field(default_factory=list)
+    advice: list[tuple[int, str]] = field(default_factory=list)
 
     def best(self, count: int, *, before_round: int | None = None) -> tuple[ScoredCandidate, ...]:
         """Return the best members, optionally only of the rounds before one; ties go to the earlier."""
-        chosen = [m for m in self._members if before_round is None or m.round < before_round]
+        chosen = [m for m in self.members if before_round is None or m.round < before_round]
         return tuple(sorted(chosen, key=lambda m: (-m.score, m.candidate))[:count])
 
 
@@ -158,7 +116,7 @@ class VisibleHistory:
                 case CandidateJudged():
                     self._judged(event)
                 case AdviceReceived(proposal, text):
-                    self._population.add_advice(proposal, text)
+                    self._population.advice.append((proposal, text))
         signatures = dict(self._signatures)
         best = self._population.best(self._reach)
         known = StoppingContext(
@@ -176,26 +134,25 @@ class VisibleHistory:
             metrics = judged.metrics if judged.verdict == "scored" else None
             known = MeasuredCandidate(judged.candidate, dict(judged.rungs), metrics)
             self._signatures[judged.signature] = (*self._signatures.get(judged.signature, ()), known)
-        parents = self._record.parents_of(judged.candidate)
         if judged.origin == "model":
-            self._population.add_attempt(
-                JudgedReply(
-                    judged.proposal,
-                    judged.turn,
-                    judged.candidate,
-                    proposed.operator,
-                    proposed.form,
-                    proposed.model,
-                    judged.verdict,
-                    judged.feedback,
-                    judged.score,
-                    parents,
-                    proposed.island,
-                )
-            )
+            reply = JudgedReply(judged.turn, proposed.form, judged.verdict, judged.feedback)
+            self._population.attempts.append(reply)
             self._answered(judged, proposed)
         if judged.score is not None and judged.verdict == "scored":
-            self._population.add(member_of(judged, proposed, parents, self._scorer))
+            self._population.members.append(
+                ScoredCandidate(
+                    candidate=judged.candidate,
+                    round=proposed.round,
+                    source=judged.source,
+                    score=judged.score,
+                    scores=self._scorer.on_each(self._scorer.of("train"), judged.metrics),
+                    size=judged.size or 0,
+                    island=proposed.island,
+                    parents=self._record.parents_of(judged.candidate),
+                    origin=judged.origin,
+                    warnings=judged.warnings,
+                )
+            )
 
     def _answered(self, judged: CandidateJudged, proposed: CandidateProposed) -> None:
         """Record the reply's gain over the best of its parents, and its cost."""
@@ -206,26 +163,3 @@ class VisibleHistory:
             self.history.append(
                 ArmOutcome(call.by or proposed.model, gain, call.dollars, call.seconds + SCORING_SECONDS)
             )
-
-
-def member_of(
-    judged: CandidateJudged, proposed: CandidateProposed, parents: Iterable[int], scorer: Scorer
-) -> ScoredCandidate:
-    """Convert a judged candidate to the form that strategies see."""
-    assert judged.score is not None
-    return ScoredCandidate(
-        candidate=judged.candidate,
-        proposal=judged.proposal,
-        round=proposed.round,
-        source=judged.source,
-        score=judged.score,
-        scores=scorer.on_each(scorer.of("train"), judged.metrics),
-        operations=judged.operations or 0,
-        size=judged.size or 0,
-        operator=proposed.operator,
-        island=proposed.island,
-        model=proposed.model,
-        parents=tuple(parents),
-        origin=judged.origin,
-        warnings=judged.warnings,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from vulcan.models import Message, Parent, Reply, Request
@@ -225,26 +225,17 @@ def judged(
     )
 
 
-def storable(reply: Reply) -> Reply:
-    """Replace unpaired surrogates, which cannot be encoded as UTF-8."""
-    return replace(reply, text=reply.text.encode(errors="replace").decode())
-
-
 def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
-    """Convert the reply to a turn of a proposal to its record in the store."""
-    return CallRecord(
-        proposal.number,
-        proposal.turn,
-        tuple((m.role, m.content) for m in proposal.messages),
-        reply.text,
-        reply.model,
-        reply.finish,
-        reply.tokens_in,
-        reply.tokens_out,
-        reply.dollars,
-        reply.seconds,
-        reply.by,
-    )
+    """Convert the reply to a turn of a proposal to its record in the store, which holds no unpaired surrogates."""
+    messages = tuple((m.role, m.content) for m in proposal.messages)
+    kept = replace(reply, text=reply.text.encode(errors="replace").decode())
+    return CallRecord(proposal.number, proposal.turn, messages, *astuple(kept))
+
+
+def reply_of(call: CallRecord) -> Reply:
+    """Return the reply in a record of the store."""
+    costs = call.tokens_in, call.tokens_out, call.dollars, call.seconds
+    return Reply(call.reply, call.model, call.finish, *costs, call.by)
 
 
 def _without_score(

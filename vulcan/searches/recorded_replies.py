@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
+from vulcan.errors import UserError
+from vulcan.models import ModelUnavailable, Reply, Request
+from vulcan.searches.proposal import reply_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import CallRecord, CallsChanged, PolicyExplained, SearchSteered
+from vulcan.terminal_text import count
+
+log = logging.getLogger(__name__)
+
+_MAX_QUOTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +69,58 @@ class RecordedReplies:
             changed=tuple(replace(event, proposal=event.proposal + shift) for event in self.changed),
             explained={},  # by candidate, beside others than today's
         )
+
+
+class Replay:
+    """A `Proposer` that answers each request as another run was, and fails where that had no reply.
+
+    Prompts may differ from the recorded ones, as those of another version of Vulcan do: `close` logs how many did, and
+    where the first. Tokens, dollars and seconds are the recorded ones, so that whatever is decided by them is decided
+    alike. Safe to call from many threads.
+    """
+
+    name = "replay"
+
+    def __init__(self, calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> None:
+        self._calls = {(call.proposal, call.turn): call for call in calls}
+        self._unanswered = unanswered
+        self._different: dict[tuple[int, int], str] = {}
+
+    def propose(self, request: Request) -> Reply:
+        """Return the recorded reply. Raises ModelUnavailable where none was given, UserError where none is recorded."""
+        turn = request.proposal, request.turn
+        if (why := self._unanswered.get(turn)) is not None:
+            raise ModelUnavailable(why)
+        if (call := self._calls.get(turn)) is None:
+            raise UserError(
+                f"replay: proposal {request.proposal}, turn {request.turn}, is not among the {len(self._calls)} "
+                "recorded calls; replay with the recorded run's task, options and seed, or search with a model"
+            )
+        now = tuple((message.role, message.content) for message in request.messages)
+        if call.messages != now:
+            self._different[turn] = _first_difference(call.messages, now)
+        return reply_of(call)
+
+    def close(self) -> None:
+        """Log how many prompts were different."""
+        if self._different:
+            (proposal, turn), difference = min(self._different.items())
+            log.warning(
+                "replay: %s from the recorded ones, the first that of proposal %d, turn %d: %s",
+                count(len(self._different), "prompt differs", "prompts differ"), proposal, turn, difference,
+            )  # fmt: skip
+            self._different.clear()
+
+
+def _first_difference(recorded: Sequence[tuple[str, str]], requested: Sequence[tuple[str, str]]) -> str:
+    """Say in which line two chats differ first, counting a line for the role of each message."""
+    before, now = (
+        [line for role, text in chat for line in (f"[{role}]", *text.split("\n"))] for chat in (recorded, requested)
+    )
+    pairs = enumerate(zip_longest(before, now, fillvalue="(the end)"), 1)
+    number, (old, new) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+    return f"line {number} is {_quoted(new)} and was {_quoted(old)}"
+
+
+def _quoted(line: str) -> str:
+    return repr(line if len(line) <= _MAX_QUOTE else line[:_MAX_QUOTE] + "...")

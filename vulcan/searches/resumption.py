@@ -12,6 +12,7 @@ from vulcan import __version__
 from vulcan.errors import UserError
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import ASK, RESUME_OPTIONS
+from vulcan.searches.strategies import Strategy, make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
 from vulcan.trust import trust, trust_commands
@@ -74,3 +75,31 @@ def describe_changes(record: RunRecord) -> list[str]:
 
 def _spelled(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else "unset" if value is None else str(value)
+
+
+class Settings:
+    """The configurations of a run in order, each with its strategy; the last is `config`.
+
+    Each applies to the proposals from the one on that it was given before.
+    """
+
+    def __init__(self, record: RunRecord, config: SearchConfig) -> None:
+        earlier = [(one.since, SearchConfig.from_json(one.config)) for one in record.searches]
+        last = earlier.pop()[0] if earlier else 0
+        self._all = [(since, each, make_strategy(each, each.offline)) for since, each in (*earlier, (last, config))]
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy of what is asked next."""
+        return self._all[-1][2]
+
+    def at(self, number: int, first: int) -> tuple[SearchConfig, Strategy, int]:
+        """Return the configuration and the strategy of a proposal, and its barrier; `first` is the first proposal.
+
+        A barrier never moves back, though more proposals may be in flight than before.
+        """
+        known = [each for each in self._all if each[0] <= number] or self._all[:1]
+        _, config, strategy = known[-1]
+        ends = [since - 1 for since, _, _ in known[1:]]
+        earlier = [each[2].barrier(max(0, end - first)) for each, end in zip(known, ends, strict=False)]
+        return config, strategy, max([strategy.barrier(number - first), *earlier])

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
-from vulcan.store.events import BaselineMeasured, InstanceMetrics
+from vulcan.store.events import InstanceMetrics
 from vulcan.task import Metrics, Objective
 
 
@@ -26,11 +26,13 @@ class Scorer:
             for name, values in metrics:
                 self._references.setdefault((split, name), {})[policy] = values
 
-    def add_baseline(self, event: BaselineMeasured) -> None:
-        self.add_reference(event.policy, event.split, event.metrics)
-
     def of(self, split: SplitName) -> tuple[Instance, ...]:
         return tuple(i for i in self.instances if i.split == split)
+
+    @property
+    def asked(self) -> tuple[Instance, ...]:
+        """The training instances that the user asked for: findings about variations would say the same again."""
+        return tuple(i for i in self.of("train") if not i.variation_of)
 
     def on_instance(self, split: SplitName, instance: str, metrics: Metrics) -> float:
         """Return the objective on one instance. Raises UserError if the task's declaration gives no finite number."""
@@ -48,7 +50,3 @@ class Scorer:
     def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
         """Return the mean objective over all instances of a split."""
         return fmean(self.on_each(self.of(split), metrics))
-
-    def mean_on(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> float:
-        """Return the mean objective over some training instances."""
-        return fmean(self.on_each(instances, metrics))

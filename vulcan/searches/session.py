@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from vulcan import __version__
 from vulcan.errors import UserError
@@ -76,8 +76,8 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-class RunDisplay(Protocol):
-    """A listener that displays a search to its user."""
+class RunDisplay:
+    """A listener that displays a search to its user; this one shows nothing."""
 
     def preparing(self, what: str) -> None:
         """Report a preparation that takes a while."""

@@ -5,7 +5,7 @@ A cut deletes one part of a program, or replaces it by a part of itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -14,7 +14,7 @@ from vulcan.anvil.rewrite.dead_code import without_writes
 from vulcan.anvil.rewrite.optimize import ONE, ZERO, cleaned
 from vulcan.anvil.rewrite.traversal import places, program_size, replaced
 from vulcan.anvil.unparse import emit_source
-from vulcan.searches.tuning import Evaluate
+from vulcan.searches.tuning import Evaluate, Scores
 from vulcan.task import Task
 
 Cut = tuple[ir.Statement | ir.Expression | ir.Function, ir.Expression | str]
@@ -181,20 +181,22 @@ def simplify(
     return Simplified(smaller.policy.source, reached, smaller.size, before, len(search.scores))
 
 
+def _named(candidate: _Smaller) -> tuple[str, str]:
+    return candidate.policy.fingerprint, candidate.policy.source
+
+
 class _Search:
     def __init__(self, task: Task, evaluate: Evaluate, min_score: float, evaluations: int) -> None:
         self.task = task
-        self.evaluate = evaluate
         self.min_score = min_score
-        self.remaining = evaluations
-        self.scores: dict[str, float | None] = {}
+        self.scores = Scores(evaluate, evaluations)
         self.harmless: set[Cut] = set()
         self.harmful: set[Cut] = set()
 
     def step(self, policy: Policy) -> tuple[_Smaller, float] | None:
         """Return the smallest acceptable candidate of the first batch that has any, with its score."""
         candidates = self.candidates(policy)
-        while batch := self.measured(list(islice(candidates, _BATCH))):
+        while batch := self.scores.measured(islice(candidates, _BATCH), _named):
             found: list[tuple[_Smaller, float]] = []
             for candidate in batch:
                 score = self.scores[candidate.policy.fingerprint]
@@ -235,19 +237,3 @@ class _Search:
 
     def written(self, program: ir.Module) -> str:
         return emit_source(program, self.task.whole_interface)
-
-    def measured(self, candidates: Sequence[_Smaller]) -> list[_Smaller]:
-        """Evaluate candidates in order until the evaluations run out, and return those with a score."""
-        known: list[_Smaller] = []
-        new: dict[str, str] = {}
-        for candidate in candidates:
-            fingerprint = candidate.policy.fingerprint
-            if fingerprint not in self.scores and fingerprint not in new:
-                if len(new) == self.remaining:
-                    break
-                new[fingerprint] = candidate.policy.source
-            known.append(candidate)
-        if new:
-            self.scores.update(zip(new, self.evaluate(list(new.values())), strict=True))
-            self.remaining -= len(new)
-        return known

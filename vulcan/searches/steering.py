@@ -15,9 +15,10 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from vulcan.documents.conversation import InstructionDocument
 from vulcan.errors import UserError
@@ -47,16 +48,6 @@ MAX_SOURCE = 64 << 10
 
 MAX_WAITING = 100
 """Instructions that may wait for a search at a time."""
-
-InstructionState = Literal["waiting", "applied", "not used"]
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """An instruction and its state; one that is `applied` has the number of a proposal."""
-
-    event: SearchSteered
-    state: InstructionState
 
 
 class Inbox:
@@ -92,7 +83,7 @@ class Inbox:
                 log.warning("%s is no instruction, and left out: %s", path, error)
                 with suppress(OSError):
                     path.rename(path.with_suffix(".unread"))  # so that it is reported once
-        return sorted(instructions, key=_age)
+        return sorted(instructions, key=attrgetter("id"))
 
     def remove(self, taken: SearchSteered) -> None:
         """Remove an instruction that is in the log. Raises UserError."""
@@ -114,10 +105,6 @@ def _instruction(plain: object, identity: str) -> SearchSteered:
     return SearchSteered(0, identity, plain["act"], text)
 
 
-def _age(given: SearchSteered) -> str:
-    return given.id
-
-
 class Steering:
     """The instructions of one search: those of its record, and those it takes from its inbox."""
 
@@ -130,12 +117,12 @@ class Steering:
         self._store = store
         self._after = answered
         taken = {one.id: SearchSteered(**asdict(one)) for one in store.instructions()}
-        self._given = sorted((taken | {event.id: event for event in record.steered}).values(), key=_age)
+        self._given = sorted((taken | {event.id: event for event in record.steered}).values(), key=attrgetter("id"))
 
     def repeat(self, given: Iterable[SearchSteered]) -> None:
         """Repeat the instructions of another search, and take no others."""
         self._inbox = None
-        self._given = sorted(given, key=_age)
+        self._given = sorted(given, key=attrgetter("id"))
 
     def take(self, number: int) -> None:
         """Take the waiting instructions, to apply from this proposal on; each added program has one of its own."""
@@ -150,7 +137,7 @@ class Steering:
                     at += 1
                 taken = replace(waiting, proposal=at)
                 self._store.record(InstructionTaken(**asdict(taken)))
-                self._given = sorted((*self._given, taken), key=_age)
+                self._given = sorted((*self._given, taken), key=attrgetter("id"))
             self._inbox.remove(waiting)
 
     def events(self, number: int) -> tuple[SearchSteered, ...]:
@@ -189,25 +176,15 @@ def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[
     return [inbox.leave(event) for event in checked]
 
 
-def instructions(run: Path, record: RunRecord, taken: Iterable[InstructionTaken]) -> list[Instruction]:
-    """Return all instructions given to the search of a run, the oldest first, and those that it has `taken`."""
-    over = record.stopped is not None and record.stopped.reason == "finished"
-    by_id = {event.id: Instruction(event, "not used" if over else "waiting") for event in Inbox(run).waiting()}
-    by_id |= {event.id: Instruction(event, "not used" if over else "applied") for event in taken}
-    by_id |= {event.id: Instruction(event, "applied") for event in record.steered}
-    return [by_id[identity] for identity in sorted(by_id)]
-
-
 def instruction_documents(run: Path, record: RunRecord, taken: Iterable[InstructionTaken]) -> list[InstructionDocument]:
-    """Return all instructions given to the search of a run as JSON, the oldest first."""
+    """Return all instructions to the search of a run, and those that it has `taken`, as JSON, the oldest first."""
+    over = record.stopped is not None and record.stopped.reason == "finished"
+    by_id = {event.id: (event, "not used" if over else "waiting") for event in Inbox(run).waiting()}
+    by_id |= {event.id: (event, "not used" if over else "applied") for event in taken}
+    by_id |= {event.id: (event, "applied") for event in record.steered}
     return [
-        {
-            "act": one.event.act,
-            "text": one.event.text,
-            "state": one.state,
-            "proposal": one.event.proposal or None,
-        }
-        for one in instructions(run, record, taken)
+        {"act": event.act, "text": event.text, "state": state, "proposal": event.proposal or None}
+        for _, (event, state) in sorted(by_id.items())
     ]
 
 

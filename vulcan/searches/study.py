@@ -19,16 +19,15 @@ from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, ModelUnavailable, Reply, RequestRefused
 from vulcan.scoring import Executor
 from vulcan.searches.bench import Bench
-from vulcan.searches.calls_in_flight import CallsInFlight
+from vulcan.searches.calls_in_flight import CallsInFlight, MissingReplies
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.conversation import begin
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
 from vulcan.searches.feedback import Feedback
-from vulcan.searches.finalize import Finalizer, Refiner
+from vulcan.searches.finalize import Finalizer
 from vulcan.searches.held_out import measure_held_out
-from vulcan.searches.missing_replies import MissingReplies
-from vulcan.searches.model_pool import ModelPool, check_replies, choose, reply_of
+from vulcan.searches.model_pool import ModelPool, check_replies, choose
 from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.proposal import (
@@ -39,13 +38,13 @@ from vulcan.searches.proposal import (
     call_record,
     derived_seed,
     judged,
+    reply_of,
     rest_is_unpaid,
-    storable,
 )
 from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
+from vulcan.searches.resumption import Settings
 from vulcan.searches.scorer import Scorer
-from vulcan.searches.settings import Settings
 from vulcan.searches.steering import Steering
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
@@ -112,7 +111,7 @@ class Study:
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._bench = Bench(task, config, self.record, scorer, executor, self._plan)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
-        self._refiner = Refiner(task, config, self.record, scorer, executor, waiting)
+        self._finalizer = Finalizer(task, config, self.record, scorer, executor, self._emit, waiting)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())
         self._missing = MissingReplies(any(c.by in config.model for c in calls))
@@ -128,7 +127,7 @@ class Study:
         """Number of proposals of the search, excluding seed policies; none are added once finalists are measured."""
         if self.record.confirmed or self.record.chosen is not None:
             return self.completed
-        planned = self._settings.strategy.total()
+        planned = self._settings.strategy.total
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
         return planned if self._recording is None else min(planned, self._recording.proposals)
@@ -212,7 +211,7 @@ class Study:
         None if it asked for advice, or the reply called tools. Raises ValueError for a proposal that is not open.
         """
         self._pending_proposal(proposal)
-        call = call_record(proposal, storable(reply))
+        call = call_record(proposal, reply)
         self.store.record(call)
         return self._accept(proposal, call)
 
@@ -351,8 +350,7 @@ class Study:
         if self._buffered:
             self.store.append(*self._buffered)
             self._buffered.clear()
-        parts = self.config, self.record, self.scorer, self.executor
-        Finalizer(*parts, self._refiner, self._emit, self._waiting).run()
+        self._finalizer.finish()
 
     def measure_held_out(self) -> None:
         """Measure what the verdict needs besides the finalists, once the winner is chosen."""
@@ -396,7 +394,7 @@ class Study:
     # Verdicts, in the order of proposals
 
     def _apply_completed(self) -> None:
-        self._emit(*self._refiner.after_new_best(self.completed))  # if an interruption cut it off
+        self._emit(*self._finalizer.after_new_best(self.completed))  # if an interruption cut it off
         for pending in tuple(self._pending.values()):
             if pending.evaluation is not None:
                 pending.evaluation.advance()
@@ -413,7 +411,7 @@ class Study:
             self.completed += 1
             waits = self._missing.count(pending)
             (self._buffer if waits else self._emit)(*pending.events(self.record))
-            self._emit(*self._refiner.after_new_best(self.completed))
+            self._emit(*self._finalizer.after_new_best(self.completed))
             if self._recording is None:
                 self._missing.check_row(pending)
 

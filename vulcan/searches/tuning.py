@@ -12,9 +12,9 @@ Numbers are tuned on scales on which steps of one size have about the same effec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
@@ -32,68 +32,80 @@ _MAX_EXPONENT = 690.0
 _EDGE = 0.02
 
 
-class Scale(Protocol):
-    """A map between a number and its coordinate on the real line."""
-
-    def to_coordinate(self, value: float) -> float: ...
-
-    def from_coordinate(self, coordinate: float) -> float: ...
-
-
-def scale_of(knob: Knob) -> Scale:
-    """Return the scale for a number: by its bounds if it has some, else by its magnitude and sign."""
-    if knob.is_bounded:
-        return Share(knob.low, knob.high)
-    return Magnitude(math.copysign(1.0, knob.value)) if knob.value else AroundZero()
-
-
 def round_digits(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
 @dataclass(frozen=True, slots=True)
-class Magnitude:
-    """A logarithmic scale: a step is a factor, and the sign is preserved."""
+class Scale:
+    """A map between a number and its coordinate on the real line."""
 
-    sign: float
-
-    def to_coordinate(self, value: float) -> float:
-        return math.log(abs(value))
-
-    def from_coordinate(self, coordinate: float) -> float:
-        return self.sign * round_digits(math.exp(min(max(coordinate, -_MAX_EXPONENT), _MAX_EXPONENT)))
+    to_coordinate: Callable[[float], float]
+    from_coordinate: Callable[[float], float]
 
 
-@dataclass(frozen=True, slots=True)
-class AroundZero:
-    """A scale for numbers that start at 0: linear within 1 of it, and logarithmic beyond."""
+def scale_of(knob: Knob) -> Scale:
+    """Return the scale for a number: by its bounds if it has some, else by its magnitude and sign."""
+    if knob.is_bounded:
+        return _logit_scale(knob.low, knob.high)
+    if knob.value:  # logarithmic: a step is a factor, and the sign is preserved
+        sign = math.copysign(1.0, knob.value)
+        return Scale(lambda value: math.log(abs(value)), lambda x: sign * round_digits(math.exp(_bounded(x))))
+    # linear within 1 of 0, and logarithmic beyond
+    return Scale(math.asinh, lambda x: round_digits(math.sinh(_bounded(x))))
 
-    def to_coordinate(self, value: float) -> float:
-        return math.asinh(value)
 
-    def from_coordinate(self, coordinate: float) -> float:
-        return round_digits(math.sinh(min(max(coordinate, -_MAX_EXPONENT), _MAX_EXPONENT)))
+def _bounded(coordinate: float) -> float:
+    return min(max(coordinate, -_MAX_EXPONENT), _MAX_EXPONENT)
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A logit scale of the fraction of the range from `low` to `high`, so that the bounds are never left."""
+def _logit_scale(low: float, high: float) -> Scale:
+    """Return the scale of the fraction of the range, whose bounds are never left."""
 
-    low: float
-    high: float
-
-    def to_coordinate(self, value: float) -> float:
-        share = (value - self.low) / (self.high - self.low)
-        inner = min(max(share, _EDGE), 1.0 - _EDGE)
+    def to_coordinate(value: float) -> float:
+        inner = min(max((value - low) / (high - low), _EDGE), 1.0 - _EDGE)
         return math.log(inner / (1.0 - inner))
 
-    def from_coordinate(self, coordinate: float) -> float:
+    def from_coordinate(coordinate: float) -> float:
         share = 0.5 * (1.0 + math.tanh(0.5 * coordinate))
-        return min(max(round_digits(self.low + (self.high - self.low) * share), self.low), self.high)
+        return min(max(round_digits(low + (high - low) * share), low), high)
+
+    return Scale(to_coordinate, from_coordinate)
 
 
 Evaluate = Callable[[Sequence[str]], Sequence[float | None]]
 """Evaluates sources to their mean objectives, higher is better, in the same order; None for one that failed."""
+
+T = TypeVar("T")
+
+
+class Scores(dict[str, float | None]):
+    """The scores of what was evaluated, by key, of at most so many evaluations."""
+
+    def __init__(self, evaluate: Evaluate, evaluations: int) -> None:
+        super().__init__()
+        self._evaluate = evaluate
+        self.remaining = evaluations
+
+    def measured(self, candidates: Iterable[T], named: Callable[[T], tuple[str, str]]) -> list[T]:
+        """Evaluate new candidates in order until the evaluations run out, and return those with a score.
+
+        `named` returns a candidate's key and source.
+        """
+        known: list[T] = []
+        new: dict[str, str] = {}
+        for candidate in candidates:
+            key, source = named(candidate)
+            if key not in self and key not in new:
+                if len(new) == self.remaining:
+                    break
+                new[key] = source
+            known.append(candidate)
+        if new:
+            self.update(zip(new, self._evaluate(list(new.values())), strict=True))
+            self.remaining -= len(new)
+        return known
+
 
 MAX_CONFIRMATIONS = 4
 """Most confirmations of one tuning: the policy itself and the best three found."""
@@ -154,9 +166,8 @@ def tune(
     digits. Comments are lost, docstrings preserved.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
-    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found.
-    The result is a pure function of the arguments. Raises Rejected if the
-    source is not a policy of the task.
+    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
+    pure function of the arguments. Raises Rejected if the source is not a policy of the task.
     """
     policy = check_policy(source, task)
     ways: list[_Numbers]
@@ -172,7 +183,7 @@ def tune(
             return Tuning()
         if search.found_any:
             break
-        evaluations = search.remaining
+        evaluations = search.scores.remaining
     return Tuning(tuple(knob.name for knob in numbers.knobs), search.samples(), search.best(confirm))
 
 
@@ -240,11 +251,9 @@ class _Search:
     def __init__(self, source: str, numbers: _Numbers, evaluate: Evaluate, evaluations: int, goes_on: bool) -> None:
         self.source = source
         self.numbers = numbers
-        self.evaluate = evaluate
-        self.remaining = evaluations
         self.goes_on = goes_on
         self.scales: tuple[Scale, ...] = tuple(scale_of(knob) for knob in numbers.knobs)
-        self.scores: dict[str, float | None] = {}
+        self.scores = Scores(evaluate, evaluations)
         self.points: list[_Point] = []
         self.found_any = False
         values = tuple(knob.value for knob in numbers.knobs)
@@ -259,17 +268,7 @@ class _Search:
 
     def measure(self, points: Sequence[_Point]) -> list[_Point]:
         """Evaluate new points in order until the evaluations run out, and return those with a score."""
-        new: dict[str, None] = {}
-        known: list[_Point] = []
-        for point in points:
-            if point.source not in self.scores and point.source not in new:
-                if len(new) == self.remaining:
-                    break
-                new[point.source] = None
-            known.append(point)
-        if new:
-            self.scores.update(zip(new, self.evaluate(list(new)), strict=True))
-            self.remaining -= len(new)
+        known = self.scores.measured(points, lambda point: (point.source, point.source))
         self.points += known
         return known
 
@@ -294,7 +293,7 @@ class _Search:
         best, step, usual, idle, starts = self.origin, _STEP, _STEP, 0, 0
         idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
         generation: Any = None
-        while self.remaining > 0:
+        while self.scores.remaining > 0:
             if idle >= _MAX_IDLE_ROUNDS:
                 usual /= _SHRINKAGE
                 if not self.goes_on or usual < _MIN_STEP:
@@ -331,7 +330,7 @@ class _Search:
         better = [point for point in dict.fromkeys(self.points) if self.score(point) > before]
         better.sort(key=lambda point: self.rank(point, self.origin))
         asked = list(dict.fromkeys(point.source for point in (self.origin, *better)))
-        scores = self.scores
+        scores: Mapping[str, float | None] = self.scores
         if confirm is not None and better:
             asked = asked[:MAX_CONFIRMATIONS]
             scores = dict(zip(asked, confirm(asked), strict=True))

@@ -73,6 +73,11 @@ class BaselineMeasured:
     score: float
     metrics: InstanceMetrics
 
+    @property
+    def label(self) -> str:
+        """Name of the policy, with its kind unless it is a baseline."""
+        return self.policy if self.kind == "baseline" else f"{self.policy} ({self.kind})"
+
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMeasured:

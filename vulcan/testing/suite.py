@@ -129,8 +129,7 @@ def prompts(subject: Subject) -> str:
 
 def _drafts(subject: Subject) -> list[Draft]:
     members = tuple(
-        ScoredCandidate(n, n, 0, source, 0.0, (), 1, 1, "initial", 0, "", (), "seed", ())
-        for n, source in enumerate(subject.sources.values(), 1)
+        ScoredCandidate(n, 0, source, 0.0, (), 1, origin="seed") for n, source in enumerate(subject.sources.values(), 1)
     )
     return [Draft(1, "initial", members), Draft(2, "mutate", members[:1]), Draft(2, "fresh", ())]
 

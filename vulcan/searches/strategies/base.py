@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 
@@ -34,18 +35,26 @@ class Draft:
     hints: tuple[str, ...] = ()
 
 
-class Strategy(Protocol):
-    """A search strategy, which decides from its arguments alone.
+@dataclass
+class Strategy(ABC):
+    """A search strategy, which decides from its arguments alone; `total` proposals without a budget.
 
-    So a resumed search decides as the uninterrupted one would have.
+    So a resumed search decides as the uninterrupted one would have. A round has `samples` proposals, and `in_flight` of
+    them may be under way as another is drafted.
     """
 
-    def total(self) -> int:
-        """Return the number of proposals without a budget."""
+    total: int
+    samples: int
+    in_flight: int
 
     def barrier(self, number: int) -> int:
         """Return the number of proposals that must have a verdict before proposal `number` (from 0) is drafted."""
+        return max(0, number - self.in_flight)
 
+    def round(self, number: int) -> int:
+        return 1 + number // self.samples
+
+    @abstractmethod
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
         """Draft the proposal of that number.
 

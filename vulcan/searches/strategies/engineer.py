@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from vulcan.searches.population import Population
-from vulcan.searches.strategies.base import Draft
+from vulcan.searches.strategies.base import Draft, Strategy
 
 ENGINEER = "engineer"
 """Operator of a proposal that is a conversation."""
@@ -18,24 +18,13 @@ _OTHERS = 8
 """Candidates behind the best, of which a conversation is shown one: so those in flight begin differently."""
 
 
-class Engineer:
+class Engineer(Strategy):
     """Conversations that begin with the best candidate, another good one, and the notes of earlier conversations."""
-
-    def __init__(self, total: int, samples: int, in_flight: int) -> None:
-        self._total = total
-        self._samples = samples
-        self._in_flight = in_flight
-
-    def total(self) -> int:
-        return self._total
-
-    def barrier(self, number: int) -> int:
-        return max(0, number - self._in_flight)
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
         best, *others = population.best(1 + _OTHERS) or (None,)
         parents = tuple(m for m in (best, rng.choice(others) if others else None) if m is not None)
-        return Draft(1 + number // self._samples, ENGINEER, parents, advice=page_of(population.advice))
+        return Draft(self.round(number), ENGINEER, parents, advice=page_of(population.advice))
 
 
 def page_of(notes: Sequence[tuple[int, str]]) -> str:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from vulcan.anvil.parse import syntax_tree
+from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import DiffPolicy
 from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
-from vulcan.searches.strategies.base import Draft, Form
+from vulcan.searches.strategies.base import Draft, Form, Strategy
 
 Cell = tuple[tuple[str, ...], int]
 """Behaviour, and complexity on a logarithmic scale."""
@@ -31,18 +32,14 @@ def cell_of(member: ScoredCandidate, reference: Reference) -> Cell:
     With several instances its behaviour is the one on which it gains most over `reference`, the scores of an ordinary
     candidate. With one instance it is the set of names that the program reads.
     """
-    return (strength(member, reference) if len(member.scores) > 1 else reads(member.source)), complexity(member)
+    complexity = int(math.log2(max(member.size, 1)))
+    return (strength(member, reference) if len(member.scores) > 1 else reads(member.source)), complexity
 
 
 def strength(member: ScoredCandidate, reference: Reference) -> tuple[str, ...]:
     """Return the index of the instance with the largest gain over the reference; ties go to the first."""
     gains = [score - usual for score, usual in zip(member.scores, reference, strict=True)]
     return (str(max(range(len(gains)), key=lambda i: (gains[i], -i))),)
-
-
-def complexity(member: ScoredCandidate) -> int:
-    """Return the base-2 logarithm of the program's size, rounded down."""
-    return int(math.log2(max(member.size, 1)))
 
 
 def reads(source: str) -> tuple[str, ...]:
@@ -224,8 +221,6 @@ _AVOIDED = 0.05
 """Shares of diffs: on trial, if they do as well as whole programs, and if they do not."""
 
 _AS_WELL = 0.95
-_UNANSWERED = ("no-reply",)
-_UNUSABLE = ("rejected",)
 
 
 def choose_form(policy: DiffPolicy, attempts: Sequence[JudgedReply], rng: random.Random) -> Form:
@@ -252,10 +247,10 @@ def _share_of_diffs(attempts: Sequence[JudgedReply]) -> float:
 
 def usable_share(attempts: Sequence[JudgedReply], form: Form) -> float | None:
     """Return the share of first replies in a form with a usable program; None while there are too few."""
-    first = [a for a in attempts if a.form == form and a.turn == 0 and a.verdict not in _UNANSWERED]
+    first = [a for a in attempts if a.form == form and a.turn == 0 and a.verdict != "no-reply"]
     if len(first) < _TRIALS:
         return None
-    return sum(a.verdict not in _UNUSABLE for a in first) / len(first)
+    return sum(a.verdict != "rejected" for a in first) / len(first)
 
 
 _ISLAND = 200
@@ -269,58 +264,33 @@ _FAILURES = 8
 _SUCCESSES = 4
 
 
-class Evolve:
+class Evolve(Strategy):
     """The strategy `evolve`: parents from one island's archive, inspirations from its other cells and all islands.
 
-    There are at most `islands` of them, which take turns. A proposal is drafted from all but the `in_flight` before
-    it, so that as many can be in flight at once. Every `advice_every` proposals (0: never) the model is asked for
-    lessons instead of a program; later prompts show them.
+    Islands take turns; a short search has fewer of them. At intervals the model is asked for lessons instead of a
+    program; later prompts show them.
     """
 
-    def __init__(
-        self,
-        total: int,
-        *,
-        samples: int,
-        parents: int,
-        islands: int,
-        in_flight: int,
-        migrate_every: int,
-        advice_every: int,
-        diff: DiffPolicy,
-    ) -> None:
-        self._total = total
-        self._samples = samples
-        self._parents = parents
-        self._island_count = max(1, min(islands, total // _ISLAND))
-        self._in_flight = in_flight
+    def __init__(self, config: SearchConfig) -> None:
+        super().__init__(config.candidates, config.samples, config.in_flight)
+        self._config = config
+        self._island_count = max(1, min(config.islands, self.total // _ISLAND))
         # a short search would else go by with programs that build on none of its own
-        self._schedule = replace(LANGUAGE_MODEL, halves=min(LANGUAGE_MODEL.halves, total / _FIRST))
-        self._migrate_every = migrate_every
-        self._advice_every = advice_every
-        self._diff = diff
+        self._schedule = replace(LANGUAGE_MODEL, halves=min(LANGUAGE_MODEL.halves, self.total / _FIRST))
         # A cache between drafts: its content follows from the population alone
-        self._islands = Islands(self._island_count, migrate_every, ())
-
-    def total(self) -> int:
-        return self._total
-
-    def barrier(self, number: int) -> int:
-        return max(0, number - self._in_flight)
+        self._islands = Islands(self._island_count, config.migrate_every, ())
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
         islands = self._filled(population.members)
-        round_ = 1 + number // self._samples
-        if self._advice_every and (number + 1) % self._advice_every == 0:
-            return self._for_advice(round_, population, islands)
+        if (every := self._config.advice_every) and (number + 1) % every == 0:
+            return self._for_advice(self.round(number), every, population, islands)
         island = number % self._island_count
-        archive = islands.archives[island]
-        operator = self._schedule.operator(rng, number, len(archive))
-        return self._for_model(rng, round_, operator, island, population, islands)
+        operator = self._schedule.operator(rng, number, len(islands.archives[island]))
+        return self._for_model(rng, self.round(number), operator, island, population, islands)
 
     def _filled(self, members: Sequence[ScoredCandidate]) -> Islands:
         if not self._islands.follows(members):
-            self._islands = Islands(self._island_count, self._migrate_every, members)
+            self._islands = Islands(self._island_count, self._config.migrate_every, members)
         self._islands.extend(members)
         return self._islands
 
@@ -332,17 +302,16 @@ class Evolve:
         if operator == "initial":
             shown = tuple(m for m in population.members if m.origin == "seed")
             return Draft(round_, operator, shown, island=island)
-        parents = self._schedule.parents(rng, operator, archive, max(self._parents, 2))
+        parents = self._schedule.parents(rng, operator, archive, max(self._config.parents, 2))
         inspirations = _inspirations(rng, parents, archive, islands)
-        form = choose_form(self._diff, population.attempts, rng) if operator == "mutate" else "full"
+        form = choose_form(self._config.diff, population.attempts, rng) if operator == "mutate" else "full"
         return Draft(round_, operator, parents, inspirations, island, form, _latest(population))
 
-    def _for_advice(self, round_: int, population: Population, islands: Islands) -> Draft:
-        best = islands.best(self._parents)
-        recent = population.members[-self._advice_every :]
-        improved = _improvements(recent, population.members)
+    def _for_advice(self, round_: int, every: int, population: Population, islands: Islands) -> Draft:
+        best = islands.best(self._config.parents)
+        improved = _improvements(population.members[-every:], population.members)
         successes = tuple(m for m in improved if m not in best)[:_SUCCESSES]
-        failures = _distinct(population.attempts[-3 * self._advice_every :])
+        failures = _distinct(population.attempts[-3 * every :])
         return Draft(round_, "advice", best, successes, 0, "full", _latest(population), failures)
 
 
