@@ -12,10 +12,13 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from locations import TASKS
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 
 from vulcan.mcp.stdio import MAX_MESSAGE, refusal
+from vulcan.registry import find_task
 
+MOOD_TASK = str(TASKS / "mood_task")
 COMMAND = str(Path(sys.executable).parent / "vulcan")
 
 MALFORMED: dict[str, tuple[bytes, Any, int]] = {
@@ -66,19 +69,24 @@ def test_a_server_answers_every_message_and_goes_on(tmp_path: Path) -> None:
     }  # fmt: skip
     unknown = b'{"jsonrpc":"2.0","id":90,"method":"no/such"}'
     lacking = b'{"jsonrpc":"2.0","id":91,"method":"tools/call","params":{}}'
+    find_task(MOOD_TASK)  # the user has named it; evaluators of it start, and write nothing to standard output
+    opened = {"name": "open_study", "arguments": {"task": MOOD_TASK, "options": {"tune": 0, "simplify": 0}}}
+    study = json.dumps({"jsonrpc": "2.0", "id": "study", "method": "tools/call", "params": opened}).encode()
     last = b'{"jsonrpc":"2.0","id":"last","method":"ping"}'
     lines = [json.dumps(hello).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}']
-    lines += [*(line for line, _, _ in MALFORMED.values()), unknown, lacking, last]
+    lines += [*(line for line, _, _ in MALFORMED.values()), unknown, lacking, study, last]
     with subprocess.Popen(
         [COMMAND, "mcp"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as server:
         assert server.stdin is not None and server.stdout is not None
         server.stdin.write(b"\n".join([*lines, b""]))
         server.stdin.flush()
-        answers = [json.loads(server.stdout.readline()) for _ in range(len(MALFORMED) + 4)]
+        answers = [json.loads(server.stdout.readline()) for _ in range(len(MALFORMED) + 5)]
         out, err = server.communicate(timeout=60)
     assert (server.returncode, out, err) == (0, b"", b"")
     codes = {str(answer["id"]): answer["error"]["code"] for answer in answers if answer.get("error") and answer["id"]}
     assert (codes["90"], codes["91"]) == (METHOD_NOT_FOUND, INVALID_PARAMS)
     assert sum("error" in answer for answer in answers) == len(MALFORMED) + 2
-    assert {answer["id"] for answer in answers if "result" in answer} == {"hello", "last"}
+    results = {answer["id"]: answer["result"] for answer in answers if "result" in answer}
+    assert set(results) == {"hello", "study", "last"}
+    assert (results["hello"]["serverInfo"]["name"], results["study"]["isError"]) == ("vulcan", False)

@@ -1,12 +1,9 @@
-"""`vulcan mcp` with a real client, which starts it as a process and talks to it over its standard input and output."""
+"""The server of `vulcan mcp` with a real client; test_mcp_messages.py has it as a process."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import chdir, closing
 from pathlib import Path
@@ -14,7 +11,7 @@ from typing import Any
 
 import pytest
 from locations import TASKS
-from mcp import Client, StdioServerParameters
+from mcp import Client
 
 from vulcan.mcp.server import make_server
 from vulcan.registry import find_task
@@ -23,7 +20,6 @@ from vulcan.searches.options import OPTIONS
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 
-COMMAND = str(Path(sys.executable).parent / "vulcan")
 MOOD_TASK = str(TASKS / "mood_task")
 PLAN = {"strategy": "policysmith", "rounds": 2, "samples": 2, "tune": 0, "simplify": 0}
 SEEDS = 2
@@ -54,23 +50,12 @@ class Agent:
         return content.text
 
 
-def play(directory: Path, plot: Callable[[Agent], Awaitable[Any]], *, process: bool = False) -> Any:
-    """Let an agent act on a server over the runs in a directory; what comes of it.
-
-    The server is in this process, or one of its own that has the same cache.
-    """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in ("VULCAN_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    }
+def play(directory: Path, plot: Callable[[Agent], Awaitable[Any]]) -> Any:
+    """Let an agent act on a server over the runs in a directory; what comes of it."""
     find_task(MOOD_TASK)  # an agent may open a study of a pack that the user has named
-    server: Any = make_server(Path("runs"))
-    if process:
-        server = StdioServerParameters(command=COMMAND, args=["mcp"], cwd=directory, env=kept)
 
     async def session() -> Any:
-        async with Client(server) as client:
+        async with Client(make_server(Path("runs"))) as client:
             return await plot(Agent(client))
 
     with chdir(directory):
@@ -228,37 +213,6 @@ def test_a_mistake_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
     ):
         assert says in line
     assert len(list((tmp_path / "runs").iterdir())) == 1
-
-
-def test_nothing_but_the_protocol_stands_on_standard_output(tmp_path: Path) -> None:
-    hello = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"},
-        },
-    }  # fmt: skip
-    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    call = {
-        "jsonrpc": "2.0", "id": 2, "method": "tools/call",
-        "params": {"name": "open_study", "arguments": {"task": MOOD_TASK, "options": PLAN}},
-    }  # fmt: skip
-    server = subprocess.Popen(
-        [COMMAND, "mcp"], cwd=tmp_path, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert server.stdin is not None
-    assert server.stdout is not None
-    lines = []
-    for message in (hello, told, call):
-        server.stdin.write(json.dumps(message) + "\n")
-        server.stdin.flush()
-        if "id" in message:
-            lines.append(json.loads(server.stdout.readline()))
-    out, err = server.communicate(timeout=60)
-    assert (out, err, server.returncode) == ("", "", 0)
-    assert [line["id"] for line in lines] == [1, 2]
-    assert lines[0]["result"]["serverInfo"]["name"] == "vulcan"
-    assert lines[1]["result"]["isError"] is False
 
 
 def test_an_agent_holds_a_conversation_with_the_tools_of_the_strategy_engineer(tmp_path: Path) -> None:

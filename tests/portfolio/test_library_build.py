@@ -94,19 +94,8 @@ def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, An
         'policy = ["mru.py", "mru.py@sample_size=8"]\n'
     )
     task = ("library", "build", "--task", CACHES, "--traces", "traces")
-    options = (
-        "--cache-size",
-        "10%",
-        "--objective",
-        "object",
-        "--objective",
-        "byte",
-        "--prefix",
-        "800",
-        "--members",
-        "2",
-    )
-    options += ("--keep", "lru", "--policy", "mru.py", "--policy", "mru.py@sample_size=8")
+    options = ("--cache-size", "10%", "--objective", "object", "--objective", "byte", "--prefix", "800")
+    options += ("--members", "2", "--keep", "lru", "--policy", "mru.py", "--policy", "mru.py@sample_size=8")
     of_file = vulcan.document(*task, "--config", "plan.toml", "--prefix", "800", "-o", "of_file")
     assert of_file == vulcan.document(*task, *options, "-o", "of_options")
     assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 2)
@@ -130,12 +119,6 @@ def test_a_plan_with_another_type_is_refused(vulcan: Console, line: str, what: s
     assert f"wrong.toml: {what}" in one_line(refused)
 
 
-def test_an_exported_library_runs(vulcan: Console, built: dict[str, Any]) -> None:
-    told = vulcan.document("library", "export", "lib", "-o", "following.py")
-    assert sorted(told["members"]) == sorted(m["name"] for m in built["members"])
-    assert "FOLLOWED = (" in (vulcan.directory / "following.py").read_text()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -157,18 +140,11 @@ def test_mistakes_are_one_line(vulcan: Console, arguments: tuple[str, ...], mess
     assert not (vulcan.directory / "x" / "library.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("command", "model"),
-    [
-        ("library build", "LibraryDocument"),
-        ("library select", "SelectDocument"),
-        ("library export", "FollowingDocument"),
-    ],
-)
-def test_a_document_is_what_its_model_says(vulcan: Console, built: dict[str, Any], command: str, model: str) -> None:
-    documents = {
-        "library build": built,
-        "library select": vulcan.document("library", "select", "traces/z1.csv", "--library", "lib"),
-        "library export": vulcan.document("library", "export", "lib", "-o", "following.py"),
-    }
-    assert faults(documents[command], model) == []
+def test_documents_are_what_their_models_say(vulcan: Console, built: dict[str, Any]) -> None:
+    chosen = vulcan.document("library", "select", "traces/z1.csv", "--library", "lib")
+    told = vulcan.document("library", "export", "lib", "-o", "following.py")
+    assert (
+        faults(built, "LibraryDocument") == faults(chosen, "SelectDocument") == faults(told, "FollowingDocument") == []
+    )
+    assert sorted(told["members"]) == sorted(m["name"] for m in built["members"])
+    assert "FOLLOWED = (" in (vulcan.directory / "following.py").read_text()

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 from effort import few, slow
+from executors import Losing
 from rich_parts import Quiet, rich, search
 from search_parts import contents, judged, of_kind
 
 from vulcan.models import Request
-from vulcan.scoring import Executor
+from vulcan.scoring import Executor, WorkerLost
 from vulcan.store import MemoryStore
 from vulcan.store.events import (
     AdviceReceived,
@@ -107,6 +108,16 @@ def test_interrupted_in_its_control_it_ends_alike(whole: Whole, racers: Executor
     with pytest.raises(KeyboardInterrupt):
         search(rich(), store, racers, control=control)
     assert of_kind(store, ControlFinished) == []
+    search(rich(), store, racers, control=control)
+    assert contents(store) == contents(whole.store)
+    assert contents(control) == contents(whole.control)
+
+
+@pytest.mark.parametrize("at", few([9, 40, 90], 1))
+def test_a_machine_that_is_lost_is_no_verdict_on_a_candidate(whole: Whole, racers: Executor, at: int) -> None:
+    store, control = MemoryStore(), MemoryStore()
+    with pytest.raises(WorkerLost):
+        search(rich(), store, Losing(racers, at), control=control)
     search(rich(), store, racers, control=control)
     assert contents(store) == contents(whole.store)
     assert contents(control) == contents(whole.control)

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from chat_server import Behaviour, ChatServer, Exchange, Received, answer, drip, fail, hang_up, raw, stall
+from chat_server import Behaviour, ChatServer, Exchange, Received, answer, fail, hang_up, raw
 from search_parts import (
     SEEDS,
     as_reply,
@@ -132,21 +132,6 @@ def test_a_passing_fault_is_tried_again_and_leaves_no_trace(children: Executor, 
     assert contents(troubled) == contents(calm)
     assert len(requests) == 3
     assert requests[0].body == requests[2].body
-
-
-@pytest.mark.parametrize("stalled", [stall, drip])
-def test_a_reply_that_never_ends_is_no_reply(children: Executor, stalled: Behaviour) -> None:
-    store = MemoryStore()
-    settings = CallSettings(timeout=0.3, retry=RetryPolicy(attempts=2, initial_wait=0.01))
-
-    def script(request: Received) -> Behaviour:
-        return stalled if request.number < 2 else answer(as_reply(share(1 + request.number / 10)))
-
-    search(store, children, script, settings, samples=2)
-    assert verdicts(store) == [(1, 0, "no-reply"), (2, 0, "scored")]
-    (failed, _) = judged(store)
-    assert "no complete reply within 0.3 s" in failed.feedback
-    assert "\n" not in failed.feedback
 
 
 def good_after(first_bad: int, bad: Behaviour) -> Callable[[Received], Behaviour]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from executors import Watched
 from search_parts import (
     CROWD,
     SEEDS,
@@ -27,20 +28,9 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged, CandidateProposed, FinalistScored
 
 
-class Watched:
-    """An executor that writes down what was measured, by the job's number."""
-
-    def __init__(self, inner: Executor) -> None:
-        self._inner = inner
-        self.name, self.workers = inner.name, inner.workers
-        self.jobs: list[tuple[int, tuple[str, ...]]] = []
-
-    def submit(self, job: Job) -> Any:
-        self.jobs.append((job.id, tuple(i.name for i in job.instances)))
-        return self._inner.submit(job)
-
-    def of(self, number: int) -> list[tuple[str, ...]]:
-        return [names for id, names in self.jobs if id == number]
+def measured(executor: Watched, number: int) -> list[tuple[str, ...]]:
+    """The names of the instances of each job of a number."""
+    return [tuple(i.name for i in job.instances) for job in executor.jobs if job.id == number]
 
 
 class OneSignature:
@@ -80,11 +70,11 @@ def test_a_candidate_among_the_worst_on_a_rung_is_stopped_there(racers: Executor
     assert (stopped.verdict, stopped.score, stopped.metrics) == ("stopped", None, ())
     assert stopped.rungs == (("R=0.2", pytest.approx(2 * 0.3 - 1, abs=1e-12)),)
     assert stopped.feedback == "it scored -0.4000 on R=0.2, not among the best 40% of late"
-    assert watched.of(stopped.proposal) == [("light R=0.2", "heavy R=0.2")]
+    assert measured(watched, stopped.proposal) == [("light R=0.2", "heavy R=0.2")]
     assert best.verdict == "scored"
     assert [name for name, _ in best.rungs] == ["R=0.2", "R=0.4"]
     expected = [{"light R=0.2", "heavy R=0.2"}, {"light R=0.4", "heavy R=0.4"}, {"light", "heavy"}]
-    assert [set(names) for names in watched.of(best.proposal)[:3]] == expected
+    assert [set(names) for names in measured(watched, best.proposal)[:3]] == expected
 
 
 def test_the_second_rung_stops_too(racers: Executor) -> None:
@@ -129,8 +119,8 @@ def test_of_a_crowd_a_plainly_worse_candidate_is_stopped_after_the_first_part(
     better, worse, best = judged(store)
     assert (worse.verdict, worse.score, worse.metrics) == ("stopped", None, ())
     assert worse.feedback == "on the first 6 instances it was plainly worse than the best candidates"
-    assert watched.of(worse.proposal)[-1] == tuple(names[i] for i in first)
-    assert watched.of(best.proposal)[2:4] == [tuple(names[i] for i in part) for part in (first, rest)]
+    assert measured(watched, worse.proposal)[-1] == tuple(names[i] for i in first)
+    assert measured(watched, best.proposal)[2:4] == [tuple(names[i] for i in part) for part in (first, rest)]
     for scored in (better, best):
         assert [name for name, _ in scored.metrics] == names
     apart = run(racers, share(2.0), share(1.1), share(2.5), **crowd, racing=False)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backwards import BackwardsWhenIdle
 from effort import slow
+from executors import BackwardsWhenIdle
 from rich_parts import Quiet, answer, rich, search
 from search_parts import SEEDS, TASK, Scripted, config, contents, evidence, judged, lineup, opened
 
@@ -77,23 +77,6 @@ def test_it_does_not_matter_in_which_order_replies_come(one_by_one: Any, racers:
 # The offline generator, as the command line runs it
 
 
-def searched(path: Path, machines: ExecutionConfig, **changes: Any) -> tuple[Any, ...]:
-    """All that a run's file and its control's hold but times, after a search with the offline generator.
-
-    Calls lie in the log as they end, with their times: `contents` has them in order and without.
-    """
-    chosen = rich(**{"model": OFFLINE, "rounds": 3, "samples": 6, **changes})
-    with (
-        closing(SQLiteStore(path, create=True)) as store,
-        closing(SQLiteStore(path.with_name("control.db"), create=True)) as control,
-    ):
-        found = searched_in(store, chosen, machines, control)
-    with closing(sqlite3.connect(path)) as db:
-        texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
-        rows = db.execute("SELECT kind, data FROM events WHERE kind != 'CallRecord' ORDER BY id").fetchall()
-    return (*found, texts, rows)
-
-
 class Open:
     """A store that stays open when a search has done with it."""
 
@@ -107,11 +90,24 @@ class Open:
         pass
 
 
-def searched_in(store: Store, chosen: Any, machines: ExecutionConfig, control: Store) -> tuple[Any, ...]:
-    run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=lambda: Open(control))  # type: ignore[arg-type,return-value]
-    assert list(store.events())[-1] == RunStopped("finished")
-    assert len([v for v in judged(store) if v.origin == "model"]) == 18
-    return (*contents(store), *contents(control))
+def searched(path: Path, machines: ExecutionConfig, **changes: Any) -> tuple[Any, ...]:
+    """All that a run's file and its control's hold but times, after a search with the offline generator.
+
+    Calls lie in the log as they end, with their times: `contents` has them in order and without.
+    """
+    chosen = rich(**{"model": OFFLINE, "rounds": 3, "samples": 6, **changes})
+    with (
+        closing(SQLiteStore(path, create=True)) as store,
+        closing(SQLiteStore(path.with_name("control.db"), create=True)) as control,
+    ):
+        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=lambda: Open(control))  # type: ignore[arg-type,return-value]
+        assert list(store.events())[-1] == RunStopped("finished")
+        assert len([v for v in judged(store) if v.origin == "model"]) == 18
+        found = (*contents(store), *contents(control))
+    with closing(sqlite3.connect(path)) as db:
+        texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
+        rows = db.execute("SELECT kind, data FROM events WHERE kind != 'CallRecord' ORDER BY id").fetchall()
+    return (*found, texts, rows)
 
 
 @pytest.fixture(scope="module")

@@ -53,23 +53,8 @@ EVENTS: tuple[Event, ...] = (
     SearchSteered(3, "a1", "hint", TEXT),
     SearchSteered(4, "b2", "add", "def decide(load, room):\n    return load\n"),
     CandidateJudged(
-        1,
-        1,
-        0,
-        TEXT,
-        "f" * 64,
-        "scored",
-        "",
-        (),
-        17,
-        9,
-        None,
-        1 / 3,
-        METRICS,
-        (("R=0.1", 0.1), ("R=0.3", -1 / 7)),
-        "ab",
-        (TEXT, "two"),
-        "seed",
+        1, 1, 0, TEXT, "f" * 64, "scored", "", (), 17, 9, None, 1 / 3, METRICS,
+        (("R=0.1", 0.1), ("R=0.3", -1 / 7)), "ab", (TEXT, "two"), "seed"
     ),
     CandidateProposed(2, 1, "mutate", (1, 1), 2**63 - 1, "a model", 3, "diff"),
     CandidateJudged(2, 2, 0, "", None, "rejected", TEXT, ("no-code-block", "while"), None, None, None, None, ()),
@@ -77,21 +62,7 @@ EVENTS: tuple[Event, ...] = (
     CandidateJudged(4, 2, 2, "def f():\n    return 0\n", "e", "timeout", "took 1 s", (), 0, 1, None, None, ()),
     CandidateJudged(5, 2, 3, "", None, "no-reply", "gave up", (), None, None, None, None, ()),
     CandidateJudged(
-        6,
-        1,
-        0,
-        TEXT,
-        "d",
-        "scored",
-        "",
-        (),
-        1,
-        1,
-        None,
-        0.1,
-        (),
-        origin="tuned",
-        derived_from=1,
+        6, 1, 0, TEXT, "d", "scored", "", (), 1, 1, None, 0.1, (), origin="tuned", derived_from=1
     ),
     CandidateRefined(1, "tuned", 40, 6, 9.5, ("A", "obj.n.ewma(0.3) alpha"), ((1.0, -0.0, 1e300), (2.5, 1e-9, 0.1))),
     CandidateRefined(6, "simplified", 60, None),
@@ -114,7 +85,7 @@ EVENTS: tuple[Event, ...] = (
     RunStopped("interrupted"),
     RunStopped("error", TEXT),
     RunStopped("finished"),
-)
+)  # fmt: skip
 
 CALLS: tuple[CallRecord, ...] = (
     CallRecord(2, 1, (("user", TEXT), ("assistant", ""), ("user", "again")), TEXT, TEXT, "stop", 0, 2**40, 0.1, 1 / 3),

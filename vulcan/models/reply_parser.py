@@ -13,22 +13,34 @@ from vulcan.anvil.parse import syntax_tree
 from vulcan.models.base import Reply
 from vulcan.models.completion import REASONING
 
+_WHOLE = "or give the complete module in one Python code block"
+
+_HINTS = {
+    "diff-no-change": f"change something, {_WHOLE}",
+    "diff-empty-search": "to insert lines, search for the line before them and repeat it among the new ones",
+    "diff-no-match": f"copy the lines as they are, abbreviate nothing, {_WHOLE}",
+    "diff-ambiguous": f"search for more lines, so that they occur once, {_WHOLE}",
+    "diff-malformed": "write a line <<<<<<< SEARCH, the old lines, a line =======, the new lines, a line "
+    f">>>>>>> REPLACE, {_WHOLE}",
+    "truncated-reply": "write less before the code, keep the program short, and close the code block",
+    "reply-too-long": "answer with one short Python code block",
+}
+
 
 class NoSource(Exception):
     """A reply without a usable program: `rule` names what is wrong, `hint` says what to do instead."""
 
-    def __init__(self, rule: str, message: str, hint: str) -> None:
-        super().__init__(f"{rule}: {message}; {hint}")
+    def __init__(self, rule: str, message: str, hint: str = "") -> None:
         self.rule = rule
         self.message = message
-        self.hint = hint
+        self.hint = hint or _HINTS[rule]
+        super().__init__(f"{rule}: {message}; {self.hint}")
 
 
 _SEARCH = re.compile(r"([ \t]*)<{5,9}[ \t]*SEARCH\b.*\Z", re.IGNORECASE)
 _MIDDLE = re.compile(r"[ \t]*={5,9}[ \t]*\Z")
 _REPLACE = re.compile(r"[ \t]*>{5,9}[ \t]*REPLACE\b.*\Z", re.IGNORECASE)
 _MAX_QUOTE = 100
-_WHOLE = "or give the complete module in one Python code block"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +65,19 @@ def parse_diff(text: str) -> tuple[DiffBlock, ...]:
     for line in text.split("\n"):
         if (match := _SEARCH.match(line)) is not None:
             if part:
-                raise _malformed(len(found) + 1, "begins before the block above it has ended")
+                raise NoSource("diff-malformed", f"block {len(found) + 1} begins before the block above it has ended")
             part, indent, search, replace = "search", match[1], [], []
         elif part == "search" and _MIDDLE.match(line):
             part = "replace"
         elif part and _REPLACE.match(line):
             if part == "search":
-                raise _malformed(len(found) + 1, "has no line ======= between its two parts")
+                raise NoSource("diff-malformed", f"block {len(found) + 1} has no line ======= between its two parts")
             found.append(DiffBlock(tuple(search), tuple(replace)))
             part = ""
         elif part:
             (search if part == "search" else replace).append(line.removeprefix(indent))
     if part:
-        raise _malformed(len(found) + 1, "has no line >>>>>>> REPLACE at its end")
+        raise NoSource("diff-malformed", f"block {len(found) + 1} has no line >>>>>>> REPLACE at its end")
     return tuple(found)
 
 
@@ -81,43 +93,35 @@ def apply_diff(source: str, changes: Sequence[DiffBlock]) -> str:
     for number, change in enumerate(changes, 1):
         lines = _changed(lines, change, number)
     if lines == before:
-        raise NoSource("diff-no-change", "the blocks leave the program as it was", f"change something, {_WHOLE}")
+        raise NoSource("diff-no-change", "the blocks leave the program as it was")
     return "\n".join(lines) + "\n"
 
 
 def _changed(lines: list[str], change: DiffBlock, number: int) -> list[str]:
     if not any(line.strip() for line in change.search):
-        raise NoSource(
-            "diff-empty-search",
-            f"block {number} has nothing to search for",
-            "to insert lines, search for the line before them and repeat it among the new ones",
-        )
-    places = _places(lines, change.search)
-    if len(places) == 1:
-        start = places[0]
-        return [*lines[:start], *change.replace, *lines[start + len(change.search) :]]
-    if places:
-        raise _ambiguous(number, len(places))
-    return _loosely_changed(lines, change, number)
+        raise NoSource("diff-empty-search", f"block {number} has nothing to search for")
+    if (start := _place(lines, change.search, number)) is None:
+        return _loosely_changed(lines, change, number)
+    return [*lines[:start], *change.replace, *lines[start + len(change.search) :]]
 
 
 def _loosely_changed(lines: list[str], change: DiffBlock, number: int) -> list[str]:
     """Apply as `_changed` does, matching lines up to white space and ignoring empty lines at either end."""
     search, replace = _trimmed(change.search), _trimmed(change.replace)
-    places = _places([_plain(line) for line in lines], [_plain(line) for line in search])
-    if not places:
+    start = _place([_plain(line) for line in lines], [_plain(line) for line in search], number)
+    if start is None:
         raise _no_match(lines, search, number)
-    if len(places) > 1:
-        raise _ambiguous(number, len(places))
-    start = places[0]
     new = _indented(replace, _indent(search[0]), _indent(lines[start]))
     return [*lines[:start], *new, *lines[start + len(search) :]]
 
 
-def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    count = len(search)
-    wanted = list(search)
-    return [start for start in range(len(lines) - count + 1) if list(lines[start : start + count]) == wanted]
+def _place(lines: Sequence[str], search: Sequence[str], number: int) -> int | None:
+    """Return where the lines of a block are found. Raises NoSource where that is in several places."""
+    starts = range(len(lines) - len(search) + 1)
+    places = [start for start in starts if list(lines[start : start + len(search)]) == list(search)]
+    if len(places) > 1:
+        raise NoSource("diff-ambiguous", f"the lines that block {number} searches for occur {len(places)} times")
+    return places[0] if places else None
 
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
@@ -158,34 +162,13 @@ def _no_match(lines: Sequence[str], search: Sequence[str], number: int) -> NoSou
         )
     near = difflib.get_close_matches(missing.strip(), [line.strip() for line in lines if line.strip()], 1, 0.6)
     meant = f"; the nearest line is `{_quoted(near[0])}`" if near else ""
-    return NoSource(
-        "diff-no-match",
-        f"block {number} searches for `{_quoted(missing.strip())}`, which is not in the program{meant}",
-        f"copy the lines as they are, abbreviate nothing, {_WHOLE}",
-    )
+    wanted = _quoted(missing.strip())
+    return NoSource("diff-no-match", f"block {number} searches for `{wanted}`, which is not in the program{meant}")
 
 
 def _quoted(line: str) -> str:
     return line if len(line) <= _MAX_QUOTE else f"{line[:_MAX_QUOTE]}..."
 
-
-def _ambiguous(number: int, count: int) -> NoSource:
-    return NoSource(
-        "diff-ambiguous",
-        f"the lines that block {number} searches for occur {count} times",
-        f"search for more lines, so that they occur once, {_WHOLE}",
-    )
-
-
-def _malformed(number: int, what: str) -> NoSource:
-    return NoSource(
-        "diff-malformed",
-        f"block {number} {what}",
-        f"write a line <<<<<<< SEARCH, the old lines, a line =======, the new lines, a line >>>>>>> REPLACE, {_WHOLE}",
-    )
-
-
-__all__ = ["MAX_REPLY", "NoSource", "extract_source"]
 
 MAX_REPLY = 256 * 1024
 """In bytes of UTF-8; a policy's source is limited to a sixteenth of it."""
@@ -238,14 +221,15 @@ def extract_source(reply: Reply, function: str, parent: str | None = None, other
 
 def _from_text(text: str, finish: str, function: str, parent: str | None, others: Sequence[str]) -> str:
     text, endless = _without_thoughts(_cleaned(text))
-    _check_length(text)
+    if (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_REPLY:
+        raise NoSource("reply-too-long", f"the reply has {size} bytes, and {MAX_REPLY} is the most that is read")
     blocks = [block for block in _blocks(text) if block.source.strip()]
     if endless or finish == "length":
-        raise _truncated()
+        raise NoSource("truncated-reply", "the reply was cut off before its end")
     cut = blocks.pop() if blocks and not blocks[-1].closed else None
     if parent is not None and has_diff(text):
         if cut is not None and finish != "stop":  # blocks may be missing
-            raise _truncated()
+            raise NoSource("truncated-reply", "the reply was cut off before its end")
         return _finished(apply_diff(parent, parse_diff(text)))
     if not any(_defines(block.source, function) for block in blocks):
         texts = [*([cut.source] if cut else []), *([] if blocks else [text]), *_texts_in_json(text, blocks)]
@@ -253,10 +237,11 @@ def _from_text(text: str, finish: str, function: str, parent: str | None, others
             return _finished(program)
         if cut is not None:
             if finish != "stop":
-                raise _truncated()
+                raise NoSource("truncated-reply", "the reply was cut off before its end")
             blocks.append(cut)  # the checker says best what is wrong in it
     if not blocks:
-        raise _no_code_block(function)
+        hint = f"answer with one Python code block, between ```python and ```, that defines {function}"
+        raise NoSource("no-code-block", "the reply holds no code block", hint)
     return _choose(blocks, function, others)
 
 
@@ -266,14 +251,6 @@ def _cleaned(text: str) -> str:
     text = _BLANKS.sub(" ", _INVISIBLE.sub("", text))
     text = next((part for part in _END_OF_TURN.split(text) if part.strip()), "")
     return _OTHER_TOKEN.sub("\n", text)
-
-
-def _truncated() -> NoSource:
-    return NoSource(
-        "truncated-reply",
-        "the reply was cut off before its end",
-        "write less before the code, keep the program short, and close the code block",
-    )
 
 
 def _leading_program(text: str, function: str) -> str | None:
@@ -311,16 +288,6 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _strings(part)
-
-
-def _check_length(text: str) -> None:
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > MAX_REPLY:
-        raise NoSource(
-            "reply-too-long",
-            f"the reply has {size} bytes, and {MAX_REPLY} is the most that is read",
-            "answer with one short Python code block",
-        )
 
 
 def _without_thoughts(text: str) -> tuple[str, bool]:
@@ -386,10 +353,6 @@ def _is_class(name: str) -> bool:
     return name[:1].isupper()
 
 
-def _head(name: str) -> str:
-    return f"class {name}" if _is_class(name) else f"def {name}(...)"
-
-
 def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
     likely = [block for block in blocks if not block.language or block.language in _PYTHON]
     for group in (likely, blocks):
@@ -401,20 +364,9 @@ def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
         return _finished(likely[0].source)  # the checker says best what is missing in it
     alone = len(blocks) == 1
     blame = "the code block does not define" if alone else f"none of {len(blocks)} code blocks defines"
-    raise NoSource(
-        "missing-function",
-        f"{blame} {function}",
-        "answer with one Python code block that holds the whole program, with "
-        f"{' and '.join(map(_head, (function, *others)))} in it",
-    )
-
-
-def _no_code_block(function: str) -> NoSource:
-    return NoSource(
-        "no-code-block",
-        "the reply holds no code block",
-        f"answer with one Python code block, between ```python and ```, that defines {function}",
-    )
+    heads = (f"class {name}" if _is_class(name) else f"def {name}(...)" for name in (function, *others))
+    hint = f"answer with one Python code block that holds the whole program, with {' and '.join(heads)} in it"
+    raise NoSource("missing-function", f"{blame} {function}", hint)
 
 
 def _parses(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,8 @@ def read_settings(task: Task, options: Mapping[str, str], where: str) -> dict[st
     """Parse settings of a task that are given as text. Raises UserError."""
     typed: dict[str, Json] = {}
     kinds = {setting.name: setting.type for setting in task.settings}
-    parsers = {"int": int, "float": float, "flag": {"true": True, "false": False}.__getitem__}
+    flags = {"true": True, "false": False}
+    parsers: dict[str, Callable[[str], Json]] = {"int": int, "float": float, "flag": flags.__getitem__}
     for name, value in options.items():
         try:
             typed[name] = parsers.get(kinds.get(name, "text"), str)(value)

@@ -250,35 +250,33 @@ def open_run(
     """Write the missing opening events of a run to its store, and return the events added."""
     record = RunRecord.of(store.events())
     added: list[Event] = []
-    if not record.config:
-        added.append(RunStarted(config.to_json(), __version__))
+
+    def add(*events: Event | None) -> None:
+        made = [event for event in events if event is not None]
+        store.append(*made)
+        added.extend(made)
+
+    evaluator = load_evaluator(task)
+    opening: list[Event] = [] if record.config else [RunStarted(config.to_json(), __version__)]
     if not record.instances:
         rungs: tuple[dict[str, Json], ...] = tuple(
             {"name": r.name, "instances": [i.to_json() for i in r.instances], "keep": r.keep, "cost": r.cost}
             for r in evidence.rungs
         )
-        notes = notes_on(load_evaluator(task), evidence.instances)
-        added.append(InstancesPrepared(tuple(i.to_json() for i in evidence.instances), rungs, notes))
-    store.append(*added)
+        notes = notes_on(evaluator, evidence.instances)
+        opening.append(InstancesPrepared(tuple(i.to_json() for i in evidence.instances), rungs, notes))
+    add(*opening)
     if not record.baselines:
-        objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
-        measured: tuple[Event, ...] = (
+        objective = find_objective(task, config.objective)
+        add(
             *baseline_events(objective, evaluator, evidence.instances, report),
             *reference_events(objective, evaluator, evidence.rungs, report),
         )
-        store.append(*measured)
-        added.extend(measured)
     training = [i for i in evidence.instances if i.split == "train" and not i.variation_of]
     if config.generates and record.lessons is None:
-        learnt = learn_lessons(config.offered(task), load_evaluator(task), training, config.objective, report)
-        if learnt is not None:
-            store.append(learnt)
-            added.append(learnt)
+        add(learn_lessons(config.offered(task), evaluator, training, config.objective, report))
     if tells_findings(config) and record.workload is None:
-        described = describe_workload(load_evaluator(task), training, report)
-        if described is not None:
-            store.append(described)
-            added.append(described)
+        add(describe_workload(evaluator, training, report))
     return tuple(added)
 
 

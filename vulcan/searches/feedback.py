@@ -46,17 +46,17 @@ class PromptFeedback:
     shows_scores: bool = True
 
 
+@dataclass
 class Feedback:
     """The feedback of one search: `--feedback none`, `scores` or `full`."""
 
-    def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
-        self._task = task
-        self._config = config
-        self._record = record
-        self._scorer = scorer
-        self._executor = executor
-        self._pending: dict[int, PolicyExplained] = {}
-        self._recorded: Mapping[int, PolicyExplained] = {}
+    _task: Task
+    _config: SearchConfig
+    _record: RunRecord
+    _scorer: Scorer
+    _executor: Executor
+    _pending: dict[int, PolicyExplained] = field(default_factory=dict)
+    _recorded: Mapping[int, PolicyExplained] = field(default_factory=dict)
 
     def repeat(self, explained: Mapping[int, PolicyExplained]) -> None:
         """Say what another search said, whose replies are repeated: evaluators may have learnt other words since."""

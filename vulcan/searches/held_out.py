@@ -62,6 +62,9 @@ def measure_held_out(
         yield _Measurement(task, record, scorer, executor, limit).made()
 
 
+_OnWindows = dict[tuple[Name, SplitName], dict[str, dict[str, float]]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Measurement:
     task: Task
@@ -72,19 +75,16 @@ class _Measurement:
 
     def made(self) -> HeldOutMeasured:
         starts = [c.candidate for c in self.record.ranked() if c.origin == "seed"]
-        metrics = self._measured([(c, split) for c in starts for split in SPLITS[1:]])
+        splits = [split for split in SPLITS[1:] if self.scorer.of(split)]
+        metrics = self._measured([(c, split) for c in starts for split in splits])
         evaluator = load_evaluator(self.task)
         windows = held_out_windows(evaluator, self.scorer.instances)
-        on_windows: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
-        measured = [split for split in SPLITS[1:] if self.scorer.of(split)]
-        for split in measured:
-            blocks = {name: found for (where, name), found in windows.items() if where == split}
-            if blocks:
-                compared = self._compared(
-                    split, [c for c in starts if all((c, where) in metrics for where in measured)], metrics
-                )
-                on_windows |= self._on_windows(compared, split, blocks)
-                on_windows |= self._baselines(evaluator, split, [b for found in blocks.values() for b in found])
+        on_windows: _OnWindows = {}
+        for split in splits:
+            if blocks := [found for (where, _), found in windows.items() if where == split]:
+                sound = [c for c in starts if all((c, where) in metrics for where in splits)]
+                on_windows |= self._on_windows(self._compared(split, sound, metrics), split, blocks)
+                on_windows |= self._baselines(evaluator, split, [b for found in blocks for b in found])
         return HeldOutMeasured(
             tuple((*where, found) for where, found in metrics.items()),
             tuple((*where, tuple(block.name for block in found)) for where, found in windows.items()),
@@ -97,8 +97,8 @@ class _Measurement:
         for candidate, split in wanted:
             if (known := self.record.confirmed.get((candidate, split))) is not None:
                 found[candidate, split] = known.metrics
-            elif instances := self.scorer.of(split):
-                running[candidate, split] = self._submit(candidate, instances)
+            else:
+                running[candidate, split] = self._submit(candidate, self.scorer.of(split))
         found |= {where: future.result().metrics for where, future in running.items()}
         return {where: metrics for where, metrics in found.items() if metrics}
 
@@ -111,43 +111,31 @@ class _Measurement:
     ) -> list[int]:
         """Return the winner, its closest rivals on validation, and the best of the policies it began with there."""
         assert self.record.chosen is not None
-        winner = self.record.chosen.candidate
         where: SplitName = "validation" if self.scorer.of("validation") else split
         best = sorted(starts, key=lambda c: -self.scorer.mean(where, metrics[c, where]))[:1]
-        if split == "test":
-            return list(dict.fromkeys([winner, *best]))
         scores = {c: e.score for (c, s), e in self.record.confirmed.items() if s == split and e.score is not None}
-        ranked = sorted(scores, key=lambda c: -scores[c])
-        return list(dict.fromkeys([winner, *best, *ranked[:COMPARED]]))
+        rivals = [] if split == "test" else sorted(scores, key=lambda c: -scores[c])[:COMPARED]
+        return list(dict.fromkeys([self.record.chosen.candidate, *best, *rivals]))
 
     def _on_windows(
-        self, candidates: Sequence[int], split: SplitName, blocks: Mapping[str, Sequence[Instance]]
-    ) -> dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]]:
+        self, candidates: Sequence[int], split: SplitName, blocks: Sequence[Sequence[Instance]]
+    ) -> _OnWindows:
         """Measure candidates on the blocks of time of each instance. Failures are left out.
 
         The last block comes first: an evaluator that remembers its run has measured the earlier ones on the way.
         """
-        running = {
-            (candidate, name): self._submit(candidate, found[::-1], len(found))
-            for candidate in candidates
-            for name, found in blocks.items()
+        running = {c: [self._submit(c, found[::-1], len(found)) for found in blocks] for c in candidates}
+        done = {c: [dict(future.result().metrics) for future in futures] for c, futures in running.items()}
+        return {
+            (c, split): {b.name: m[b.name] for m, found in zip(of_each, blocks, strict=True) for b in found}
+            for c, of_each in done.items()
+            if all(of_each)
         }
-        done = {where: dict(future.result().metrics) for where, future in running.items()}
-        found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
-        for candidate in candidates:
-            of_each = [done[candidate, name] for name in blocks]
-            if all(of_each):
-                found[candidate, split] = {
-                    b.name: m[b.name] for m, of in zip(of_each, blocks.values(), strict=True) for b in of
-                }
-        return found
 
-    def _baselines(
-        self, evaluator: Evaluator, split: SplitName, blocks: Sequence[Instance]
-    ) -> dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]]:
+    def _baselines(self, evaluator: Evaluator, split: SplitName, blocks: Sequence[Instance]) -> _OnWindows:
         """Measure the best baseline of validation on blocks of time, and those that the objective refers to."""
         known = self.record.best_baseline("validation" if self.scorer.of("validation") else split)
-        found: dict[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = {}
+        found: _OnWindows = {}
         for policy in dict.fromkeys([*([known.policy] if known else []), *self.scorer.objective.references]):
             results = measure_baseline(evaluator, policy, blocks)
             found[policy, split] = {b.name: metrics for b, metrics in zip(blocks, results, strict=True)}

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from vulcan.documents.conversation import InstructionDocument
 from vulcan.errors import UserError
@@ -179,7 +179,8 @@ def steer(run: Path, record: RunRecord, given: Sequence[SearchSteered]) -> list[
 def instruction_documents(run: Path, record: RunRecord, taken: Iterable[InstructionTaken]) -> list[InstructionDocument]:
     """Return all instructions to the search of a run, and those that it has `taken`, as JSON, the oldest first."""
     over = record.stopped is not None and record.stopped.reason == "finished"
-    by_id = {event.id: (event, "not used" if over else "waiting") for event in Inbox(run).waiting()}
+    by_id: dict[str, tuple[SearchSteered, Literal["waiting", "applied", "not used"]]] = {}
+    by_id |= {event.id: (event, "not used" if over else "waiting") for event in Inbox(run).waiting()}
     by_id |= {event.id: (event, "not used" if over else "applied") for event in taken}
     by_id |= {event.id: (event, "applied") for event in record.steered}
     return [

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import fmean
 
 from vulcan.anvil.parse import syntax_tree
@@ -42,6 +43,7 @@ def strength(member: ScoredCandidate, reference: Reference) -> tuple[str, ...]:
     return (str(max(range(len(gains)), key=lambda i: (gains[i], -i))),)
 
 
+@lru_cache(10_000)  # for every candidate before a draft
 def reads(source: str) -> tuple[str, ...]:
     """Return the features and statistics that a program reads, as `now`, `obj.size` and `obj.count.ewma`, sorted."""
     tree = syntax_tree(source)
@@ -77,60 +79,41 @@ class Archive:
     """A MAP-Elites archive: each cell holds the best of its candidates so far."""
 
     def __init__(self) -> None:
-        self._elites: dict[Cell, ScoredCandidate] = {}
-        self._ranked: tuple[ScoredCandidate, ...] | None = None
+        self.elites: dict[Cell, ScoredCandidate] = {}
 
-    def add(self, cell: Cell, member: ScoredCandidate) -> bool:
-        """Add a candidate, and return whether it is now the cell's elite."""
-        held = self._elites.get(cell)
-        if held is not None and rank(held) <= rank(member):
-            return False
-        self._elites[cell] = member
-        self._ranked = None
-        return True
+    def add(self, cell: Cell, member: ScoredCandidate) -> None:
+        """Add a candidate, which is now the cell's elite if it is better."""
+        self.elites[cell] = min(self.elites.get(cell, member), member, key=rank)
 
-    def ranked(self) -> tuple[ScoredCandidate, ...]:
+    def ranked(self) -> list[ScoredCandidate]:
         """Return the elites of all cells, the best first."""
-        if self._ranked is None:
-            self._ranked = tuple(sorted(self._elites.values(), key=rank))
-        return self._ranked
-
-    def items(self) -> Iterator[tuple[Cell, ScoredCandidate]]:
-        """Iterate over cells with their elites, the best first."""
-        return iter(sorted(self._elites.items(), key=lambda item: rank(item[1])))
-
-    def __len__(self) -> int:
-        return len(self._elites)
+        return sorted(self.elites.values(), key=rank)
 
 
 class Islands:
-    """A ring of archives, filled from a population in its order.
+    """A ring of archives, filled with a population in its order.
 
     A candidate belongs to the island it was made on, a seed policy or the user's own to all. After every
     `migrate_every` candidates the best of each island is copied to the next one on the ring.
     """
 
     def __init__(self, count: int, migrate_every: int, members: Sequence[ScoredCandidate]) -> None:
-        """Fill the islands with `members`: the seed policies that have a score, and possibly more candidates."""
         self.archives = tuple(Archive() for _ in range(count))
-        self._migrate_every = migrate_every
-        self._reference = _usual([m for m in members if m.origin == "seed"] or members[:1])
-        self._added = self._placed = 0
-        self._last: ScoredCandidate | None = None
-        self._cells: dict[int, Cell] = {}
-        self.extend(members)
-
-    def follows(self, members: Sequence[ScoredCandidate]) -> bool:
-        """Check whether the members begin with those already added."""
-        return 0 < self._added <= len(members) and members[self._added - 1] == self._last
-
-    def extend(self, members: Sequence[ScoredCandidate]) -> None:
-        """Add the new ones among the members."""
-        for member in members[self._added :]:
-            self._add(member)
+        reference = _usual([m for m in members if m.origin == "seed"] or members[:1])
+        self._cells = {member.candidate: cell_of(member, reference) for member in members}
+        placed = 0
+        for member in members:
+            if member.origin in ("seed", "user"):
+                for archive in self.archives:
+                    archive.add(self.cell(member), member)
+                continue
+            self.archives[member.island % count].add(self.cell(member), member)
+            placed += 1
+            if placed % migrate_every == 0:
+                self._migrate()
 
     def cell(self, member: ScoredCandidate) -> Cell:
-        """Return the cell of a member that has been added."""
+        """Return the cell of a member."""
         return self._cells[member.candidate]
 
     def best(self, count: int) -> tuple[ScoredCandidate, ...]:
@@ -138,23 +121,10 @@ class Islands:
         found = {m.candidate: m for archive in self.archives for m in archive.ranked()[:count]}
         return tuple(sorted(found.values(), key=rank)[:count])
 
-    def _add(self, member: ScoredCandidate) -> None:
-        self._added += 1
-        self._last = member
-        cell = self._cells[member.candidate] = cell_of(member, self._reference)
-        if member.origin in ("seed", "user"):
-            for archive in self.archives:
-                archive.add(cell, member)
-            return
-        self.archives[member.island % len(self.archives)].add(cell, member)
-        self._placed += 1
-        if self._placed % self._migrate_every == 0:
-            self._migrate()
-
     def _migrate(self) -> None:
-        leaving = [archive.ranked()[:1] for archive in self.archives]
-        for index, travellers in enumerate(leaving):
-            for traveller in travellers:
+        leaving = [min(archive.elites.values(), key=rank, default=None) for archive in self.archives]
+        for index, traveller in enumerate(leaving):
+            if traveller is not None:
                 self.archives[(index + 1) % len(self.archives)].add(self.cell(traveller), traveller)
 
 
@@ -197,7 +167,7 @@ class Schedule:
         """Draw distinct elites, in order: one for `mutate`, up to `limit` for `crossover`, none for other operators."""
         if operator not in ("mutate", "crossover"):
             return ()
-        left = list(archive.ranked())
+        left = archive.ranked()
         count = min(1 if operator == "mutate" else limit, len(left))
         return tuple(left.pop(self._rank(rng, len(left))) for _ in range(count))
 
@@ -277,22 +247,14 @@ class Evolve(Strategy):
         self._island_count = max(1, min(config.islands, self.total // _ISLAND))
         # a short search would else go by with programs that build on none of its own
         self._schedule = replace(LANGUAGE_MODEL, halves=min(LANGUAGE_MODEL.halves, self.total / _FIRST))
-        # A cache between drafts: its content follows from the population alone
-        self._islands = Islands(self._island_count, config.migrate_every, ())
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
-        islands = self._filled(population.members)
+        islands = Islands(self._island_count, self._config.migrate_every, population.members)
         if (every := self._config.advice_every) and (number + 1) % every == 0:
             return self._for_advice(self.round(number), every, population, islands)
         island = number % self._island_count
-        operator = self._schedule.operator(rng, number, len(islands.archives[island]))
+        operator = self._schedule.operator(rng, number, len(islands.archives[island].elites))
         return self._for_model(rng, self.round(number), operator, island, population, islands)
-
-    def _filled(self, members: Sequence[ScoredCandidate]) -> Islands:
-        if not self._islands.follows(members):
-            self._islands = Islands(self._island_count, self._config.migrate_every, members)
-        self._islands.extend(members)
-        return self._islands
 
     def _for_model(
         self, rng: random.Random, round_: int, operator: str, island: int, population: Population, islands: Islands

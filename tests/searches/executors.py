@@ -1,4 +1,4 @@
-"""Executors that give scores out in another order than that of the jobs."""
+"""Executors that write down what is measured, give scores out in another order, or are lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future
 
 from search_parts import SEEDS
 
-from vulcan.scoring import Executor, Job, Outcome
+from vulcan.scoring import Executor, Job, Outcome, WorkerLost
 
 
 def of_proposals(job: Job) -> bool:
@@ -79,3 +79,33 @@ class BackwardsWhenIdle(Backwards):
                 with self._lock:
                     while self.release():
                         pass
+
+
+class Watched:
+    """An executor that writes down its jobs."""
+
+    def __init__(self, inner: Executor) -> None:
+        self._inner = inner
+        self.name, self.workers = inner.name, inner.workers
+        self.jobs: list[Job] = []
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        self.jobs.append(job)
+        return self._inner.submit(job)
+
+
+class Losing(Watched):
+    """An executor that loses its workers at one job."""
+
+    def __init__(self, inner: Executor, at: int) -> None:
+        super().__init__(inner)
+        self._at = at
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        future = super().submit(job)
+        if len(self.jobs) != self._at:
+            return future
+        future.result()
+        lost: Future[Outcome] = Future()
+        lost.set_exception(WorkerLost("the machine is gone"))
+        return lost
