@@ -39,7 +39,6 @@ def test_the_only_block_is_taken_whatever_its_fence(fence: str, info: str) -> No
 
 def test_the_last_block_that_defines_the_function_is_taken() -> None:
     assert taken(block(SOURCE) + "Better:\n" + block(OTHER) + "Use:\n" + block("x = priority(1)\n")) == OTHER
-    assert taken(block(HELPER) + block(SOURCE) + block(HELPER)) == SOURCE
 
 
 def test_blocks_of_other_languages_do_not_count_beside_python() -> None:

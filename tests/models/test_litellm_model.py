@@ -24,18 +24,14 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def price(name: str, monkeypatch: pytest.MonkeyPatch, usage: tuple[int, int] | None) -> float | None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
-    with ChatServer([answer("hello", usage=usage)]) as server:
-        monkeypatch.setenv("OPENAI_API_BASE", server.url)
-        with closing(open_proposer(name)) as model:
-            assert isinstance(model, LitellmModel)
-            return model.propose(REQUEST).dollars
-
-
 def test_the_price_is_that_of_the_price_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    # $2.50 and $10 a million tokens, in and out
-    assert price("openai/gpt-4o", monkeypatch, (100_000, 20_000)) == pytest.approx(0.25 + 0.20)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    with ChatServer([answer("hello", usage=(100_000, 20_000))]) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        with closing(open_proposer("openai/gpt-4o")) as model:
+            assert isinstance(model, LitellmModel)
+            # $2.50 and $10 a million tokens, in and out
+            assert model.propose(REQUEST).dollars == pytest.approx(0.25 + 0.20)
 
 
 @pytest.mark.parametrize(
@@ -114,20 +110,10 @@ if sys.argv[3] == "close":
 )
 def test_a_process_that_called_a_model_ends_without_a_word(way: str, last: str) -> None:
     with ChatServer([answer("hello")]) as server:
-        environment = {
-            **os.environ,
-            "OPENAI_API_KEY": "sk-0123456789",
-            "OPENAI_API_BASE": server.url,
-            "LITELLM_LOG": "DEBUG",
-        }
+        keys = {"OPENAI_API_KEY": "sk-0123456789", "OPENAI_API_BASE": server.url, "LITELLM_LOG": "DEBUG"}
         model = ["toy", server.url] if way == "endpoint" else ["openai/toy", ""]
-        done = subprocess.run(
-            [sys.executable, "-c", ASK_AND_END, *model, last],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-c", ASK_AND_END, *model, last]
+        done = subprocess.run(command, env=os.environ | keys, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello", "")
 
 

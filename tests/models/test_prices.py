@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.models import Message
-from vulcan.models.prices import (
-    Price,
-    expected_tokens,
-    find_price,
-    load_litellm,
-    max_call_cost,
-    max_prompt_tokens,
-)
+from vulcan.models.prices import Price, expected_tokens, find_price, load_litellm, max_call_cost, max_prompt_tokens
 
 CHAT = (Message("system", "You write policies."), Message("user", "Write one." * 100))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,7 @@ from chat_server import (
 )
 
 from vulcan.errors import UserError
-from vulcan.models import Message, ModelRefused, ModelUnavailable, NoSource, Request, extract_source
+from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
 from vulcan.models.call_settings import CallSettings, parse_temperature
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
@@ -130,24 +129,18 @@ def test_a_permanent_error_is_one_clear_line_after_one_call(
     assert isinstance(caught.value, UserError)
 
 
-def test_the_wait_that_the_server_asks_for_is_kept(open_model: Open) -> None:
+def test_a_passing_fault_is_tried_again_after_the_wait_that_the_server_asks_for(
+    open_model: Open, caplog: pytest.LogCaptureFixture
+) -> None:
     waits = Waits()
-    with ChatServer([fail(429, "slow down", Retry_After="7"), answer("hello")]) as server:
+    with ChatServer([fail(429, "slow down", Retry_After="7"), fail(500, "boom"), answer("hello")]) as server:
         reply = open_model(server.url, waits).propose(REQUEST)
     assert reply.text == "hello"
-    assert len(waits.seconds) == 1
-    assert 7.0 <= waits.seconds[0] <= 7.7
-
-
-def test_a_server_error_is_tried_again(open_model: Open, caplog: pytest.LogCaptureFixture) -> None:
-    waits = Waits()
-    with ChatServer([fail(500, "boom"), answer("hello")]) as server:
-        reply = open_model(server.url, waits).propose(REQUEST)
-    assert reply.text == "hello"
-    assert len(server.requests) == 2
-    assert 0.5 <= waits.seconds[0] <= 1.0
-    (record,) = [r for r in caplog.records if r.name == "vulcan.models.retry"]
-    assert "attempt 1 of 3 failed: status 500: boom" in record.getMessage()
+    first, second = waits.seconds
+    assert 7.0 <= first <= 7.7
+    assert 1.0 <= second <= 2.0
+    messages = [record.getMessage() for record in caplog.records if record.name == "vulcan.models.retry"]
+    assert "attempt 2 of 3 failed: status 500: boom" in messages[1]
 
 
 LASTING_FAULTS = [
@@ -197,16 +190,6 @@ def test_a_stalled_reply_ends_at_the_clients_own_limit(open_model: Open, behavio
         assert len(server.requests) == 2
 
 
-def test_a_reply_cut_at_the_token_limit_says_so(open_model: Open) -> None:
-    text = "```python\ndef priority(now):\n    return now\n```\nThis works bec"
-    with ChatServer([answer(text, finish="length")]) as server:
-        reply = open_model(server.url).propose(REQUEST)
-    assert reply.finish == "length"
-    with pytest.raises(NoSource) as caught:
-        extract_source(reply, "priority")
-    assert caught.value.rule == "truncated-reply"
-
-
 def test_closing_cuts_off_a_call_in_flight(open_model: Open) -> None:
     arrived = threading.Event()
 
@@ -243,15 +226,3 @@ def test_the_key_is_never_shown_even_by_a_server_that_repeats_it(
     assert KEY not in shown
     assert caught.value.__context__ is None
     assert out == ""
-
-
-def test_a_call_that_hangs_is_made_a_second_time_and_the_first_answer_counts(open_model: Open) -> None:
-    with ChatServer([*[answer("quick", usage=(100, 20))] * 3, stall, answer("second", usage=(100, 20))]) as server:
-        model = open_model(server.url, hedge_after=0.4)
-        for _ in range(3):
-            assert model.propose(REQUEST).tokens_in == 100
-        began = time.monotonic()
-        reply = model.propose(REQUEST)
-        assert time.monotonic() - began < 5.0  # and not the ten seconds of the limit
-        assert len(server.requests) == 5
-    assert (reply.text, reply.tokens_in, reply.tokens_out) == ("second", 200, 20)  # both prompts were sent

@@ -13,12 +13,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import (
-    baseline_events,
-    find_objective,
-    make_scorer,
-    open_run,
-)
+from vulcan.searches.evidence import baseline_events, find_objective, make_scorer, open_run
 from vulcan.searches.session import ExecutionConfig, check_config
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import BaselineMeasured, InstancesPrepared, ReferenceMeasured, RunStarted
@@ -78,21 +73,12 @@ def test_a_run_is_opened_once_wherever_it_was_stopped() -> None:
     ("changes", "says"),
     [
         ({"rounds": 0}, "rounds is 0: at least 1 is needed"),
-        ({"samples": -1}, "samples is -1"),
-        ({"parents": 0}, "parents is 0"),
-        ({"finalists": 0}, "finalists is 0"),
         ({"repairs": -1}, "repairs is -1: at least 0 is needed"),
         ({"budget_candidates": 0}, "budget-candidates is 0"),
-        ({"limit": 0.0}, "limit is 0.0: it must be above 0 and at most 3600"),
-        ({"limit": float("nan")}, "limit is nan"),
+        ({"limit": float("nan")}, "limit is nan: it must be above 0 and at most 3600"),
         ({"limit": 1e9}, "limit is 1000000000.0"),
-        ({"in_flight": -1}, "in-flight is -1: at least 0 is needed"),
-        ({"migrate_every": 0}, "migrate-every is 0"),
-        ({"advice_every": -1}, "advice-every is -1: at least 0 is needed"),
-        ({"budget_tokens": 0}, "budget-tokens is 0"),
         ({"budget_dollars": 0.0}, "budget-dollars is 0.0: it must be above 0 and finite"),
         ({"budget_minutes": float("inf")}, "budget-minutes is inf: it must be above 0 and finite"),
-        ({"tune": -1}, "tune is -1"),
         ({"tune": 7}, "tune is 7: at least 8 is needed, or 0"),
         ({"model": ()}, "name at least one model"),
         (
@@ -110,13 +96,10 @@ def test_numbers_that_make_no_search_are_refused(changes: dict[str, Any], says: 
     ("changes", "says"),
     [
         ({"objective": "gian"}, "no objective 'gian'; did you mean 'gain'?"),
-        ({"strategy": "policysmth"}, "did you mean 'policysmith'?"),
-        ({"split": "half"}, "no split 'half' (known: task, none)"),
-        ({"diff": "allways"}, "no diff 'allways'; did you mean 'always'? (known: auto, never, always)"),
         ({"model": ("offline/else",)}, "no offline generator 'offline/else'"),
         ({"model": (" ",)}, "the model has no name"),
         ({"model": ("m",), "api_base": "localhost"}, "is not the address of a server"),
-        ({"model": ("m",), "api_base": "http://localhost/v1", "temperature": "-1"}, "temperature -1"),
+        ({"model": ("m",), "api_base": "http://localhost/v1", "temperature": "-1"}, "temperature '-1'"),
         ({"temperature": "warm"}, "write a number, such as 0.7, or two, such as 1.1:0.4"),
         ({"model": ("offline/evolve", "offline/evolve")}, "each once"),
         ({"model": ("ask", "offline/evolve")}, "the model 'ask' answers alone: leave out the other models"),

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from vulcan.models.base import Message
 
@@ -75,11 +75,6 @@ def changed(call: ModelCall, changes: Collection[Change]) -> ModelCall:
     return ModelCall(model.removeprefix("openai/") if "name" in changes else model, messages, parameters)
 
 
-def known_changes(names: Collection[str]) -> frozenset[Change]:
-    """Return the changes of these names, as a run recorded them."""
-    return frozenset(change for change in get_args(Change) if change in names)
-
-
 def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Put the text of the system messages before that of the first user message."""
     told = "\n\n".join(message.content for message in messages if message.role == "system")
@@ -95,7 +90,7 @@ class Changes:
     def __init__(self, known: Mapping[str, Collection[str]] = {}) -> None:
         """Start from what is `known`, by model, of an earlier session."""
         self._lock = threading.Lock()
-        self._made = {model: known_changes(names) for model, names in known.items()}
+        self._made = {model: frozenset(c for c in CHANGES if c in names) for model, names in known.items()}
         self._news: list[tuple[str, Change]] = []
 
     def of(self, model: str) -> frozenset[Change]:

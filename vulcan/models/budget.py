@@ -284,17 +284,8 @@ class Meter:
 
         Raises BudgetExhausted, and concurrent.futures.CancelledError once the budget is closed.
         """
-        most = self._most(request)
+        most = max_call_cost(self.price, request.sent(), self.max_tokens or 0)
         return Bill(self.price, self.budget.acquire(most, (request.proposal, request.turn)), most, request.sent())
-
-    def begin_if_room(self, request: Request) -> Bill | None:
-        """Reserve as `begin` does; None where there is no room now."""
-        most = self._most(request)
-        reservation = self.budget.reserve(most)
-        return None if reservation is None else Bill(self.price, reservation, most, request.sent())
-
-    def _most(self, request: Request) -> Cost:
-        return max_call_cost(self.price, request.sent(), self.max_tokens or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,10 @@ from vulcan.models.retry import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class Temperature:
-    """A linear schedule from `first` at the start of a search to `last` at its end. Raises UserError."""
+    """A linear schedule from `first` at the start of a search to `last` at its end."""
 
     first: float
     last: float
-
-    def __post_init__(self) -> None:
-        for value in (self.first, self.last):
-            if not 0 <= value < math.inf:
-                raise UserError(f"temperature {value:g}: it must be 0 or more")
 
     def at(self, progress: float) -> float:
         """Return the temperature at a progress from 0 to 1 (clamped), to 4 decimals."""
@@ -34,7 +29,7 @@ def parse_temperature(text: str) -> Temperature:
         values = [float(part) for part in parts]
     except ValueError:
         values = []
-    if len(values) not in (1, 2) or not all(map(math.isfinite, values)):
+    if len(values) not in (1, 2) or not all(0 <= value < math.inf for value in values):
         raise UserError(
             f"temperature {text!r}: write a number, such as 0.7, or two, such as 1.1:0.4, from first to last"
         )
@@ -50,15 +45,13 @@ class CallSettings:
     """Limits and sampling of every call.
 
     `timeout` bounds each attempt from the first to the last byte, in seconds. `temperature` and `max_tokens` (of the
-    reply) are left to the server where None. `hedge_after` is the least time, in seconds, after which a call without a
-    reply is made a second time.
+    reply) are left to the server where None.
     """
 
     timeout: float = DEFAULT_TIMEOUT
     temperature: Temperature | None = None
     max_tokens: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    hedge_after: float = 30.0
 
     def sampling(self, progress: float) -> dict[str, float | int]:
         """Return the sampling parameters that are set, at a progress of the search from 0 to 1."""

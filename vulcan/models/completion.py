@@ -140,5 +140,4 @@ def _finish(reason: object) -> str:
 
 
 def _count(tokens: object) -> int | None:
-    sound = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= _MAX_TOKENS
-    return tokens if sound and isinstance(tokens, int) else None
+    return tokens if type(tokens) is int and 0 <= tokens <= _MAX_TOKENS else None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -22,7 +19,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.models.accommodation import CHANGES, Change, Changes, ModelCall, changed, find_change
 from vulcan.models.api_errors import Caller, may_be_paid, never_connected, proxy_in_the_way, refusal_of, sort_fault
 from vulcan.models.base import BudgetExhausted, ModelRefused, ModelUnavailable, Reply, Request
-from vulcan.models.budget import Bill, Budget, metered
+from vulcan.models.budget import Budget, metered
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.calls import Calls
 from vulcan.models.completion import read_body, read_completion
@@ -38,16 +35,6 @@ TIMEOUT_ATTEMPTS = 2
 
 UNREACHED_ATTEMPTS = 2
 """Attempts to reach a server that has never answered: its address is wrong, or it is not running."""
-
-_USUAL, _MIN_USUAL = 20, 3
-"""How many of the latest calls make up the usual time of a call, and the fewest that do."""
-
-
-@dataclass
-class _Hedge:
-    """The second call of an attempt, if one was made."""
-
-    bill: Bill | None = None
 
 
 class RemoteModel(ABC):
@@ -74,8 +61,7 @@ class RemoteModel(ABC):
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
         self._calls = Calls()
-        self._seconds: list[float] = []
-        """Of each answered call: what is usual decides when a call is repeated."""
+        self._reached = False
 
     @property
     def name(self) -> str:
@@ -111,17 +97,19 @@ class RemoteModel(ABC):
             bill = self._meter.begin(request)
         except CancelledError:
             raise closed from None
-        sampling = self._settings.sampling(request.progress)
+        parameters: dict[str, object] = {**self._settings.sampling(request.progress)}
+        if request.tools:
+            parameters["tools"] = list(request.tools)
+        call = ModelCall(self._caller.model, request.messages, parameters)
+        overdue = TransientError(f"no complete reply within {self._settings.timeout:g} s", attempts=TIMEOUT_ATTEMPTS)
         paid = True
-        hedge = _Hedge()
-        began = time.monotonic()
         try:
-            reply = self._calls.run(lambda: self._first_answer(request, sampling, hedge), self._settings.timeout)
-            self._seconds.append(time.monotonic() - began)
+            reply = self._calls.run(lambda: self._accepted(call), self._settings.timeout)
+            self._reached = True
             self._note_estimate(reply)
-            return self._paid(bill.answered(reply), hedge)
+            return bill.answered(reply)
         except TimeoutError:
-            fault = self._overdue(hedge)
+            fault = overdue
         except CancelledError:
             fault = closed
         except TransientError as error:
@@ -131,48 +119,13 @@ class RemoteModel(ABC):
         except openai.OpenAIError as error:
             fault, paid = sort_fault(error, self._caller), may_be_paid(error)
             if isinstance(fault, TransientError) and never_connected(error):
-                if not self._seconds:
+                if not self._reached:
                     fault.attempts = UNREACHED_ATTEMPTS
             elif isinstance(error, openai.APITimeoutError):  # the client's clock, which has the same limit, was first
-                fault = self._overdue(hedge)
-        finally:
-            if hedge.bill is not None:
-                hedge.bill.failed(may_be_paid=True)  # of two calls one was cancelled, or none answered
+                fault = overdue
         bill.failed(may_be_paid=paid)
         # raised out here so that the library's error, which may quote the key, is not chained to it
         raise fault
-
-    def _overdue(self, hedge: _Hedge) -> TransientError:
-        return TransientError(
-            f"no complete reply within {self._settings.timeout:g} s", attempts=1 if hedge.bill else TIMEOUT_ATTEMPTS
-        )
-
-    async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Reply:
-        """Make the call, and a second one if it takes unusually long; the first to answer counts."""
-        parameters = {**sampling, "tools": list(request.tools)} if request.tools else sampling
-        call = ModelCall(self._caller.model, request.messages, parameters)
-        calls = {asyncio.ensure_future(self._accepted(call))}
-        try:
-            patience = self._patience()
-            done, pending = await asyncio.wait(calls, timeout=patience)
-            if not done and (bill := self._meter.begin_if_room(request)) is not None:
-                hedge.bill = bill
-                _log.warning(
-                    "%s: no reply to proposal %d within %.0f s; calling a second time",
-                    self._caller.what,
-                    request.proposal,
-                    patience or 0.0,
-                )
-                calls.add(asyncio.ensure_future(self._accepted(call)))
-            pending = set(calls)
-            while True:
-                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                answers = [one for one in done if one.exception() is None]
-                if answers or not pending:
-                    return (answers or list(done))[0].result()
-        finally:
-            for one in calls:
-                one.cancel()
 
     async def _accepted(self, call: ModelCall) -> Reply:
         """Make the call, changed until the model accepts it. Raises as `_complete`."""
@@ -208,24 +161,6 @@ class RemoteModel(ABC):
                 self._caller.what,
                 BYTES_PER_TOKEN,
             )
-
-    def _patience(self) -> float | None:
-        """Return the seconds after which a call is repeated: four times the usual; None where that is past the limit.
-
-        Before there is a usual time, it is half of the limit.
-        """
-        recent = self._seconds[-_USUAL:]
-        usual = 4 * median(recent) if len(recent) >= _MIN_USUAL else self._settings.timeout / 2
-        seconds = max(usual, self._settings.hedge_after)
-        return seconds if seconds < self._settings.timeout else None
-
-    def _paid(self, reply: Reply, hedge: _Hedge) -> Reply:
-        """Add the cost of the prompt of a second call, which was sent and never answered."""
-        if hedge.bill is None or reply.tokens_in is None:
-            return reply
-        prompt = self._meter.price.dollars(reply.tokens_in, 0)
-        dollars = None if reply.dollars is None else reply.dollars + (prompt or 0.0)
-        return replace(reply, tokens_in=2 * reply.tokens_in, dollars=dollars)
 
     @abstractmethod
     async def _complete(self, call: ModelCall) -> Reply:

@@ -326,16 +326,12 @@ def _blocks(text: str) -> list[_Block]:
             else:
                 lines.append(line)
         elif match and not (match[2][0] == "`" and "`" in match[3]):  # else it is code in a line of prose
-            indent, fence, language = match[1], match[2], _language(match[3])
+            indent, fence = match[1], match[2]
+            language = next(iter(_LANGUAGE.findall(match[3])), "").lower()
             lines = []
     if fence:
         blocks.append(_Block(language, _unindented(lines, indent), False))
     return blocks
-
-
-def _language(info: str) -> str:
-    match = _LANGUAGE.search(info)
-    return match[0].lower() if match else ""
 
 
 def _unindented(lines: list[str], indent: str) -> str:

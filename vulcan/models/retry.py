@@ -6,6 +6,7 @@ import logging
 import math
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -83,18 +84,12 @@ def requested_wait(value: str | None, now: datetime | None = None) -> float | No
     """Parse a Retry-After header: a number of seconds, or a date; None for anything else."""
     if value is None:
         return None
-    try:
+    with suppress(ValueError):
         seconds = float(value)
-    except ValueError:
-        return _seconds_until(value, now or datetime.now(UTC))
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _seconds_until(date: str, now: datetime) -> float | None:
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
     try:
-        then = parsedate_to_datetime(date)
+        then = parsedate_to_datetime(value)
     except (ValueError, OverflowError):
         return None
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return max(0.0, (then - now).total_seconds())
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    return max(0.0, (then - (now or datetime.now(UTC))).total_seconds())

@@ -195,11 +195,7 @@ class SearchOptions:
     ] = "nearby"
     model_timeout: Annotated[
         float | None,
-        _OfModels(
-            "Seconds to wait for a reply. A call that takes four times as long as usual is made a second time, and the "
-            "first reply counts. Default: 300.",
-            above=0,
-        ),
+        _OfModels("Seconds to wait for a reply. Default: 300.", above=0),
     ] = None
     price_in: Annotated[
         float | None,
