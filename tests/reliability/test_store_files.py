@@ -82,13 +82,6 @@ def test_a_file_that_is_removed_while_it_is_written_to_is_an_error(tmp_path: Pat
             store.append(RunStopped("finished"))
 
 
-def test_a_path_too_long_for_sqlite_is_said_to_be(tmp_path: Path) -> None:
-    place = tmp_path.joinpath(*["x" * 100] * 5)
-    place.mkdir(parents=True)
-    with pytest.raises(UserError, match="longer than SQLite takes"):
-        SQLiteStore(place / FILE, create=True)
-
-
 def test_opening_a_run_deletes_no_file_that_its_journal_names(tmp_path: Path) -> None:
     """SQLite deletes the journal of several files that a rollback journal names, whatever that file is."""
     path, victim = started(tmp_path / FILE), tmp_path / "victim"

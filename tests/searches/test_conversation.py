@@ -17,7 +17,7 @@ from vulcan.errors import UserError
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.evidence import open_run
-from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, name_of, open_interactive_search
+from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, open_interactive_search
 from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.session import RunDisplay
 from vulcan.store import MemoryStore, SQLiteStore
@@ -55,7 +55,7 @@ class Run:
     def ask(self) -> str | None:
         with self.talk() as talk:
             proposal = talk.ask()
-            return None if proposal is None else name_of(proposal)
+            return None if proposal is None else proposal.name
 
     def tell(self, name: str, text: str) -> AnswerDocument:
         with self.talk() as talk:
@@ -131,7 +131,7 @@ def test_a_run_whose_file_was_damaged_goes_on_with_the_same_open_proposals_and_v
     before = contents(run.kept())
     with run.talk() as talk:
         waiting = talk.open()
-    assert [name_of(proposal) for proposal in waiting] == ["7"]
+    assert [proposal.name for proposal in waiting] == ["7"]
     (run.place / "run.db").write_bytes(b"nothing" * 999)
     done = repair(run.place / "run.db")
     assert done is not None
@@ -214,7 +214,7 @@ def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) ->
             following = talk.ask()
         assert following is not None
         shown.append("Take on half." in following.messages[0].content)
-        run.tell(name_of(following), good(following.number))
+        run.tell(following.name, good(following.number))
     assert any(shown)
 
 
@@ -229,7 +229,7 @@ def test_answered_one_by_one_it_is_the_search_that_a_model_would_have_made(racer
                 talk.finish()
                 break
             text = answer(proposal.request()) or "I have no answer."
-            talk.tell(name_of(proposal), text, "somebody")
+            talk.tell(proposal.name, text, "somebody")
     store = run.kept()
     assert of_kind(store, WinnerChosen) != []
     again = MemoryStore()

@@ -47,6 +47,7 @@ def test_with_one_instance_the_behaviour_is_what_the_program_reads() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=60))
+@settings(deadline=None)
 def test_a_cell_keeps_the_best_that_ever_came_to_it_and_of_equals_the_earlier(pairs: list[tuple[int, int]]) -> None:
     archive = Archive()
     came: dict[int, list[ScoredCandidate]] = {}

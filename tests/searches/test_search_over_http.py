@@ -11,18 +11,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import Behaviour, ChatServer, Exchange, Received, answer, fail, hang_up, raw
-from search_parts import (
-    SEEDS,
-    as_reply,
-    config,
-    contents,
-    judged,
-    lineup,
-    mood,
-    of_kind,
-    opened,
-    share,
-)
+from search_parts import SEEDS, as_reply, config, contents, judged, lineup, mood, of_kind, opened, share
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, Request, open_proposer

@@ -8,19 +8,7 @@ from typing import Any, cast
 
 import pytest
 from executors import Watched
-from search_parts import (
-    CROWD,
-    SEEDS,
-    Scripted,
-    as_reply,
-    judged,
-    lineup,
-    of_kind,
-    opened,
-    racing,
-    reply,
-    share,
-)
+from search_parts import CROWD, SEEDS, Scripted, as_reply, judged, lineup, of_kind, opened, racing, reply, share
 
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.evaluation import MIN_EARLIER, stages

@@ -26,7 +26,6 @@ from search_parts import (
 
 from vulcan.anvil import check
 from vulcan.anvil.policy import effort
-from vulcan.errors import UserError
 from vulcan.scoring import Executor, Job, LocalExecutor, Setup
 from vulcan.store import MemoryStore
 from vulcan.store.events import (
@@ -170,8 +169,3 @@ def test_evaluations_of_a_program_that_takes_longer_are_fewer(children: Executor
     (refined,) = of_kind(store, CandidateRefined)
     efforts = [effort(c.source, c.operations, TASK) for c in judged(store) if c.origin == "model"]
     assert 1 <= refined.evaluations <= 20 * fmean(efforts) / max(efforts) < 5
-
-
-def test_fewer_evaluations_than_a_tuner_can_use_are_refused() -> None:
-    with pytest.raises(UserError, match="tune is 5: at least 8 is needed, or 0"):
-        config(tune=5)

@@ -15,12 +15,7 @@ from awkward_events import CALLS, EVENTS
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import (
-    CandidateProposed,
-    Event,
-    RunStarted,
-    WinnerChosen,
-)
+from vulcan.store.events import CandidateProposed, Event, RunStarted, WinnerChosen
 from vulcan.store.sqlite import FORMAT
 
 WRITER = """

@@ -12,14 +12,7 @@ import pytest
 from awkward_events import CALLS, EVENTS, TEXT
 
 from vulcan.store import MemoryStore, SQLiteStore, Store
-from vulcan.store.events import (
-    ENTRIES,
-    CallRecord,
-    CandidateProposed,
-    Event,
-    InstructionTaken,
-    QuestionAsked,
-)
+from vulcan.store.events import ENTRIES, CallRecord, CandidateProposed, Event, InstructionTaken, QuestionAsked
 
 STORES: dict[str, Callable[[Path], Store]] = {
     "memory": lambda _: MemoryStore(),

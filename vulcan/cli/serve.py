@@ -39,7 +39,7 @@ def ask(
       vulcan ask cache_eviction-20260101-120000-ab12 --json
       vulcan ask cache_eviction-20260101-120000-ab12 --proposal 12
     """
-    from vulcan.searches.interactive import ask_document, name_of
+    from vulcan.searches.interactive import ask_document
 
     with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
@@ -47,7 +47,7 @@ def ask(
     if as_json:
         print_json(document)
     elif given is not None:
-        _show(path, given, name_of(given))
+        _show(path, given, given.name)
     elif document["done"]:
         say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(path))}` chooses the winner.")
     else:

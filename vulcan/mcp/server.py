@@ -21,7 +21,6 @@ from pydantic import Field, ValidationError, WithJsonSchema
 
 from vulcan import __version__
 from vulcan.api.starts import with_starts
-from vulcan.documents.conversation import ToolResult
 from vulcan.errors import UserError, did_you_mean
 from vulcan.mcp.stdio import serve_stdio
 from vulcan.models.tool_calls import ToolCall
@@ -44,17 +43,16 @@ STUDY_OPTIONS = tuple(name for name, option in OPTIONS.items() if name != "model
 """Options of a search that apply where an agent answers its prompts."""
 
 
-def options_schema() -> dict[str, Any]:
-    """Return the options of a study as JSON Schema."""
-    properties = {name: OPTIONS[name].schema() for name in STUDY_OPTIONS}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
-
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: OPTIONS[name].schema() for name in STUDY_OPTIONS},
+    "additionalProperties": False,
+    "description": "Options of the search; each has a default.",
+}
 
 Run = Annotated[str, Field(description="The run, as open_study named it; or its directory.")]
 ProposalId = Annotated[str, Field(description="A proposal's id, as ask gave it: 12, or 12.1 for its first repair.")]
-Options = Annotated[
-    dict[str, Any], WithJsonSchema({**options_schema(), "description": "Options of the search; each has a default."})
-]
+Options = Annotated[dict[str, Any], WithJsonSchema(_SCHEMA)]
 Settings = Annotated[
     dict[str, Any],
     Field(description="Settings of the task, by name, as describe_task lists them: such as what it is measured on."),
@@ -153,25 +151,19 @@ class Tools:
         with self._conversation(find_run(run, self._runs)) as conversation:
             return dict(conversation.tell(proposal, reply, model))
 
-    def use(self, run: str, proposal: str, model: str, tool: Tool, arguments: Mapping[str, str]) -> ToolResult:
-        """Call a tool of a conversation."""
-        given = {name: value for name, value in arguments.items() if value}
-        with self._conversation(find_run(run, self._runs)) as conversation:
-            return conversation.use(proposal, ToolCall(tool.name, given), model)
-
     def function_of(self, tool: Tool) -> Callable[..., dict[str, Any]]:
         """Return a tool of a conversation as a function of a run, a proposal, and its own arguments."""
 
         def function(run: str, proposal: str, model: str = ASK, **arguments: str) -> dict[str, Any]:
-            return dict(self.use(run, proposal, model, tool, arguments))
+            call = ToolCall(tool.name, {name: value for name, value in arguments.items() if value})
+            with self._conversation(find_run(run, self._runs)) as conversation:
+                return dict(conversation.use(proposal, call, model))
 
         taken: dict[str, Any] = {"run": Run, "proposal": ProposalId}
         taken |= {name: Annotated[str, Field(description=text)] for name, (text, _) in tool.parameters.items()}
         needed = {"run", "proposal", *(name for name, (_, is_needed) in tool.parameters.items() if is_needed)}
-        function.__name__, function.__doc__ = (
-            tool.name,
-            f"{tool.description} Of an open proposal of the strategy engineer.",
-        )
+        function.__name__ = tool.name
+        function.__doc__ = f"{tool.description} Of an open proposal of the strategy engineer."
         function.__annotations__ = {**taken, "return": dict[str, Any]}
         function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [

@@ -75,7 +75,12 @@ class Feedback:
         added = self._explain([parent.candidate for parent in draft.parents]) if self._offers_findings else ()
         budget = POLICY_TOKENS // max(1, len(draft.parents))
         names = [instance.name for instance in self._scorer.asked]
-        texts = {p.candidate: as_text(self._explained(p.candidate), budget, names) for p in draft.parents}
+        explained = {**self._pending, **self._record.explained}
+        texts = {
+            parent.candidate: as_text(event.located, budget, names)
+            for parent in draft.parents
+            if (event := explained.get(parent.candidate)) is not None
+        }
         shown = {member.source for member in (*draft.parents, *draft.inspirations)}
         background = [self._workload, self._known_policies(shown)]
         found = {n: text for n, text in texts.items() if text}
@@ -88,10 +93,6 @@ class Feedback:
     @cached_property
     def _offers_findings(self) -> bool:
         return load_evaluator(self._task).offers(Evaluator.findings)
-
-    def _explained(self, candidate: int) -> tuple[InstanceFinding, ...]:
-        event = self._record.explained.get(candidate) or self._pending.get(candidate)
-        return event.located if event else ()
 
     def _explain(self, candidates: Iterable[int]) -> tuple[PolicyExplained, ...]:
         unknown = (n for n in candidates if n not in self._record.explained and n not in self._pending)

@@ -18,7 +18,7 @@ from vulcan.models.tool_calls import ToolCall
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
-from vulcan.searches.proposal import ADVICE, Proposal
+from vulcan.searches.proposal import ADVICE, Proposal, turn_name
 from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
 from vulcan.searches.strategies import ENGINEER
 from vulcan.searches.study import Study
@@ -76,10 +76,10 @@ class InteractiveSearch:
         """Return an open proposal by its name. Raises UserError for one that is not open."""
         self._check_open()
         for proposal in self.open():
-            if name_of(proposal) == name:
+            if proposal.name == name:
                 return proposal
-        known = ", ".join(map(name_of, self.open())) or "none"
-        if any(name == _name(n, t) for n, t in self.study.store.questions()):
+        known = ", ".join(one.name for one in self.open()) or "none"
+        if name in {turn_name(*asked) for asked in self.study.store.questions()}:
             raise UserError(f"proposal {name} has its reply already; open are: {known}")
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
 
@@ -142,17 +142,17 @@ class InteractiveSearch:
         Raises UserError where the proposal is not open, is no conversation, or has no turn left.
         """
         number = name.partition(".")[0]
-        open_ones = {str(proposal.number): name_of(proposal) for proposal in self.open()}
+        open_ones = {str(proposal.number): proposal.name for proposal in self.open()}
         proposal = self.find(open_ones.get(number, name))
         if proposal.draft.operator != ENGINEER:
             raise UserError("tools belong to a search with the strategy engineer: open one, or answer with a program")
         if proposal.turn + 1 >= self.study.config.turns:
-            raise UserError(f"proposal {name_of(proposal)} has no reply left but the last: tell its program")
-        self.tell(name_of(proposal), call.text(), model)
+            raise UserError(f"proposal {proposal.name} has no reply left but the last: tell its program")
+        self.tell(proposal.name, call.text(), model)
         following = self.study.ask(proposal.number)
         assert following is not None
         self.study.store.record(QuestionAsked(following.number, following.turn))
-        return {"proposal": name_of(following), "result": following.messages[-1].content}
+        return {"proposal": following.name, "result": following.messages[-1].content}
 
     def _judged(self, proposal: Proposal) -> CandidateJudged | None:
         for judged in reversed(self.study.record.candidates.values()):
@@ -205,15 +205,6 @@ def open_interactive_search(
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error
 
 
-def name_of(proposal: Proposal) -> str:
-    """Return the external name of a proposal."""
-    return _name(proposal.number, proposal.turn)
-
-
-def _name(number: int, turn: int) -> str:
-    return f"{number}.{turn}" if turn else str(number)
-
-
 def asks_for_advice(proposal: Proposal) -> bool:
     return proposal.draft.operator == ADVICE
 
@@ -222,13 +213,13 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Que
     """Return a handed-out proposal as JSON, or the reason for none: `open` are those that wait for a reply."""
     draft = None if given is None else given.draft
     return {
-        "proposal": None if given is None else name_of(given),
+        "proposal": None if given is None else given.name,
         "kind": None if given is None else "advice" if asks_for_advice(given) else "policy",
         "operator": None if draft is None else draft.operator,
         "form": None if draft is None else draft.form,
         "parents": [] if draft is None else [member.candidate for member in draft.parents],
         "messages": [] if given is None else messages_document(given.messages),
-        "open": [name_of(proposal) for proposal in conversation.open()],
+        "open": [proposal.name for proposal in conversation.open()],
         "completed": conversation.study.completed,
         "total": conversation.study.total,
         "done": conversation.done,

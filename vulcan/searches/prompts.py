@@ -90,7 +90,8 @@ class Prompts:
     def propose(self, draft: Draft, feedback: PromptFeedback = NOTHING) -> str:
         """Return the first message of a proposal. Raises UserError where the task's template fails."""
         with self._faults():
-            return self._template(draft).render(
+            template = self._advice if draft.operator == "advice" else self._propose
+            return template.render(
                 self._fixed | {"instances": self._fixed["instances"] if feedback.shows_scores else ()},
                 background=feedback.background,
                 findings=feedback.policies,
@@ -120,9 +121,6 @@ class Prompts:
     def repair(self, feedback: str) -> str:
         """Return the answer to a rejected reply; `feedback` has the errors, from `ParsedReply`."""
         return self._repair.render(feedback=feedback)
-
-    def _template(self, draft: Draft) -> jinja2.Template:
-        return self._advice if draft.operator == "advice" else self._propose
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

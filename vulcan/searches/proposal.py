@@ -12,14 +12,7 @@ from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.reply import ParsedReply
 from vulcan.searches.strategies import Draft
 from vulcan.store import RunRecord
-from vulcan.store.events import (
-    AdviceReceived,
-    CallRecord,
-    CandidateJudged,
-    CandidateProposed,
-    Event,
-    Verdict,
-)
+from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed, Event, Verdict
 
 if TYPE_CHECKING:
     from vulcan.searches.conversation import Conversation
@@ -68,6 +61,11 @@ class Proposal:
             self.model,
             self.tools,
         )
+
+    @property
+    def name(self) -> str:
+        """Its external name: `12`, its first repair `12.1`."""
+        return turn_name(self.number, self.turn)
 
     @property
     def diff_of(self) -> str | None:
@@ -250,6 +248,10 @@ def _without_score(
     return CandidateJudged(
         candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ()
     )
+
+
+def turn_name(number: int, turn: int) -> str:
+    return f"{number}.{turn}" if turn else str(number)
 
 
 def derived_seed(seed: int, number: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import random
-import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -53,9 +52,6 @@ from vulcan.task import Task
 from vulcan.trust import is_trusted
 
 log = logging.getLogger(__name__)
-
-MIN_ADDRESS_SPACE = 1_200_000 << 10
-"""Bytes of address space that a search needs (`ulimit -v`): with less, threads and numerical libraries do not start."""
 
 CONTROL: StrategyName = "best-of-n"
 _MEASURED = (BaselineMeasured, ReferenceMeasured, WorkloadDescribed, LessonsLearnt)
@@ -105,16 +101,12 @@ def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Ev
     training = [i for i in evidence.instances if i.split == "train"]
     Prompts(task, find_objective(task, config.objective), config.settings, training).chat(draft)
     if config.model == (ASK,):
-        _check_ask(config)
+        for name, option in OPTIONS.items():
+            if option.models_only and getattr(config, name) not in (None, False):
+                raise UserError(f"{option.switch} has no effect with --model {ASK}, which makes no calls: leave it out")
     elif models:
         open_model_pool(task, config).close()
     return evidence
-
-
-def _check_ask(config: SearchConfig) -> None:
-    for name, option in OPTIONS.items():
-        if option.models_only and getattr(config, name) not in (None, False):
-            raise UserError(f"{option.switch} has no effect with --model {ASK}, which makes no calls: leave it out")
 
 
 @contextmanager
@@ -198,7 +190,7 @@ def run_search(
         study.measure_held_out()
         wanted = config.control if recording is None else control_recording is not None
         if wanted and study.completed and study.record.control is None:
-            study.compare_with(_control(study, control(), control_recording))
+            study.emit(_control(study, control(), control_recording))
         study.close("finished")
 
 
@@ -262,16 +254,6 @@ def record_stop(store: Store) -> Iterator[None]:
         raise
 
 
-def check_address_space() -> None:
-    """Raise UserError if this process may use too little address space for a search."""
-    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if allowed != resource.RLIM_INFINITY and allowed < MIN_ADDRESS_SPACE:
-        raise UserError(
-            f"the address space is limited to {allowed >> 10:,} KiB, and a search needs {MIN_ADDRESS_SPACE >> 10:,}: "
-            "raise it with `ulimit -v unlimited`"
-        )
-
-
 @contextmanager
 def executor_for(
     config: SearchConfig,
@@ -281,7 +263,6 @@ def executor_for(
     display: RunDisplay,
 ) -> Iterator[Executor]:
     """Open an executor. Ray, where it is asked for, starts while `meanwhile` runs; a warning is logged if it fails."""
-    check_address_space()
     setup = Setup(
         config.task,
         evidence.everything,

@@ -135,17 +135,10 @@ _BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class Simplified:
-    """A smaller policy that scores about as high as the original.
-
-    `size` and `before` are nodes of the program (`anvil.rewriting.rewrite.program_size`); `evaluations` counts the
-    sources that were evaluated.
-    """
+    """A smaller policy that scores about as high as the original."""
 
     source: str
     score: float
-    size: int
-    before: int
-    evaluations: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +167,7 @@ def simplify(
     while (found := search.step(policy)) is not None:
         best = found
         policy = found[0].policy
-    if best is None:
-        return None
-    smaller, reached = best
-    before = program_size(check(source, task).program)
-    return Simplified(smaller.policy.source, reached, smaller.size, before, len(search.scores))
+    return None if best is None else Simplified(best[0].policy.source, best[1])
 
 
 def _named(candidate: _Smaller) -> tuple[str, str]:

@@ -48,15 +48,7 @@ from vulcan.searches.scorer import Scorer
 from vulcan.searches.steering import Steering
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import (
-    CallRecord,
-    CallsChanged,
-    CandidateProposed,
-    ControlFinished,
-    Event,
-    RunStopped,
-    StopReason,
-)
+from vulcan.store.events import CallRecord, CallsChanged, CandidateProposed, Event, RunStopped, StopReason
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -111,7 +103,7 @@ class Study:
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._bench = Bench(task, config, self.record, scorer, executor, self._plan)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
-        self._finalizer = Finalizer(task, config, self.record, scorer, executor, self._emit, waiting)
+        self._finalizer = Finalizer(task, config, self.record, scorer, executor, self.emit, waiting)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())
         self._missing = MissingReplies(any(c.by in config.model for c in calls))
@@ -299,8 +291,10 @@ class Study:
                         if (proposal := self.ask()) is None:
                             break
                         calls.ask(proposal)
-                    if models.exhausted():
-                        self._give_up_repairs()
+                    if models.exhausted():  # rejected programs stay rejected
+                        for one in self._pending.values():
+                            one.repair = None
+                        self._apply_completed()
                     if not self._pending:
                         break
                     pending = calls.futures | {e.running for e in self.evaluations.values() if not e.finished}
@@ -310,7 +304,7 @@ class Study:
                     for proposal, answered in calls.take(done):
                         self._take(proposal, answered)
                     for model, change in models.take_changes():
-                        self._emit(CallsChanged(self.completed + self.starts + 1, model, change))
+                        self.emit(CallsChanged(self.completed + self.starts + 1, model, change))
                     if not calls.futures:
                         self._missing.check_refusals()
                     self._apply_completed()
@@ -356,14 +350,11 @@ class Study:
         """Measure what the verdict needs besides the finalists, once the winner is chosen."""
         if self.record.chosen is not None and self.record.held_out is None:
             self._waiting("measuring known policies and blocks of time for the verdict")
-            self._emit(*measure_held_out(self.task, self.record, self.scorer, self.executor, self.config.limit))
-
-    def compare_with(self, control: ControlFinished) -> None:
-        self._emit(control)
+            self.emit(*measure_held_out(self.task, self.record, self.scorer, self.executor, self.config.limit))
 
     def close(self, reason: StopReason) -> None:
         """Record in the store that the search is over, and which budget ended it before its plan."""
-        self._emit(RunStopped(reason, self._ended))
+        self.emit(RunStopped(reason, self._ended))
 
     # Scoring
 
@@ -382,7 +373,7 @@ class Study:
                 trial.wait()
             candidate = len(self.record.candidates) + 1
             verdict = judged(self.record, Attempt(0, reading, trial), candidate, number)
-            self._emit(CandidateProposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
+            self.emit(CandidateProposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
 
     @cached_property
     def _seed_policies(self) -> dict[str, str]:
@@ -394,7 +385,7 @@ class Study:
     # Verdicts, in the order of proposals
 
     def _apply_completed(self) -> None:
-        self._emit(*self._finalizer.after_new_best(self.completed))  # if an interruption cut it off
+        self.emit(*self._finalizer.after_new_best(self.completed))  # if an interruption cut it off
         for pending in tuple(self._pending.values()):
             if pending.evaluation is not None:
                 pending.evaluation.advance()
@@ -407,15 +398,15 @@ class Study:
                 break
             number, pending = self._pending.popitem(last=False)
             while self._changed and self._changed[0].proposal <= number:
-                self._emit(self._changed.popleft())
+                self.emit(self._changed.popleft())
             self.completed += 1
             waits = self._missing.count(pending)
-            (self._buffer if waits else self._emit)(*pending.events(self.record))
-            self._emit(*self._finalizer.after_new_best(self.completed))
+            (self._buffer if waits else self.emit)(*pending.events(self.record))
+            self.emit(*self._finalizer.after_new_best(self.completed))
             if self._recording is None:
                 self._missing.check_row(pending)
 
-    def _emit(self, *events: Event) -> None:
+    def emit(self, *events: Event) -> None:
         if events:
             self.store.append(*self._buffered, *events)
             self._buffered.clear()
@@ -432,12 +423,6 @@ class Study:
             self._history.add(event)
             for listener in self._listeners:
                 listener(event)
-
-    def _give_up_repairs(self) -> None:
-        """Drop pending repairs once the budget is exhausted: rejected programs stay rejected."""
-        for pending in self._pending.values():
-            pending.repair = None
-        self._apply_completed()
 
     def _pending_proposal(self, proposal: Proposal) -> PendingProposal:
         pending = self._pending.get(proposal.number)

@@ -80,14 +80,19 @@ class PromptReader:
         """Decode an entry whose texts are in its row. Raises MalformedRow."""
         fields = parse_fields(data)
         if kind == CallRecord.__name__:
-            fields["messages"] = parse_messages(self._unpacked(fields.get("messages")))
+            fields["messages"] = self._messages(fields.get("messages"))
         return decode_entry(kind, fields)
 
-    def _unpacked(self, stored: Any) -> bytes:
+    def _messages(self, stored: Any) -> Any:
         match stored:
             case {"base": int(base), "packed": str(packed)}:
-                return _decompressed(packed, self._base(base))
-        raise MalformedRow("a prompt that is no packed text")
+                text = _decompressed(packed, self._base(base))
+            case _:
+                raise MalformedRow("a prompt that is no packed text")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise MalformedRow("a prompt that is not JSON") from error
 
     def _base(self, row: int) -> bytes:
         if row not in self._bases:
@@ -115,13 +120,6 @@ def _dictionary(base: bytes) -> zstandard.ZstdCompressionDict | None:
     import zstandard
 
     return zstandard.ZstdCompressionDict(base, zstandard.DICT_TYPE_RAWCONTENT) if base else None
-
-
-def parse_messages(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MalformedRow("a prompt that is not JSON") from error
 
 
 def without_prompt(data: str) -> Entry:

@@ -6,11 +6,9 @@ are stored once, by their hash. A journal beside the file has what cannot be com
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,8 +29,6 @@ from vulcan.store.rows import FIRST, PromptPacker, PromptReader, Row, chained
 
 log = logging.getLogger(__name__)
 
-_LONGEST_PATH = 500
-
 _ENVIRONMENT = frozenset(
     {
         sqlite3.SQLITE_FULL,
@@ -47,6 +43,14 @@ _ENVIRONMENT = frozenset(
     }
 )
 """Errors of SQLite that are not of the file. All others are, because the queries are valid."""
+
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "make room",
+    sqlite3.SQLITE_IOERR: "see that the disk works and has room",
+    sqlite3.SQLITE_READONLY: "see that it can be written",
+    sqlite3.SQLITE_BUSY: "another program holds it: end that",
+    sqlite3.SQLITE_LOCKED: "another program holds it: end that",
+}
 
 _COLUMNS = "id, time, kind, data, digest"
 _ARRIVALS = {arrival.__name__ for arrival in get_args(Arrival)}
@@ -114,7 +118,8 @@ class SQLiteStore(Store):
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits are the extended code
             if code not in _ENVIRONMENT:
                 raise DamagedRun(self.path, " ".join(str(error).split())) from error
-            remedy = _remedy(code, self.path, self._begun)
+            again = f"continue with `vulcan resume {quote(str(self.path.parent))}`" if self._begun else "start again"
+            remedy = f"; {_REMEDIES[code]}, then {again}" if code in _REMEDIES else ""
             raise UserError(f"cannot use the run's file {self.path}: {error}{remedy}") from error
         except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote damaged data
             raise DamagedRun(self.path, error) from error
@@ -362,30 +367,3 @@ class SQLiteStore(Store):
 def hash(text: str) -> str:
     """Return the key of a text in the table `texts`."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
-
-
-def _remedy(code: int, path: Path, begun: bool) -> str:
-    """Return the remedy for an error of SQLite, where one is known."""
-    again = f"continue with `vulcan resume {quote(str(path.parent))}`" if begun else "start again"
-    match code:
-        case sqlite3.SQLITE_FULL:
-            return f"; make room, then {again}"
-        case sqlite3.SQLITE_IOERR:
-            return f"; see that the disk works and has room, then {again}"
-        case sqlite3.SQLITE_READONLY:
-            return f"; see that it can be written, then {again}"
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return f"; another program holds it: end that, then {again}"
-        case sqlite3.SQLITE_CANTOPEN if _is_out_of_files(path):
-            return f"; too many files are open: raise the limit (`ulimit -n`), then {again}"
-        case sqlite3.SQLITE_CANTOPEN if len(os.fsencode(path.absolute())) > _LONGEST_PATH:
-            return f"; its path is longer than SQLite takes ({_LONGEST_PATH} bytes): choose a shorter --runs-dir"
-    return ""
-
-
-def _is_out_of_files(path: Path) -> bool:
-    try:
-        os.close(os.open(path.parent, os.O_RDONLY))
-    except OSError as error:
-        return error.errno in (errno.EMFILE, errno.ENFILE)
-    return False

@@ -11,7 +11,6 @@ import ast
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 
@@ -136,50 +135,41 @@ def _usual(members: Sequence[ScoredCandidate]) -> Reference:
 _MEDIAN = 0.6931471805599453
 """Median of the exponential distribution with mean 1."""
 
+_HALVES = 10.0
+"""Programs that build on nothing are all of the first proposals; their share halves every so many proposals."""
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Probabilities of the operators, and of parents.
+_CROSSOVER, _FRESH = 0.2, 0.1
+"""Shares of all other proposals; the rest mutate."""
 
-    Programs that build on nothing (`first`) start at a share of `at_first` of the proposals, which halves every
-    `halves` proposals. Of all others `crossover` and `fresh` are shares; the rest mutate. `uniform` is the share of
-    parents that are drawn uniformly from all elites; for the others the odds of an elite halve every `half_rank` ranks.
-    """
-
-    first: str
-    at_first: float
-    halves: float
-    crossover: float
-    fresh: float
-    uniform: float
-    half_rank: float
-
-    def operator(self, rng: random.Random, number: int, elites: int) -> str:
-        """Draw the operator of proposal `number`, from 0, given the number of `elites` to build on."""
-        if elites == 0 or rng.random() < self.at_first * 0.5 ** (number / self.halves):
-            return self.first
-        drawn = rng.random()
-        if drawn < self.fresh:
-            return "fresh"
-        return "crossover" if drawn < self.fresh + self.crossover and elites > 1 else "mutate"
-
-    def parents(self, rng: random.Random, operator: str, archive: Archive, limit: int) -> tuple[ScoredCandidate, ...]:
-        """Draw distinct elites, in order: one for `mutate`, up to `limit` for `crossover`, none for other operators."""
-        if operator not in ("mutate", "crossover"):
-            return ()
-        left = archive.ranked()
-        count = min(1 if operator == "mutate" else limit, len(left))
-        return tuple(left.pop(self._rank(rng, len(left))) for _ in range(count))
-
-    def _rank(self, rng: random.Random, count: int) -> int:
-        if rng.random() >= self.uniform:
-            drawn = int(rng.expovariate(_MEDIAN / self.half_rank))
-            if drawn < count:
-                return drawn
-        return rng.randrange(count)
+_UNIFORM, _HALF_RANK = 0.15, 2.0
+"""Share of parents that are drawn uniformly from all elites; for the others the odds halve every so many ranks."""
 
 
-LANGUAGE_MODEL = Schedule("initial", 1.0, 10.0, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
+def choose_operator(rng: random.Random, started: float, elites: int) -> str:
+    """Draw an operator, given the share of proposals that build on nothing, and the number of `elites`."""
+    if elites == 0 or rng.random() < started:
+        return "initial"
+    drawn = rng.random()
+    if drawn < _FRESH:
+        return "fresh"
+    return "crossover" if drawn < _FRESH + _CROSSOVER and elites > 1 else "mutate"
+
+
+def choose_parents(rng: random.Random, operator: str, archive: Archive, most: int) -> tuple[ScoredCandidate, ...]:
+    """Draw distinct elites, in order: one for `mutate`, up to `most` for `crossover`, none for other operators."""
+    if operator not in ("mutate", "crossover"):
+        return ()
+    left = archive.ranked()
+    count = min(1 if operator == "mutate" else most, len(left))
+    return tuple(left.pop(_rank(rng, len(left))) for _ in range(count))
+
+
+def _rank(rng: random.Random, count: int) -> int:
+    if rng.random() >= _UNIFORM:
+        drawn = int(rng.expovariate(_MEDIAN / _HALF_RANK))
+        if drawn < count:
+            return drawn
+    return rng.randrange(count)
 
 
 _TRIALS = 6
@@ -246,14 +236,14 @@ class Evolve(Strategy):
         self._config = config
         self._island_count = max(1, min(config.islands, self.total // _ISLAND))
         # a short search would else go by with programs that build on none of its own
-        self._schedule = replace(LANGUAGE_MODEL, halves=min(LANGUAGE_MODEL.halves, self.total / _FIRST))
+        self._halves = min(_HALVES, self.total / _FIRST)
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
         islands = Islands(self._island_count, self._config.migrate_every, population.members)
         if (every := self._config.advice_every) and (number + 1) % every == 0:
             return self._for_advice(self.round(number), every, population, islands)
         island = number % self._island_count
-        operator = self._schedule.operator(rng, number, len(islands.archives[island].elites))
+        operator = choose_operator(rng, 0.5 ** (number / self._halves), len(islands.archives[island].elites))
         return self._for_model(rng, self.round(number), operator, island, population, islands)
 
     def _for_model(
@@ -264,7 +254,7 @@ class Evolve(Strategy):
         if operator == "initial":
             shown = tuple(m for m in population.members if m.origin == "seed")
             return Draft(round_, operator, shown, island=island)
-        parents = self._schedule.parents(rng, operator, archive, max(self._config.parents, 2))
+        parents = choose_parents(rng, operator, archive, max(self._config.parents, 2))
         inspirations = _inspirations(rng, parents, archive, islands)
         form = choose_form(self._config.diff, population.attempts, rng) if operator == "mutate" else "full"
         return Draft(round_, operator, parents, inspirations, island, form, _latest(population))
