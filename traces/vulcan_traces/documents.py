@@ -10,7 +10,7 @@ from vulcan_traces.catalogue.catalogue import TraceSet
 class StatisticDocument(TypedDict):
     """A statistic of a trace."""
 
-    value: Annotated[Any, "a number; an object for a distribution, a list for curves and windows; `null`: not defined"]
+    value: Annotated[Any, "a number; an object for a distribution; `null`: not defined"]
     unit: Annotated[str, "unit of measurement"]
     meaning: Annotated[str, "what it is"]
 
@@ -20,7 +20,6 @@ class FingerprintDocument(TypedDict):
 
     statistics: Annotated[dict[str, StatisticDocument], "each statistic by its name"]
     quantiles: Annotated[list[float], "the shares whose quantiles a distribution has"]
-    capacity_shares: Annotated[list[float], "capacities of the curves, as shares of the footprint"]
 
 
 class StatsDocument(FingerprintDocument):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -37,25 +37,6 @@ def reuse_distances(objects: Sequence[int]) -> list[int]:
             stack.remove(obj)
         stack.insert(0, obj)
     return found
-
-
-def misses(policy: str, objects: Sequence[int], sizes: Sequence[int], capacity: int) -> tuple[int, int]:
-    """Misses and missed bytes of a cache of so many bytes, which objects larger than it pass by."""
-    resident: OrderedDict[int, int] = OrderedDict()
-    missed = missed_bytes = 0
-    for obj, size in zip(objects, sizes, strict=True):
-        if obj in resident:
-            if policy == "lru":
-                resident.move_to_end(obj)
-            continue
-        missed += 1
-        missed_bytes += size
-        if size > capacity:
-            continue
-        while sum(resident.values()) + size > capacity:
-            resident.popitem(last=False)
-        resident[obj] = size
-    return missed, missed_bytes
 
 
 def gaps(objects: Sequence[int]) -> list[int]:

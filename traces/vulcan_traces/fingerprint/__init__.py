@@ -5,15 +5,7 @@
 `Fingerprint` says what there is.
 """
 
-from vulcan_traces.fingerprint.fingerprint import (
-    QUANTILES,
-    SHARES,
-    STATISTICS,
-    Curve,
-    Distribution,
-    Fingerprint,
-    Window,
-)
+from vulcan_traces.fingerprint.fingerprint import QUANTILES, STATISTICS, Distribution, Fingerprint
 from vulcan_traces.fingerprint.measure import fingerprint
 
-__all__ = ["QUANTILES", "SHARES", "STATISTICS", "Curve", "Distribution", "Fingerprint", "Window", "fingerprint"]
+__all__ = ["QUANTILES", "STATISTICS", "Distribution", "Fingerprint", "fingerprint"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.fingerprint.curves import Sample, measure_curves
-from vulcan_traces.fingerprint.fingerprint import QUANTILES, Distribution, Fingerprint, Window
-from vulcan_traces.fingerprint.log_histogram import LogHistogram
+from vulcan_traces.fingerprint.fingerprint import QUANTILES, Distribution, Fingerprint
+from vulcan_traces.fingerprint.log_histogram import BUCKETS, Counts, buckets_of, middles, octaves, quantile
 from vulcan_traces.request_trace import Trace
 
 # Popularity skew: how unequally requests are distributed over objects.
@@ -26,8 +24,7 @@ _BLOCK = 1.0 + 1.0 / 128.0
 _HALVINGS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Popularity:
+class Popularity(NamedTuple):
     """See the fields of the same names in `Fingerprint`."""
 
     zipf_exponent: float
@@ -59,9 +56,9 @@ def popularity(counts: npt.NDArray[np.integer]) -> Popularity:
         inside = int(requests_through[group]) - int(distinct[group]) * int(through[group] - ranks)
         return inside / requests
 
-    middles, widths = _rank_blocks(objects)
-    exponent = 0.0 if len(distinct) == 1 else _fitted(middles, widths, mean_log_rank)
-    weights = widths * middles**-exponent
+    ranks, widths = _rank_blocks(objects)
+    exponent = 0.0 if len(distinct) == 1 else _fitted(ranks, widths, mean_log_rank)
+    weights = widths * ranks**-exponent
     law = np.cumsum(weights) / weights.sum()
     law_at = np.interp(through, np.cumsum(widths), law)
     return Popularity(
@@ -117,11 +114,10 @@ def fingerprint(
 ) -> Fingerprint:
     """Return the fingerprint of a trace, or of its `first` requests.
 
-    The trace is passed over once. Reuse distances and miss-ratio curves are exact up to `exact_requests` requests or
-    `sampled_objects` objects; of a longer trace the pass keeps the requests for about `sampled_objects` objects,
-    chosen by a hash of their id, for caches that are smaller by the same factor (SHARDS: Waldspurger et al., FAST 2015,
-    with its correction for the requests that the sample has too few or too many; FIFO by miniature simulation:
-    Waldspurger et al., USENIX ATC 2017). All else is of every request. Raises UserError where `first` is below 1.
+    The trace is passed over once. Reuse distances are exact up to `exact_requests` requests or `sampled_objects`
+    objects; of a longer trace the pass keeps the requests for about `sampled_objects` objects, chosen by a hash of
+    their id (SHARDS: Waldspurger et al., FAST 2015, with its correction for the requests that the sample has too few or
+    too many). All else is of every request. Raises UserError where `first` is below 1.
     """
     from vulcan_traces.fingerprint.kernels import one_pass
 
@@ -133,57 +129,25 @@ def fingerprint(
     object_count = trace.object_count if requests == trace.requests else int(objects.max()) + 1
     exact = requests <= exact_requests or object_count <= sampled_objects
     threshold = 0 if exact else int(min(1.0, sampled_objects / object_count) * (2**64 - 1))
-    kept = 0 if exact else requests  # of which only what is written becomes memory
     records: npt.NDArray[Any] = np.zeros(object_count, one_pass.RECORD)
     totals = np.zeros(1, one_pass.TOTALS)
-    histograms = one_pass.empty_histograms()
-    windows = np.zeros((4, one_pass.WINDOWS), np.int64)
+    size_histogram = np.zeros(BUCKETS, np.int64)
     parts = np.zeros((3, one_pass.PARTS))
-    sample_objects, sample_sizes = np.empty(kept, np.uint32), np.empty(kept, np.int64)
-    one_pass.observe(
-        objects,
-        sizes,
-        times,
-        np.asarray(trace.keys),
-        np.uint64(threshold),
-        records,
-        totals,
-        histograms,
-        windows,
-        parts,
-        sample_objects,
-        sample_sizes,
-    )
+    sample = np.empty(0 if exact else requests, np.uint32)  # of which only what is written becomes memory
+    keys = np.asarray(trace.keys)
+    one_pass.observe(objects, sizes, keys, np.uint64(threshold), records, totals, size_histogram, parts, sample)
 
     total = {name: int(totals[name][0]) for name in one_pass.TOTALS.names or ()}
-    first_sizes = records["first_size"].copy()
-    counts = records["count"].copy()
-    whole = Sample(objects, sizes, first_sizes, requests, total["requested_bytes"], total["footprint"])
-    if exact or not total["sampled_objects"]:
-        sample = whole
+    sampled = total["sampled_objects"] / object_count or 1.0
+    if sampled < 1.0:
+        distances = _sampled_distances(sample[: total["sampled_requests"]], total["sampled_objects"], requests, sampled)
     else:
-        in_sample = records["number"] != one_pass.NOT_SAMPLED
-        in_order = first_sizes[in_sample]  # numbered by appearance, as dense ids are
-        part = total["sampled_objects"] / object_count
-        byte_part = int(in_order.sum(dtype=np.int64)) / max(1, total["footprint"])
-        sample = Sample(
-            sample_objects[: total["sampled_requests"]],
-            sample_sizes[: total["sampled_requests"]],
-            in_order,
-            requests * part,
-            total["requested_bytes"] * byte_part,
-            total["footprint"],
-            part,
-            byte_part,
-        )
-    curves, distances = measure_curves(sample, object_count)
+        distances = _distances(objects, object_count)
+    first_sizes, counts = records["first_size"].copy(), records["count"].copy()
     size_mean, size_deviation = float(first_sizes.mean(dtype=np.float64)), float(first_sizes.std(dtype=np.float64))
-    popular = popularity(counts)
-    has_clock = bool(total["has_clock"])
+    has_clock = bool((times != np.arange(requests)).any())
     duration = float(times.max() - times.min()) if has_clock else None
-    late_start = (one_pass.WINDOWS // 2) * requests // one_pass.WINDOWS
     drift, drift_from_start = _drift(parts, requests)
-    stretches = _windows(windows, requests)
     return Fingerprint(
         requests=requests,
         objects=object_count,
@@ -192,45 +156,54 @@ def fingerprint(
         duration=duration,
         request_rate=requests / duration if duration else None,
         cold_share=object_count / requests,
-        one_hit_share=popular.one_hit_share,
-        zipf_exponent=popular.zipf_exponent,
-        zipf_misfit=popular.zipf_misfit,
-        top_percent_share=popular.top_percent_share,
-        top_tenth_share=popular.top_tenth_share,
-        gaps=_distribution(LogHistogram(histograms[0])),
-        time_gaps=_distribution(LogHistogram(histograms[1])) if has_clock else None,
+        **popularity(counts)._asdict(),
         reuse_distances=_distribution(distances),
-        object_sizes=_distribution(LogHistogram(histograms[2])),
+        object_sizes=_distribution(size_histogram),
         size_mean=size_mean,
         size_variation=size_deviation / size_mean if size_mean else 0.0,
         size_correlation=_rank_correlation(first_sizes, counts),
         size_change_share=total["size_changes"] / requests,
-        windows=stretches,
-        working_set_share=sum(each.objects / each.requests for each in stretches) / len(stretches),
-        late_cold_share=int(windows[1, one_pass.WINDOWS // 2 :].sum()) / (requests - late_start),
+        late_cold_share=total["late_cold"] / (requests - requests // 2),
         sequence_share=total["in_sequences"] / requests,
         scan_share=total["in_cold_runs"] / requests,
         loop_share=total["in_loops"] / requests,
         drift=drift,
         drift_from_start=drift_from_start,
-        sample_rate=1.0 if sample is whole else sample.part,
-        curves=curves,
+        sample_rate=sampled,
     )
 
 
-def _distribution(histogram: LogHistogram) -> Distribution:
-    values = (histogram.quantile(share) for share in QUANTILES)
-    return Distribution(histogram.total, tuple(v for v in values if v is not None), tuple(histogram.octaves()))
+def _distances(objects: npt.NDArray[np.uint32], object_count: int) -> Counts:
+    """Return the histogram of reuse distances."""
+    from vulcan_traces.fingerprint.kernels import reuse
+
+    found = np.zeros(BUCKETS, np.int64)
+    reuse.reuse_distances(objects, object_count, reuse.places_for(object_count), found)
+    return found
 
 
-def _windows(windows: npt.NDArray[np.int64], requests: int) -> tuple[Window, ...]:
-    count = windows.shape[1]
-    starts = [number * requests // count for number in range(count + 1)]
-    return tuple(
-        Window(start, end - start, *(int(value) for value in windows[:, number]))
-        for number, (start, end) in enumerate(pairwise(starts))
-        if end > start
-    )
+def _sampled_distances(sample: npt.NDArray[np.uint32], object_count: int, requests: int, part: float) -> Counts:
+    """Return the histogram of the whole trace's distances, from the requests for this part of its objects.
+
+    What the sample has too few or too many of are requests for the most popular objects, whose distances are short: so
+    many distances of 0 are added, or this many of the smallest left out. Each then stands for a longer one.
+    """
+    found = _distances(sample, object_count)
+    surplus = round(requests * part) - len(sample)
+    if surplus >= 0:
+        found[0] += surplus
+    else:
+        found = np.diff(np.maximum(np.cumsum(found) + surplus, 0), prepend=0)
+    stretched = np.zeros(BUCKETS, np.int64)
+    held = np.flatnonzero(found)
+    np.add.at(stretched, buckets_of(np.rint(middles()[held] / part)), found[held])
+    return stretched
+
+
+def _distribution(histogram: Counts) -> Distribution:
+    values = (quantile(histogram, share) for share in QUANTILES)
+    found = tuple(v for v in values if v is not None)
+    return Distribution(int(histogram.sum()), found, tuple(octaves(histogram)))
 
 
 def _drift(parts: npt.NDArray[np.float64], requests: int) -> tuple[float, float]:

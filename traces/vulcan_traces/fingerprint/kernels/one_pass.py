@@ -6,11 +6,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper, allocating_kernel, from_dtype, types
 from vulcan_traces.fingerprint.kernels.intrinsics import bucket_of, prefetch
-from vulcan_traces.fingerprint.log_histogram import BUCKETS
 from vulcan_traces.kernels.text import mix
-
-WINDOWS = 64
-"""The working set is counted in as many windows of equal length."""
 
 PARTS = 8
 """Drift is measured between as many parts of equal length."""
@@ -26,7 +22,6 @@ NOT_SAMPLED = 2**32 - 1
 RECORD = np.dtype(
     [
         ("last", np.int64),  # index of the newest request, from 1: 0 says that there was none
-        ("time", np.float64),
         ("key", np.uint64),
         ("count", np.uint32),
         ("first_size", np.int64),
@@ -35,10 +30,9 @@ RECORD = np.dtype(
         ("in_part", np.uint32),  # requests in the part of the newest request, in the part before, in the first part
         ("in_part_before", np.uint32),
         ("in_first_part", np.uint32),
-        ("unused", np.uint32),
     ]
 )
-"""Record of an object: one cache line."""
+"""Record of an object: a cache line at most."""
 
 TOTALS = np.dtype(
     [
@@ -48,27 +42,20 @@ TOTALS = np.dtype(
         ("in_sequences", np.int64),
         ("in_cold_runs", np.int64),
         ("in_loops", np.int64),
+        ("late_cold", np.int64),
         ("sampled_requests", np.int64),
         ("sampled_objects", np.int64),
-        ("has_clock", np.int64),
     ]
 )
 
-_KINDS = (types.uint32, types.int64, types.float64, types.uint64)
-_COLUMN = {kind: types.Array(kind, 1, "C", readonly=True) for kind in _KINDS}
 _SIGNATURE = types.void(
-    _COLUMN[types.uint32],
-    _COLUMN[types.int64],
-    _COLUMN[types.float64],
-    _COLUMN[types.uint64],
+    *(types.Array(kind, 1, "C", readonly=True) for kind in (types.uint32, types.int64, types.uint64)),
     types.uint64,
     types.Array(from_dtype(RECORD), 1, "C"),
     types.Array(from_dtype(TOTALS), 1, "C"),
-    types.int64[:, ::1],
-    types.int64[:, ::1],
+    types.int64[::1],
     types.float64[:, ::1],
     types.uint32[::1],
-    types.int64[::1],
 )
 
 
@@ -78,23 +65,17 @@ def _closed_run(length):
 
 
 @allocating_kernel(_SIGNATURE)
-def observe(
-    objects, sizes, times, keys, threshold, records, totals, histograms, windows, parts, sample_objects, sample_sizes
-):
+def observe(objects, sizes, keys, threshold, records, totals, size_histogram, parts, sample_objects):
     """Observe all requests in one pass.
 
-    `objects`, `sizes` and `times` of shape (requests,) and `keys` of shape (objects,) are those of a Trace. Objects
-    whose hashed key is below `threshold` are sampled. `records` (objects,), of zeros, and `totals` (1,) are filled;
-    so are
+    `objects` and `sizes` of shape (requests,) and `keys` of shape (objects,) are those of a Trace. Objects whose
+    hashed key is below `threshold` are sampled. `records` (objects,), of zeros, and `totals` (1,) are filled; so are
 
-    `histograms` (3, BUCKETS): gaps between requests for the same object in requests, and in microseconds; the sizes of
-    objects at their first request;
-    `windows` (4, WINDOWS): requested objects, objects requested for the first time, bytes of the requested objects,
-    requested bytes;
+    `size_histogram` (see `log_histogram`): the sizes of objects at their first request;
     `parts` (3, PARTS), the sums that drift is computed of: over objects, c (c - 1) of the part; the product of c in
     this part and the one before; the product of c in this part and the first one;
-    `sample_objects` and `sample_sizes`: the sample's requests, with objects numbered in order of appearance. Of
-    length 0, they are not filled.
+    `sample_objects`: the sample's requests, with objects numbered in order of appearance. Of length 0, it is not
+    filled.
     """
     n = len(objects)
     total = totals[0]
@@ -104,9 +85,9 @@ def observe(
     in_sequences = np.int64(0)
     in_cold_runs = np.int64(0)
     in_loops = np.int64(0)
+    late_cold = np.int64(0)
     sampled_requests = np.int64(0)
     sampled_objects = np.int64(0)
-    has_clock = False
     keeps_sample = len(sample_objects) > 0
     sequence = np.int64(0)
     cold_run = np.int64(0)
@@ -114,16 +95,10 @@ def observe(
     key_before = np.uint64(0)
     size_before = np.uint64(0)
     gap_before = np.int64(0)
-    for window in range(WINDOWS):
-        start = window * n // WINDOWS
-        end = (window + 1) * n // WINDOWS
-        part = window * PARTS // WINDOWS
-        part_start = part * n // PARTS
+    for part in range(PARTS):
+        start = part * n // PARTS
+        end = (part + 1) * n // PARTS
         before_start = max(part - 1, 0) * n // PARTS
-        seen = np.int64(0)
-        new = np.int64(0)
-        seen_bytes = np.int64(0)
-        window_bytes = np.int64(0)
         repeats = np.float64(0)
         with_before = np.float64(0)
         with_first = np.float64(0)
@@ -132,11 +107,9 @@ def observe(
                 prefetch(records, np.uint64(objects[i + AHEAD]))
             obj = np.uint64(objects[i])
             size = sizes[i]
-            time = times[i]
-            has_clock |= time != i
             record = records[obj]
             last = record.last - 1
-            window_bytes += size
+            requested_bytes += size
             gap = np.int64(0)
             if last < 0:
                 record.key = keys[obj]
@@ -145,23 +118,16 @@ def observe(
                 if mix(record.key) < threshold:
                     record.number = np.uint32(sampled_objects)
                     sampled_objects += 1
-                histograms[2, bucket_of(np.uint64(size))] += 1
-                new += 1
+                size_histogram[bucket_of(np.uint64(size))] += 1
+                late_cold += i >= n // 2
                 footprint += size
                 cold_run += 1
             else:
                 gap = i - last
-                histograms[0, bucket_of(np.uint64(gap))] += 1
-                seconds = time - record.time
-                microseconds = seconds * 1e6 if seconds > 0 else 0.0
-                histograms[1, bucket_of(np.uint64(min(microseconds, 9e18)))] += 1
                 size_changes += record.last_size != size
                 in_cold_runs += _closed_run(cold_run)
                 cold_run = 0
             if last < start:
-                seen += 1
-                seen_bytes += size
-            if last < part_start:
                 record.in_part_before = record.in_part if last >= before_start and last >= 0 else 0
                 record.in_part = 0
             repeats += 2.0 * record.in_part
@@ -189,22 +155,15 @@ def observe(
             size_before = np.uint64(size)
             gap_before = gap
             record.last = i + 1
-            record.time = time
             record.count += 1
             record.last_size = size
             if record.number != NOT_SAMPLED:
                 if keeps_sample:
                     sample_objects[sampled_requests] = record.number
-                    sample_sizes[sampled_requests] = size
                 sampled_requests += 1
-        windows[0, window] = seen
-        windows[1, window] = new
-        windows[2, window] = seen_bytes
-        windows[3, window] = window_bytes
-        requested_bytes += window_bytes
-        parts[0, part] += repeats
-        parts[1, part] += with_before
-        parts[2, part] += with_first
+        parts[0, part] = repeats
+        parts[1, part] = with_before
+        parts[2, part] = with_first
     total.requested_bytes = requested_bytes
     total.footprint = footprint
     total.size_changes = size_changes
@@ -213,9 +172,4 @@ def observe(
     total.in_loops = in_loops + _closed_run(loop)
     total.sampled_requests = sampled_requests
     total.sampled_objects = sampled_objects
-    total.has_clock = has_clock
-
-
-def empty_histograms() -> np.ndarray:
-    """Return empty histograms of the shape that `observe` fills."""
-    return np.zeros((3, BUCKETS), np.int64)
+    total.late_cold = late_cold
