@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vulcan_traces import Trace, load_trace
-from vulcan_traces.storage.export import requests_of, write_requests
+from vulcan_traces.storage.export import write_requests
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
 SIZES = ("0.1%", "1%", "10%")
@@ -132,7 +132,7 @@ def main() -> None:
     sides = split()
     for source in counted():
         if sides[source.name] == "train":
-            write_requests(requests_of(source.load()), directory / f"{source.name}.oracleGeneral", replace=True)
+            write_requests(source.load(), directory / f"{source.name}.oracleGeneral", replace=True)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 import vulcan
 from benchmarks import instance_traces
 from benchmarks.harness import DATA, BenchmarkTable
@@ -50,8 +48,7 @@ from vulcan.searches.held_out import start_names
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 from vulcan.task import Task
-from vulcan_traces import Trace
-from vulcan_traces.storage.export import Requests, requests_of, write_requests
+from vulcan_traces.storage.export import write_requests
 
 TUNED_ON = ("arc", "lirs", "web", "generated")
 """Families by which choices may be made; results are of the others."""
@@ -87,16 +84,10 @@ def cache_cases(data: Path, part: str, sizes: Sequence[str], requests: int, out:
         file = out / "traces" / f"{source.name}.oracleGeneral"
         if not file.is_file():
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_requests(_first(source.load(), requests), file)
+            write_requests(source.load(), file, first=requests)
         for size in sizes:
             settings = {"trace": str(file), "cache_size": size}
             yield Case(source.name, source.family, settings, f"{source.name}-{size}", 1)
-
-
-def _first(trace: Trace, count: int) -> Requests:
-    whole = requests_of(trace)
-    keys, times = whole.keys[:count], np.floor(whole.times[:count])
-    return Requests(keys, whole.sizes[:count], times, len(np.unique(keys)))
 
 
 def file_cases(data: Path, folder: str, setting: str) -> Iterator[Case]:

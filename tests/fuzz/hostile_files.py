@@ -30,7 +30,6 @@ from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task
 from vulcan.searches.config import read_config
 from vulcan_traces import open_trace
-from vulcan_traces.catalogue import read_catalogue
 from vulcan_traces.links import load_link
 from vulcan_traces.memory import load_page_counts
 from vulcan_traces.memory.recordings import read_recording
@@ -64,7 +63,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "spot in an archive": lambda path: load_spot(f"{path}:folder"),
     "policy": policy,
     "configuration": read_config,
-    "catalogue": read_catalogue,
 }
 
 

@@ -18,7 +18,7 @@ from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, add_most
 from vulcan.portfolio.selector import shipped_library
 from vulcan.registry import find_task
-from vulcan_traces.storage.export import requests_of, write_requests
+from vulcan_traces.storage.export import write_requests
 
 ENDING = ".oracleGeneral"
 
@@ -63,7 +63,7 @@ def test_the_training_traces_are_those_that_are_written_for_a_build(
     name: str, library: Library, tmp_path: Path
 ) -> None:
     source = source_of(name)
-    write_requests(requests_of(source.load()), tmp_path / (name + ENDING), replace=True)
+    write_requests(source.load(), tmp_path / (name + ENDING), replace=True)
     (sha256,) = (workload.sha256 for workload in library.workloads if workload.name == name + ENDING)
     assert hashlib.sha256((tmp_path / (name + ENDING)).read_bytes()).hexdigest() == sha256
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,9 +41,6 @@ PageSize = Annotated[
 ]
 First = Annotated[int | None, typer.Option("--first", metavar="N", help="Use only the first N requests.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
-Catalogue = Annotated[
-    Path | None, typer.Option("--catalogue", help="Your own catalogue, in the format of Vulcan's catalogue.toml.")
-]
 Output = Annotated[
     Path, typer.Argument(metavar="OUT", help="Output file: *.oracleGeneral or *.csv, optionally with .zst, .gz or .xz.")
 ]
@@ -90,17 +85,17 @@ def stats(
 
 
 @app.command("list")
-def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
+def list_(as_json: AsJson = False) -> None:
     """List public traces with their origin and licence.
 
     \b
     Examples:
       vulcan traces list
-      vulcan traces list --catalogue mine.toml --json
+      vulcan traces list --json
     """
-    from vulcan_traces.catalogue import CATALOGUE, read_catalogue
+    from vulcan_traces.catalogue import read_catalogue
 
-    sets = read_catalogue(catalogue or CATALOGUE)
+    sets = read_catalogue()
     if as_json:
         document: CatalogueDocument = {"sets": list(sets)}
         print_json(document)
@@ -113,8 +108,7 @@ def fetch_(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A trace of `vulcan traces list`.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Target directory, as DIR/SET/FILE.")
-    ] = (Path("traces")),
-    catalogue: Catalogue = None,
+    ] = Path("traces"),
     as_json: AsJson = False,
 ) -> None:
     """Download a public trace, resuming a partial download, and verify it.
@@ -127,9 +121,9 @@ def fetch_(
       vulcan traces fetch cloudphysics-sample/oraclegeneral -o data --json
     """
     from vulcan.errors import UserError
-    from vulcan_traces.catalogue import CATALOGUE, fetch, find_file, read_catalogue
+    from vulcan_traces.catalogue import fetch, find_file, read_catalogue
 
-    file = find_file(name, read_catalogue(catalogue or CATALOGUE))
+    file = find_file(name, read_catalogue())
     if output.suffix and not output.is_dir():
         raise UserError(f"-o {output}: a directory is expected, for DIR/{file.name.partition('/')[0]}/{file.file_name}")
     with progress_line(file.name) as progress:
@@ -174,10 +168,10 @@ def convert(
       vulcan traces convert log.txt my.csv --columns time=1,id=3,size=4 --skip-bad-lines --force
     """
     from vulcan_traces.load import load_trace
-    from vulcan_traces.storage.export import requests_of, write_requests
+    from vulcan_traces.storage.export import write_requests
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)
-    write_requests(requests_of(loaded), output, to=to, replace=force)
+    write_requests(loaded, output, to=to, replace=force)
     tell(f"wrote {loaded.requests:,} requests for {loaded.object_count:,} objects to {output}")
 
 
@@ -287,30 +281,18 @@ def head(
         print_table(list(rows[0]), cells)
 
 
-_SECONDS_BETWEEN = 0.2
-
-
 @contextlib.contextmanager
 def progress_line(name: str) -> Iterator[Progress]:
     """Yield a progress callback, shown as one line on a terminal and nowhere else."""
-    shown_at = 0.0
-    is_terminal = sys.stderr.isatty()
+    from rich.console import Console
+    from rich.progress import DownloadColumn, TextColumn
+    from rich.progress import Progress as Bar
 
-    def show(done: int, total: int | None) -> None:
-        nonlocal shown_at
-        now = time.monotonic()
-        if is_terminal and now - shown_at >= _SECONDS_BETWEEN:
-            shown_at = now
-            share = f" of {total / 1e6:,.1f} MB ({done / total:.0%})" if total else " MB"
-            sys.stderr.write(f"\r\x1b[K{name}: {done / 1e6:,.1f}{share}")
-            sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        if shown_at:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+    console = Console(stderr=True)
+    columns = TextColumn(name, markup=False), DownloadColumn()
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print_catalogue(sets: Sequence[TraceSet]) -> None:

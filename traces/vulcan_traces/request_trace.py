@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from vulcan.errors import UserError
 from vulcan_traces.notes import Note, one_line
-from vulcan_traces.storage.dense_ids import DenseIds
 
 _BLOCK = 1 << 20
 
@@ -81,18 +80,3 @@ class Trace:
 def without_request(name: str, notes: Sequence[Note]) -> UserError:
     """Return the error for a trace in which there is nothing."""
     return UserError(f"{name}: the trace holds no request" + (f" ({one_line(notes)})" if notes else ""))
-
-
-def dense_ids(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-    """Numbers keys from 0 in order of first appearance: the number of each request, the key of each number."""
-    ids = DenseIds()
-    return ids.number(keys), ids.keys.copy()
-
-
-def next_accesses(objects: npt.NDArray[np.uint32], object_count: int) -> npt.NDArray[np.int64]:
-    """For each request the index of the next one for the same object, -1 for none; shape (requests,)."""
-    from vulcan_traces.kernels.numbering import link_next_accesses
-
-    following = np.empty(len(objects), np.int64)
-    link_next_accesses(objects, 0, np.full(object_count, -1, np.int64), following)
-    return following

@@ -13,6 +13,7 @@ from vulcan.errors import UserError
 from vulcan_traces import open_trace
 from vulcan_traces.catalogue import TraceFile, TraceSet, find_file, read_catalogue
 from vulcan_traces.catalogue.catalogue import checksum_like
+from vulcan_traces.readers import FORMATS
 
 SETS = read_catalogue()
 FILES = [file for each in SETS for file in each.files]
@@ -30,16 +31,26 @@ AT_HAND = [file for file in FILES if file.bytes is not None and local(file) is n
 
 
 @pytest.mark.parametrize("each", SETS, ids=lambda each: each.name)
-def test_every_set_names_source_and_licence(each: TraceSet) -> None:
+def test_every_set_names_source_and_licence_and_every_trace_a_format_and_how_it_is_got(each: TraceSet) -> None:
     assert re.fullmatch(r"https?://\S+", each.source)
     assert each.title
     assert each.licence
     assert each.kind in ("block", "key-value", "object", "application")
+    for file in each.files:
+        assert re.fullmatch(rf"{re.escape(each.name)}/[A-Za-z0-9._-]+", file.name)
+        assert file.format in FORMATS
+        assert (file.url is None) != (file.obtain is None)
+        assert file.url is None or re.fullmatch(r"https?://[^\s/]+/\S*", file.url)
+        assert file.file_name.strip(".")
+        assert file.checksum is None or re.fullmatch(
+            "sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|git-blob-sha1:[0-9a-f]{40}", file.checksum
+        )
 
 
-def test_every_address_is_given_once_and_what_github_has_is_pinned_and_has_a_checksum() -> None:
+def test_every_name_and_address_is_given_once_and_what_github_has_is_pinned_and_has_a_checksum() -> None:
     urls = [file.url for file in FILES if file.url is not None]
-    assert len(set(urls)) == len(urls)
+    for once in (urls, [each.name for each in SETS], [file.name for file in FILES]):
+        assert len(set(once)) == len(once)
     for file in FILES:
         if file.url is not None and "githubusercontent" in file.url:
             assert re.match(r"https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/", file.url)
@@ -81,54 +92,3 @@ def test_a_set_of_one_is_found_by_its_own_name() -> None:
     }.items():
         with pytest.raises(UserError, match=re.escape(told)):
             find_file(name, SETS)
-
-
-GOOD = """
-[[set]]
-name = "mine"
-title = "of my own"
-kind = "block"
-source = "https://example.org/"
-licence = "unknown"
-
-[[set.file]]
-name = "mine/one"
-url = "https://example.org/one.bin"
-format = "be-u32"
-bytes = 12
-"""
-BAD = [
-    ("bytes = 12", "bytes = -1", "bytes must be a whole number"),
-    ("bytes = 12", 'bytes = "12"', "bytes must be a whole number"),
-    ("bytes = 12", "bytes = true", "bytes must be a whole number"),
-    ("bytes = 12", 'checksum = "sha256:12"', "is not a checksum"),
-    ("bytes = 12", "byte = 12", "did you mean 'bytes'"),
-    ("be-u32", "be-u33", "did you mean 'be-u32'"),
-    ("mine/one", "other/one", "its name must be 'mine/...'"),
-    ("mine/one", "mine/../one", "its name must be 'mine/...'"),
-    ('url = "https://example.org/one.bin"', "", "either url or obtain"),
-    ("https://example.org/one.bin", "file:///etc/passwd", "is not an http or https address"),
-    ("https://example.org/one.bin", "https://example.org/..", "does not end in the name of a file"),
-    ('licence = "unknown"', "", "'licence' is missing"),
-    ("[[set.file]]", "[set.file]", "must be tables"),
-    ("[[set]]", "[[sets]]", "unknown key 'sets'"),
-    ("[[set]]", "[[set", "is not valid TOML"),
-]
-
-
-def test_a_catalogue_of_ones_own_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(GOOD)
-    (mine,) = read_catalogue(path)
-    expected = TraceFile("mine/one", "be-u32", "https://example.org/one.bin", bytes=12)
-    assert mine == TraceSet("mine", "of my own", "block", "https://example.org/", "unknown", files=(expected,))
-
-
-@pytest.mark.parametrize(("here", "instead", "told"), BAD)
-def test_mistakes_in_a_catalogue_are_told(tmp_path: Path, here: str, instead: str, told: str) -> None:
-    path = tmp_path / "mine.toml"
-    assert here in GOOD
-    path.write_text(GOOD.replace(here, instead))
-    with pytest.raises(UserError, match=re.escape(told)) as error:
-        read_catalogue(path)
-    assert str(path) in str(error.value)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -194,31 +193,33 @@ def test_two_fetches_of_one_file_do_not_mix(server: FileServer, tmp_path: Path) 
     assert told
 
 
-def catalogue(server: FileServer, folder: Path, checksum: str = SHA256) -> Path:
+def catalogue(server: FileServer, folder: Path) -> Path:
     path = folder / "mine.toml"
     path.write_text(
-        textwrap.dedent(f"""
-        [[set]]
-        name = "mine"
-        title = "of my own"
-        kind = "block"
-        source = "{server.base}/"
-        licence = "unknown"
+        f"""
+[[set]]
+name = "mine"
+title = "of my own"
+kind = "block"
+source = "{server.base}/"
+licence = "unknown"
 
-        [[set.file]]
-        name = "mine/one"
-        url = "{server.url}"
-        format = "be-u32"
-        checksum = "{checksum}"
-        """)
+[[set.file]]
+name = "mine/one"
+url = "{server.url}"
+format = "be-u32"
+checksum = "{SHA256}"
+"""
     )
     return path
 
 
 LIMITED = """
-import resource, sys
+import pathlib, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 from vulcan.errors import UserError
+from vulcan_traces.catalogue import catalogue
+catalogue.CATALOGUE = pathlib.Path(sys.argv.pop())
 from vulcan_traces.command import app
 try:
     app(sys.argv[1:])
@@ -230,7 +231,7 @@ except UserError as error:
 
 def test_a_full_disk_is_one_line_and_what_came_is_kept(server: FileServer, tmp_path: Path) -> None:
     """A limit on the length of files stands for the full disk: the same write fails in the same way."""
-    command = ["fetch", "mine", "-o", str(tmp_path), "--catalogue", str(catalogue(server, tmp_path))]
+    command = ["fetch", "mine", "-o", str(tmp_path), str(catalogue(server, tmp_path))]
     told = subprocess.run([sys.executable, "-c", LIMITED, *command], capture_output=True, text=True, check=False)
     assert told.returncode == 2
     assert told.stdout == ""
@@ -261,8 +262,11 @@ def invoke(*arguments: str) -> str:
     return result.stdout
 
 
-def test_the_command_prints_the_place_alone(server: FileServer, tmp_path: Path) -> None:
-    where = ("-o", str(tmp_path), "--catalogue", str(catalogue(server, tmp_path)))
+def test_the_command_prints_the_place_alone(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vulcan_traces.catalogue.catalogue.CATALOGUE", catalogue(server, tmp_path))
+    where = ("-o", str(tmp_path))
     assert invoke("fetch", "mine/one", *where) == f"{tmp_path / 'mine' / 'file.bin'}\n"
     document = json.loads(invoke("fetch", "mine/one", *where, "--json"))
     assert document["was_there"]
@@ -272,11 +276,10 @@ def test_the_command_prints_the_place_alone(server: FileServer, tmp_path: Path) 
         invoke("fetch", "mine/two", *where)
 
 
-def test_the_list_names_every_set_and_trace(server: FileServer, tmp_path: Path) -> None:
+def test_the_list_names_every_set_and_trace() -> None:
     text, document = invoke("list"), json.loads(invoke("list", "--json"))
     assert len(document["sets"]) >= 20
     for each in document["sets"]:
         assert each["licence"] in text
         assert each["source"] in text
         assert all(file["name"] in text for file in each["files"])
-    assert "mine/one" in invoke("list", "--catalogue", str(catalogue(server, tmp_path)))

@@ -2,53 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import lzma
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import zstandard
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan_traces.request_trace import Trace, dense_ids, next_accesses
+from vulcan_traces.request_trace import Trace
 
 FORMATS = ("oracleGeneral", "csv")
 
 _ENDINGS = {".oraclegeneral": "oracleGeneral", ".oraclegeneral.bin": "oracleGeneral", ".csv": "csv"}
 _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 _ROWS = 1 << 18
-_MAX_IN_RECORD = 2**32 - 1
+_TOO_LARGE = 2**32
 
 
-@dataclass(frozen=True, eq=False)
-class Requests:
-    """Columns of shape (requests,): `keys` uint64 are ids, `sizes` int64 bytes, `times` float64 seconds.
-
-    `object_count` is the number of different keys.
-    """
-
-    keys: npt.NDArray[np.uint64]
-    sizes: npt.NDArray[np.int64]
-    times: npt.NDArray[np.float64]
-    object_count: int
-
-
-def requests_of(trace: Trace) -> Requests:
-    """Return all requests of a trace."""
-    keys = np.asarray(trace.keys)[np.asarray(trace.objects)]
-    return Requests(keys, np.asarray(trace.sizes), np.asarray(trace.times), trace.object_count)
-
-
-def write_requests(requests: Requests, path: Path, *, to: str | None = None, replace: bool = False) -> None:
-    """Write a trace file; `to` is one of FORMATS, or None to derive it from the file's name.
+def write_requests(
+    trace: Trace, path: Path, *, first: int | None = None, to: str | None = None, replace: bool = False
+) -> None:
+    """Write the requests of a trace, or its `first` ones; `to` is one of FORMATS, or None to derive it from the path.
 
     oracleGeneral is libCacheSim's: whole seconds, and the next access counted from 1. CSV has the header time,id,size;
     read again, its times are within one part in 2^51 of what they were.
@@ -65,7 +45,8 @@ def write_requests(requests: Requests, path: Path, *, to: str | None = None, rep
             raise UserError(f"{path}: its name does not say its format; end it in .csv or .oracleGeneral, or give --to")
     if to not in FORMATS:
         raise UserError(f"no format {to!r} to write{did_you_mean(to, FORMATS)} (one of {', '.join(FORMATS)})")
-    blocks = _records(requests, path) if to == "oracleGeneral" else _lines(requests)
+    count = trace.requests if first is None else min(first, trace.requests)
+    blocks = _records(trace, count, path) if to == "oracleGeneral" else _lines(trace, count)
     with (
         new_file(path, replace=replace) as temporary,
         temporary.open("wb") as plain,
@@ -91,39 +72,40 @@ def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
         yield plain
 
 
-def _records(requests: Requests, path: Path) -> Iterator[bytes]:
-    whole = np.floor(requests.times)
-    if len(whole) and not 0 <= whole.min() <= whole.max() <= _MAX_IN_RECORD:
+def _records(trace: Trace, count: int, path: Path) -> Iterator[bytes]:
+    times = trace.times[:count]
+    if not 0 <= np.floor(times.min()) <= times.max() < _TOO_LARGE:
         raise UserError(f"{path}: oracleGeneral has times from 0 to 2^32 - 1 seconds, and the trace has others")
-    if len(whole) and requests.sizes.max() > _MAX_IN_RECORD:
+    if trace.sizes[:count].max() >= _TOO_LARGE:
         raise UserError(
             f"{path}: oracleGeneral has sizes up to 2^32 - 1 bytes, and the trace has larger ones: write CSV"
         )
-    objects, uniques = dense_ids(requests.keys)
-    following = next_accesses(objects, len(uniques))
-    for start in range(0, len(whole), _ROWS):
-        rows = slice(start, start + _ROWS)
-        records = np.empty(len(whole[rows]), _RECORD)
-        records["time"], records["id"], records["size"] = whole[rows], requests.keys[rows], requests.sizes[rows]
-        records["next"] = np.where(following[rows] < 0, -1, following[rows] + 1)
+    for rows in _blocks(count):
+        records = np.empty(len(times[rows]), _RECORD)
+        records["time"], records["size"] = np.floor(times[rows]), trace.sizes[rows]
+        records["id"], following = trace.keys[trace.objects[rows]], trace.next_access[rows]
+        records["next"] = np.where((following < 0) | (following >= count), -1, following + 1)
         yield records.tobytes()
 
 
-def _lines(requests: Requests) -> Iterator[bytes]:
+def _lines(trace: Trace, count: int) -> Iterator[bytes]:
     yield b"time,id,size\n"
-    for start in range(0, len(requests.keys), _ROWS):
-        rows = slice(start, start + _ROWS)
-        columns = (requests.times[rows].tolist(), requests.keys[rows].tolist(), requests.sizes[rows].tolist())
+    for rows in _blocks(count):
+        columns = (trace.times[rows].tolist(), trace.keys[trace.objects[rows]].tolist(), trace.sizes[rows].tolist())
         yield "".join(
             f"{int(time) if time.is_integer() else repr(time)},{key},{size}\n"
             for time, key, size in zip(*columns, strict=True)
         ).encode()
 
 
+def _blocks(count: int) -> Iterator[slice]:
+    return (slice(start, min(start + _ROWS, count)) for start in range(0, count, _ROWS))
+
+
 # Atomic file replacement.
 
 
-@contextlib.contextmanager
+@contextmanager
 def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a temporary file next to `path`, which replaces it on success and is removed on failure.
 
