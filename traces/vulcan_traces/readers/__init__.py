@@ -1,24 +1,8 @@
-"""Readers of trace formats, one file each."""
+"""Readers of trace formats."""
 
 from __future__ import annotations
 
-from vulcan_traces.readers import (
-    alibaba,
-    arc,
-    fixed_integers,
-    ibm,
-    lirs,
-    logs,
-    mooncake,
-    msr,
-    oracle_general,
-    tencent,
-    time_id_size,
-    twitter,
-    txt,
-    vscsi,
-)
-from vulcan_traces.readers import csv_columns as csv
+from vulcan_traces.readers import csv_columns, fixed_integers, logs, mooncake, oracle_general, tables, vscsi
 from vulcan_traces.readers.format import Format
 
 FORMATS: dict[str, Format] = {
@@ -26,17 +10,17 @@ FORMATS: dict[str, Format] = {
     for known in (
         oracle_general.FORMAT,
         vscsi.FORMAT,
-        csv.FORMAT,
-        txt.FORMAT,
-        time_id_size.FORMAT,
-        arc.FORMAT,
-        lirs.FORMAT,
-        msr.FORMAT,
-        twitter.FORMAT,
-        tencent.FORMAT,
-        alibaba.FORMAT,
+        csv_columns.FORMAT,
+        tables.TXT,
+        tables.TIME_ID_SIZE,
+        tables.ARC,
+        tables.LIRS,
+        tables.MSR,
+        tables.TWITTER,
+        tables.TENCENT,
+        tables.ALIBABA,
         mooncake.FORMAT,
-        ibm.FORMAT,
+        tables.IBM,
         logs.WEB,
         logs.MONITOR,
         logs.IOLOG,
