@@ -24,11 +24,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from vulcan.errors import UserError
 from vulcan_traces.raw_requests import MAX_SIZE, RawRequests
-from vulcan_traces.synthetic import generators
-from vulcan_traces.synthetic.generators import Objects
 from vulcan_traces.synthetic.specification import (
     Key,
     Values,
@@ -46,7 +45,10 @@ _VERSION = 1
 _MAX_REQUESTS = 2**31
 _MAX_OBJECTS = 2**31
 
+Objects = npt.NDArray[np.int64]
+Sizes = npt.NDArray[np.int64]
 Draw = Callable[[np.random.Generator, Values], Objects]
+"""Gives the object of each request, in a space of numbers that starts at 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Generator:
         )
         objects = GENERATORS[self.kind][1](order, self.values)
         object_sizes = _object_sizes(sizes, objects, self.values)
-        times = generators.arrival_times(clock, len(objects), number(self.values, "rate"))
+        times = np.cumsum(clock.standard_exponential(len(objects))) / number(self.values, "rate")
         return RawRequests(objects.astype(np.uint64), object_sizes[objects], times)
 
 
@@ -97,55 +99,105 @@ def _check_together(text: str, given: Values, values: Values) -> None:
             raise UserError(f"{text}: {key} is for sizes={' or '.join(_SIZE_KEYS[key])}, and sizes={values['sizes']}")
 
 
-def _object_sizes(rng: np.random.Generator, objects: Objects, values: Values) -> generators.Sizes:
+def _object_sizes(rng: np.random.Generator, objects: Objects, values: Values) -> Sizes:
+    """Return the size of each object. With `size_correlation` below 0 popular objects tend to be small (a Gaussian
+    copula of size and popularity); equally popular objects are distinguished at random."""
     counts = np.bincount(objects)
     if values["sizes"] == "unit":
-        return generators.unit_sizes(len(counts))
-    scores = generators.normal_scores(rng, counts, number(values, "size_correlation"))
-    largest = whole(values, "size_max")
-    if values["sizes"] == "pareto":
-        smallest, shape = number(values, "size_min"), number(values, "size_shape")
-        return generators.pareto_sizes(scores, smallest, shape, largest)
-    median, sigma = number(values, "size_median"), number(values, "size_sigma")
-    return generators.lognormal_sizes(scores, median, sigma, largest)
+        return np.ones(len(counts), np.int64)
+    popularity = np.empty(len(counts))
+    normal = np.sort(rng.standard_normal(len(counts)))
+    popularity[np.lexsort((rng.random(len(counts)), counts))] = normal
+    correlation = number(values, "size_correlation")
+    noise = rng.standard_normal(len(counts))
+    scores = correlation * popularity + np.sqrt(1 - correlation**2) * noise
+    if values["sizes"] == "pareto":  # P(size > x) = (size_min / x)^shape
+        ranks = np.empty(len(scores), np.int64)
+        ranks[np.argsort(scores, kind="stable")] = np.arange(len(scores))
+        exceeded = 1.0 - (ranks + 0.5) / len(scores)
+        sizes = number(values, "size_min") * exceeded ** (-1.0 / number(values, "size_shape"))
+    else:
+        sizes = number(values, "size_median") * np.exp(np.minimum(number(values, "size_sigma") * scores, 100.0))
+    return np.clip(np.rint(sizes), 1, min(whole(values, "size_max"), MAX_SIZE)).astype(np.int64)
 
 
 def _zipf(rng: np.random.Generator, values: Values) -> Objects:
-    requests, objects = whole(values, "requests"), whole(values, "objects")
-    return generators.zipf_ranks(rng, requests, objects, number(values, "alpha"))
+    return _zipf_ranks(rng, whole(values, "requests"), values)
 
 
-def _loop(rng: np.random.Generator, values: Values) -> Objects:
-    return generators.loop(whole(values, "requests"), whole(values, "objects"))
+def _zipf_ranks(rng: np.random.Generator, requests: int, values: Values) -> Objects:
+    """Popularity ranks, from 0, of independent requests (Breslau et al., INFOCOM 1999): the i-th most popular object
+    has 1 / i^alpha, so that `alpha` 0 is the uniform distribution."""
+    objects = whole(values, "objects")
+    weights = np.arange(1, objects + 1, dtype=np.float64) ** -number(values, "alpha")
+    ranks = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(requests), side="right")
+    return np.minimum(ranks, objects - 1)  # the sum may end a rounding below 1
+
+
+def _loop(_: np.random.Generator, values: Values) -> Objects:
+    return np.arange(whole(values, "requests"), dtype=np.int64) % whole(values, "objects")
 
 
 def _scan(rng: np.random.Generator, values: Values) -> Objects:
-    return generators.scans(rng, whole(values, "requests"), whole(values, "objects"), whole(values, "length"))
+    return _scans(rng, whole(values, "requests"), whole(values, "objects"), whole(values, "length"))
+
+
+def _scans(rng: np.random.Generator, requests: int, objects: int, length: int) -> Objects:
+    """Sequential scans of `length` objects, each from a place that is uniformly random among `objects`."""
+    starts = rng.integers(0, objects, -(-requests // length))
+    runs = starts[:, None] + np.arange(length)
+    return np.asarray(runs.reshape(-1)[:requests] % objects)
 
 
 def _drift(rng: np.random.Generator, values: Values) -> Objects:
-    return generators.drifting_ranks(
-        rng,
-        whole(values, "requests"),
-        whole(values, "objects"),
-        alpha=number(values, "alpha"),
-        period=whole(values, "period"),
-        churn=number(values, "churn"),
-    )
+    """Every `period` requests a share `churn` of the ranks, redrawn each time, exchange their objects."""
+    ranks = _zipf(rng, values)
+    holder = np.arange(whole(values, "objects"))
+    moving = round(number(values, "churn") * len(holder))
+    period = whole(values, "period")
+    result = np.empty(len(ranks), np.int64)
+    for start in range(0, len(ranks), period):
+        result[start : start + period] = holder[ranks[start : start + period]]
+        ranks_to_move = rng.permutation(len(holder))[:moving]
+        holder[ranks_to_move] = holder[rng.permutation(ranks_to_move)]
+    return result
 
 
 def _scan_mix(rng: np.random.Generator, values: Values) -> Objects:
-    shares = [number(values, key) for key in ("scan_share", "loop_share", "once_share")]
-    bursts = [1, whole(values, "scan_length"), whole(values, "loop_burst"), 1]
-    kinds = generators.burst_kinds(rng, whole(values, "requests"), [max(0.0, 1 - sum(shares)), *shares], bursts)
+    """Four activities, of objects of their own, that alternate in bursts."""
+    kinds = _burst_kinds(rng, values)
     zipf_count, scan_count, loop_count, once_count = np.bincount(kinds, minlength=4).tolist()
     parts = [
-        generators.zipf_ranks(rng, zipf_count, whole(values, "objects"), number(values, "alpha")),
-        generators.scans(rng, scan_count, whole(values, "scan_objects"), whole(values, "scan_length")),
-        generators.loop(loop_count, whole(values, "loop_objects")),
+        _zipf_ranks(rng, zipf_count, values),
+        _scans(rng, scan_count, whole(values, "scan_objects"), whole(values, "scan_length")),
+        np.arange(loop_count) % whole(values, "loop_objects"),
         np.arange(once_count),
     ]
-    return generators.interleave(kinds, parts)
+    result = np.empty(len(kinds), np.int64)
+    offset = 0
+    for kind, part in enumerate(parts):
+        result[kinds == kind] = part + offset
+        offset += int(part.max()) + 1 if len(part) else 0
+    return result
+
+
+def _burst_kinds(rng: np.random.Generator, values: Values) -> npt.NDArray[np.int64]:
+    """Return the activity of each request, in bursts drawn so that each activity has its share of the requests."""
+    requests = whole(values, "requests")
+    shares = [number(values, key) for key in ("scan_share", "loop_share", "once_share")]
+    shares = [max(0.0, 1 - sum(shares)), *shares]
+    burst_lengths = np.array([1, whole(values, "scan_length"), whole(values, "loop_burst"), 1])
+    weights = np.array(shares) / burst_lengths
+    cumulative = np.cumsum(weights / weights.sum())
+    mean_length = float(1 / weights.sum())
+    pieces: list[npt.NDArray[np.int64]] = []
+    drawn = 0
+    while drawn < requests:
+        count = int((requests - drawn) / mean_length) + 16
+        kinds = np.minimum(np.searchsorted(cumulative, rng.random(count), side="right"), len(shares) - 1)
+        pieces.append(np.repeat(kinds, burst_lengths[kinds]))
+        drawn += len(pieces[-1])
+    return np.concatenate(pieces)[:requests]
 
 
 _COMMON = {
