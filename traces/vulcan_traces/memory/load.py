@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +40,18 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
         if workload.page_size:
             page_size = _checked(workload.page_size)
         digest = _digest("workload", workload.canonical, page_size)
-        return stored_counts(workload.name, digest) or store_counts(workload.record(digest, page_size))
+        return _stored(workload.name, digest, lambda: workload.record(digest, page_size))
     path = Path(text)
     content = _sha256(path)
     digest = _digest("npz", content, page_size)
-    if (known := stored_counts(path.name, digest)) is not None:
-        return known
-    counts = read_page_counts(path, digest, page_size)
-    if _sha256(path) != content:
-        raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
-    return store_counts(counts)
+
+    def read() -> PageCounts:
+        counts = read_page_counts(path, digest, page_size)
+        if _sha256(path) != content:
+            raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
+        return counts
+
+    return _stored(path.name, digest, read)
 
 
 def _checked(page_size: int) -> int:
@@ -75,16 +77,16 @@ def _sha256(path: Path) -> str:
 # Cache of page counts on disk, so that each workload is run once per host.
 
 
-def stored_counts(name: str, digest: str) -> PageCounts | None:
-    """Return the page counts of that digest; None if they are missing or damaged."""
-    return _STORE.find(name, digest)
+def _stored(name: str, digest: str, make: Callable[[], PageCounts]) -> PageCounts:
+    """Return the page counts of that digest, memory-mapped; they are made if they are missing or damaged."""
 
+    def write(folder: Path) -> Mapping[str, Any]:
+        counts = make()
+        for array in _STORE.types:
+            np.save(folder / f"{array}.npy", getattr(counts, array), allow_pickle=False)
+        return {"page_size": counts.page_size, "overlap": counts.overlap, "compute": counts.compute}
 
-def store_counts(counts: PageCounts) -> PageCounts:
-    """Store page counts atomically, and return them memory-mapped. Raises UserError where writing fails."""
-    arrays = {array: getattr(counts, array) for array in _STORE.types}
-    meta = {"page_size": counts.page_size, "overlap": counts.overlap, "compute": counts.compute}
-    return _STORE.keep(counts.name, counts.digest, arrays, meta) or counts
+    return _STORE.find_or_make(name, digest, write)
 
 
 def _counts(name: str, digest: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> PageCounts | None:

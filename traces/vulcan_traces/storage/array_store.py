@@ -44,40 +44,17 @@ class ArrayStore(Generic[Kept]):
     types: Mapping[str, type[np.generic]]
     build: Callable[[str, str, Mapping[str, Any], Mapping[str, Array]], Kept | None]
 
-    def find(self, name: str, digest: str) -> Kept | None:
-        """Return the entry of that digest, memory-mapped; None if it is missing or damaged."""
-        entry = self._entry(digest)
-        if not entry.exists():
-            return None
-        found = self._open(entry, name, digest)
-        if found is None:
-            log.warning("the %s in %s is damaged; it is made again", self.what, entry)
-        return found
-
-    def keep(self, name: str, digest: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> Kept | None:
-        """Write an entry atomically, and return it memory-mapped; None if it is damaged before it is read.
-
-        Where another process has just done the same, its entry is used. Raises UserError where writing fails, in a
-        temporary cache too.
-        """
-
-        def write(folder: Path) -> Mapping[str, Any]:
-            for array, values in arrays.items():
-                np.save(folder / f"{array}.npy", values, allow_pickle=False)
-            return meta
-
-        return self._made(name, digest, write)
-
     def find_or_make(self, name: str, digest: str, write: Callable[[Path], Mapping[str, Any]]) -> Kept:
         """Return the entry of that digest, memory-mapped. If it is missing, `write` makes it, once per host.
 
         `write(folder)` writes each array there as a `.npy` file and gives `meta`. Processes that want the same thing
         wait for the first one. Raises UserError where writing fails.
         """
-        found = self.find(name, digest)
-        if found is not None:
-            return found
         entry = self._entry(digest)
+        if entry.exists():
+            if (known := self._open(entry, name, digest)) is not None:
+                return known
+            log.warning("the %s in %s is damaged; it is made again", self.what, entry)
         with _alone_in(entry.parent):
             found = (self._open(entry, name, digest) if entry.exists() else None) or self._made(name, digest, write)
         if found is None:
