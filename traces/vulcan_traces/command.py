@@ -111,7 +111,7 @@ def fetch_(
     ] = Path("traces"),
     as_json: AsJson = False,
 ) -> None:
-    """Download a public trace, resuming a partial download, and verify it.
+    """Download a public trace and verify it.
 
     Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
+import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,66 +55,21 @@ def test_what_is_there_is_verified_and_not_fetched_again(server: FileServer, tmp
     assert path.read_bytes() == b"short"
 
 
-def test_cuts_are_resumed_where_they_were(server: FileServer, tmp_path: Path) -> None:
+def test_a_download_that_breaks_off_is_begun_anew_a_few_times(server: FileServer, tmp_path: Path) -> None:
     server.cuts = [100_000, 0, 1, 99_999]
     assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-    starts = [None, "bytes=100000-", "bytes=100000-", "bytes=100001-", "bytes=200000-"]
-    assert [seen.range for seen in server.seen] == starts
     assert names(tmp_path) == ["file.bin"]
+    server.cuts = [10] * 5
+    with pytest.raises(UserError, match="cannot be fetched: peer closed connection"):
+        get(wanted(server), tmp_path / "again")
+    assert names(tmp_path / "again") == []
 
 
-def test_a_server_that_always_cuts_is_given_up_and_resumed_by_the_next_command(
-    server: FileServer, tmp_path: Path
-) -> None:
-    server.cuts = [120_000, 0, 0, 0, 0, 0]
-    with pytest.raises(UserError, match=r"120,000 bytes are kept in .*file\.bin\.part, and the same command resumes"):
-        get(wanted(server), tmp_path)
-    assert (tmp_path / "mine" / "file.bin.part").read_bytes() == CONTENT[:120_000]
-    server.cuts = []
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-    assert server.seen[-1].range == "bytes=120000-"
-    assert names(tmp_path) == ["file.bin"]
-
-
-def test_a_server_without_ranges_sends_all_again(server: FileServer, tmp_path: Path) -> None:
-    server.no_ranges = True
-    server.cuts = [50_000]
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize(("checksum", "ranges"), [(SHA256, [None, "bytes=50000-"]), (None, [None, None])])
-def test_only_a_checksum_allows_to_resume(
-    server: FileServer, tmp_path: Path, checksum: str | None, ranges: list[str | None]
-) -> None:
-    server.cuts = [50_000]
-    assert get(wanted(server, checksum), tmp_path).read_bytes() == CONTENT
-    assert [seen.range for seen in server.seen] == ranges
-
-
-def test_a_part_that_is_too_long_is_thrown_away(server: FileServer, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "file.bin.part").write_bytes(CONTENT + b"more")
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-
-
-def test_wrong_content_is_set_aside_and_told(server: FileServer, tmp_path: Path) -> None:
+def test_wrong_content_is_told_and_not_kept(server: FileServer, tmp_path: Path) -> None:
     server.content = CONTENT[:-1] + b"?"
-    with pytest.raises(UserError, match=r"does not match the catalogue.*kept as .*file\.bin\.wrong") as error:
+    with pytest.raises(UserError, match=f"does not match the catalogue: .*, expected {SHA256}"):
         get(wanted(server), tmp_path)
-    assert SHA256 in str(error.value)
-    assert names(tmp_path) == ["file.bin.wrong"]
-    server.content = CONTENT
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_wrong_beginning_is_found_by_the_checksum(server: FileServer, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "file.bin.part").write_bytes(b"?" * 1000)
-    with pytest.raises(UserError, match="does not match the catalogue"):
-        get(wanted(server), tmp_path)
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+    assert names(tmp_path) == []
 
 
 def test_another_length_is_told_before_anything_is_fetched(server: FileServer, tmp_path: Path) -> None:
@@ -131,13 +85,11 @@ def test_a_cut_is_noticed_though_no_length_was_said(server: FileServer, tmp_path
         get(wanted(server), tmp_path)
 
 
-def test_redirects_are_followed_also_when_resuming(server: FileServer, tmp_path: Path) -> None:
+def test_redirects_are_followed(server: FileServer, tmp_path: Path) -> None:
     server.redirects = {"/old": "/older", "/older": "/file.bin"}
-    server.cuts = [50_000]
     file = replace(wanted(server), url=f"{server.base}/old")
     assert get(file, tmp_path).read_bytes() == CONTENT
-    assert [seen.target for seen in server.seen] == ["/old", "/older", "/file.bin"] * 2
-    assert server.seen[-1].range == "bytes=50000-"
+    assert server.seen == ["/old", "/older", "/file.bin"]
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])
@@ -177,20 +129,7 @@ def test_proxies_of_the_environment_are_used(
     monkeypatch.setenv("HTTP_PROXY", server.base)
     file = replace(wanted(server), url="http://traces.invalid/file.bin")
     assert get(file, tmp_path).read_bytes() == CONTENT
-    assert server.seen[0].target == "http://traces.invalid/file.bin"
-
-
-def test_two_fetches_of_one_file_do_not_mix(server: FileServer, tmp_path: Path) -> None:
-    told: list[str] = []
-
-    def fetch_again(done: int, total: int | None) -> None:
-        if not told:
-            with pytest.raises(UserError, match="is being fetched by another process") as error:
-                fetch(wanted(server), tmp_path)
-            told.append(str(error.value))
-
-    assert fetch(wanted(server), tmp_path, progress=fetch_again).path.read_bytes() == CONTENT
-    assert told
+    assert server.seen[0] == "http://traces.invalid/file.bin"
 
 
 def catalogue(server: FileServer, folder: Path) -> Path:
@@ -214,33 +153,16 @@ checksum = "{SHA256}"
     return path
 
 
-LIMITED = """
-import pathlib, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-from vulcan.errors import UserError
-from vulcan_traces.catalogue import catalogue
-catalogue.CATALOGUE = pathlib.Path(sys.argv.pop())
-from vulcan_traces.command import app
-try:
-    app(sys.argv[1:])
-except UserError as error:
-    print(error, file=sys.stderr)
-    sys.exit(2)
-"""
-
-
-def test_a_full_disk_is_one_line_and_what_came_is_kept(server: FileServer, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line(server: FileServer, tmp_path: Path) -> None:
     """A limit on the length of files stands for the full disk: the same write fails in the same way."""
-    command = ["fetch", "mine", "-o", str(tmp_path), str(catalogue(server, tmp_path))]
-    told = subprocess.run([sys.executable, "-c", LIMITED, *command], capture_output=True, text=True, check=False)
-    assert told.returncode == 2
-    assert told.stdout == ""
-    (line,) = told.stderr.splitlines()
-    part = tmp_path / "mine" / "file.bin.part"
-    assert f"no room for it in {tmp_path / 'mine'}; 100,000 bytes are kept in {part}; make room" in line
-    assert part.read_bytes() == CONTENT[:100_000]
-    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-    assert server.seen[-1].range == "bytes=100000-"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(UserError, match=r"mine/one: .*mine cannot be written: File too large$"):
+            get(wanted(server), tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert names(tmp_path) == []
 
 
 def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
@@ -250,7 +172,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
         free = 299_999
 
     monkeypatch.setattr("shutil.disk_usage", lambda path: Small)
-    with pytest.raises(UserError, match="300,000 bytes are missing and 299,999 are free; make room"):
+    with pytest.raises(UserError, match=r"no room for it in .*mine: it has 300,000 bytes, 299,999 are free"):
         get(wanted(server), tmp_path)
 
 
