@@ -105,6 +105,12 @@ class LinkResult:
         return self.dropped / arrived if arrived else 0.0
 
 
+def jain(shares: list[float]) -> float:
+    """Jain, Chiu and Hawe, DEC-TR-301, 1984; 1 where nobody gets anything."""
+    squares = sum(x * x for x in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+
+
 # Metrics of a run: all of them, whatever the objective.
 
 _WIRE = 1500 / (1500 - HEADERS)

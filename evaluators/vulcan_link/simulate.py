@@ -18,7 +18,7 @@ from vulcan_link.kernels import fair_queue
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
 from vulcan_link.policy_state import EVENTS, GLOBALS, SIGNALS
-from vulcan_link.result import FlowResult, LinkResult
+from vulcan_link.result import FlowResult, LinkResult, jain
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
 
@@ -283,12 +283,6 @@ def _percentile(bins: NDArray[np.int64], share: float) -> float:
     at = int(np.searchsorted(np.cumsum(bins), math.ceil(share * total)))
     ns = at * m.FINE if at < m.FINE_BINS else m.FINE_BINS * m.FINE + (at - m.FINE_BINS) * m.COARSE
     return ns / MILLISECOND
-
-
-def jain(shares: list[float]) -> float:
-    """Jain, Chiu and Hawe, DEC-TR-301, 1984; 1 where nobody gets anything."""
-    squares = sum(x * x for x in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
 
 def _result(

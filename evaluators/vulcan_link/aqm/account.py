@@ -17,9 +17,8 @@ from vulcan_link import account as a
 from vulcan_link import engine_state as m
 from vulcan_link import findings as c
 from vulcan_link.aqm.spec import TO_END_S
-from vulcan_link.result import FlowResult, LinkResult
+from vulcan_link.result import FlowResult, LinkResult, jain
 from vulcan_link.scenario import Flow, Scenario
-from vulcan_link.simulate import jain
 
 LENGTHS_MS = (1.0, 5.0, 10.0, 20.0, 50.0)
 """Limits of the classes of a queue's length: what its bytes take at the link's mean rate."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Annotated
 
 from vulcan.errors import UserError
 from vulcan_link.linux.bottleneck import OPPORTUNITY_BYTES, LinkLog
 from vulcan_link.linux.emulator import WakeupLateness
 from vulcan_link.linux.transfer import Received, SentFlow
-from vulcan_link.result import completion_figures, completion_of
+from vulcan_link.result import completion_figures, completion_of, jain
 from vulcan_link.scenario import HEADERS
 from vulcan_link.workloads import MAX_FLOWS, transfer_starts
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.result import LinkResult
     from vulcan_link.scenario import Called, Scenario, SlowStart
     from vulcan_traces.links import LinkTrace
 
@@ -65,23 +64,18 @@ class Cell:
     transfers: tuple[int, float] = (0, 500.0)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.delay_ms <= 10_000:
-            raise UserError(f"--delay-ms {self.delay_ms:g}: give a delay of 0 to 10,000 ms")
-        if not 1 <= self.buffer <= 1_000_000:
-            raise UserError(f"--buffer {self.buffer}: give a buffer of 1 to 1,000,000 packets")
-        if not 1 <= self.seconds <= 3600:
-            raise UserError(f"--seconds {self.seconds:g}: give a duration of 1 to 3,600 seconds")
-        if not 1 <= len(self.algorithms) <= MAX_FLOWS:
-            raise UserError(
-                f"--flows {len(self.algorithms)}: give 1 to {MAX_FLOWS} flows, transfers and competing ones included"
-            )
-        for option, value in (("jitter-ms", self.jitter_ms), ("ack-batch-ms", self.ack_batch_ms)):
-            if not 0 <= value <= 1000:
-                raise UserError(f"--{option} {value:g}: give a time of 0 to 1,000 ms")
-        if not 0 <= self.loss < 1:
-            raise UserError(f"--loss {self.loss:g}: give a share from 0 to below 1")
-        if self.competing_delay_ms is not None and not 0 <= self.competing_delay_ms <= 10_000:
-            raise UserError(f"--competing-delay-ms {self.competing_delay_ms:g}: give a delay of 0 to 10,000 ms")
+        for option, value, least, most in (
+            ("delay-ms", self.delay_ms, 0, 10_000),
+            ("competing-delay-ms", self.competing_delay_ms or 0.0, 0, 10_000),
+            ("buffer", self.buffer, 1, 1_000_000),
+            ("seconds", self.seconds, 1, 3600),
+            ("flows", len(self.algorithms), 1, MAX_FLOWS),  # transfers and competing ones included
+            ("jitter-ms", self.jitter_ms, 0, 1000),
+            ("ack-batch-ms", self.ack_batch_ms, 0, 1000),
+            ("loss", self.loss, 0, 0.99),
+        ):
+            if not least <= value <= most:
+                raise UserError(f"--{option} {value:g}: give {least:g} to {most:,g}")
 
     @property
     def own_flows(self) -> int:
@@ -105,51 +99,60 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class CellFlow:
-    goodput_mbps: float  # payload that reached the receiver
-    retransmitted: int  # segments
-    min_rtt_ms: float
-    smoothed_rtt_ms: float  # at the end
+class FlowFigures:
+    """Figures of one flow."""
+
+    goodput_mbps: Annotated[float, "payload that reached the receiver, in Mbit/s"]
+    retransmitted: Annotated[int, "retransmitted segments"]
+    min_rtt_ms: Annotated[float, "smallest round-trip time"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFlow(FlowFigures):
+    """Figures of one flow that was measured."""
+
+    smoothed_rtt_ms: Annotated[float, "smoothed round-trip time at the end, of the kernel"]
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How long transfers took, opening included; those that are not complete count as if they were at the end."""
+    """How long short flows took, the connection's opening included."""
 
-    completion_ms: float  # on average
-    completion_p95_ms: float
-    completed: float  # share
+    completion_ms: Annotated[float, "mean; one that is not complete counts as if it were at the end"]
+    completion_p95_ms: Annotated[float, "95th percentile"]
+    completed: Annotated[float, "share of those that are complete"]
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """Result of a measurement.
+@dataclass(frozen=True, kw_only=True)
+class LinkFigures:
+    """Figures of a link, measured or simulated.
 
     Utilisation is the share of the link's opportunities, in bytes, that packets used. The queueing delay of a packet
     is the time from its arrival to the opportunity that finished it, in whole ms, over all packets that arrived in the
     time and were not dropped, also those that crossed after it.
     """
 
-    utilisation: float
-    throughput_mbps: float
-    queueing_delay_avg_ms: float
-    queueing_delay_p95_ms: float
-    queueing_delay_max_ms: float
-    delivered: int  # packets, in the time
-    dropped: int
-    loss: float  # of the packets that arrived
-    jain: float
-    flows: tuple[CellFlow, ...]
-    punctuality: WakeupLateness
-    transfers: Completion | None = None
+    utilisation: Annotated[float, "share of the link's capacity that was used"]
+    throughput_mbps: Annotated[float, "what left the link, in Mbit/s"]
+    goodput_mbps: Annotated[float, "payload that reached the receivers, in Mbit/s"]
+    queueing_delay_avg_ms: Annotated[float, "mean queueing delay"]
+    queueing_delay_p95_ms: Annotated[float, "95th percentile of the queueing delay"]
+    queueing_delay_max_ms: Annotated[float, "largest queueing delay"]
+    delivered: Annotated[int, "packets that left the link"]
+    dropped: Annotated[int, "packets that were dropped"]
+    loss: Annotated[float, "share of the packets that arrived at the link and were dropped"]
+    jain: Annotated[float, "Jain's fairness index of the flows' goodputs"]
+    retransmitted: Annotated[int, "retransmitted segments"]
+    flows: Annotated[tuple[FlowFigures, ...], "figures of each flow"]
+    transfers: Annotated[Completion | None, "of `--transfers`"]
 
-    @property
-    def goodput_mbps(self) -> float:
-        return sum(flow.goodput_mbps for flow in self.flows)
 
-    @property
-    def retransmitted(self) -> int:
-        return sum(flow.retransmitted for flow in self.flows)
+@dataclass(frozen=True, kw_only=True)
+class Measurement(LinkFigures):
+    """Figures of a link that was measured."""
+
+    flows: Annotated[tuple[MeasuredFlow, ...], "figures of each flow"]
+    punctuality: Annotated[WakeupLateness, "how punctual the emulated link was"]
 
 
 def measure(
@@ -163,19 +166,20 @@ def measure(
     in_time = [size for when, size, _ in log.departed if when <= seconds * 1e9]
     carried = sum(in_time)
     goodputs = [received.get(flow.port, Received()).size * 8e-6 / seconds for flow in sent]
-    squares = len(goodputs) * sum(goodput**2 for goodput in goodputs)
     return Measurement(
         utilisation=carried / (log.opportunities * OPPORTUNITY_BYTES),
         throughput_mbps=carried * 8e-6 / seconds,
+        goodput_mbps=sum(goodputs),
         queueing_delay_avg_ms=sum(delays) / len(delays),
         queueing_delay_p95_ms=delays[math.ceil(0.95 * len(delays)) - 1],
         queueing_delay_max_ms=delays[-1],
         delivered=len(in_time),
         dropped=len(log.dropped),
         loss=len(log.dropped) / len(log.arrived),
-        jain=sum(goodputs) ** 2 / squares if squares else 0.0,
+        jain=jain(goodputs),
+        retransmitted=sum(flow.retransmitted for flow in sent),
         flows=tuple(
-            CellFlow(goodput, flow.retransmitted, flow.min_rtt_ms, flow.smoothed_rtt_ms)
+            MeasuredFlow(goodput, flow.retransmitted, flow.min_rtt_ms, flow.smoothed_rtt_ms)
             for goodput, flow in zip(goodputs, sent, strict=True)
         ),
         punctuality=punctuality,
@@ -251,20 +255,30 @@ def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mec
 
 def predict(
     cell: Cell, policy: Policy | None = None, called: Called = "ack", slow_start: SlowStart = "mechanism"
-) -> LinkResult | None:
-    """Return the cell's simulated result; None for an algorithm that the simulator does not have.
+) -> LinkFigures | None:
+    """Return the cell's simulated figures; None for an algorithm that the simulator does not have.
 
     The flows that are called `policy` ask the given one. Raises UserError for others.
     """
     from vulcan_link.simulate import simulate
 
     scenario = scenario_of(cell, called, slow_start)
-    return None if scenario is None else simulate(scenario, policy)
+    if scenario is None:
+        return None
+    result = simulate(scenario, policy)
+    transfers = completion_of(scenario, result, cell.own_flows) if cell.transfers[0] else None
+    return LinkFigures(
+        throughput_mbps=result.throughput_bps * 1e-6,
+        goodput_mbps=result.goodput_bps * 1e-6,
+        loss=result.drop_share,
+        flows=tuple(FlowFigures(f.goodput_bps * 1e-6, f.retransmitted, f.rtt_min_ms) for f in result.flows),
+        transfers=transfers and Completion(*(transfers[each.name] for each in fields(Completion))),
+        **{name: getattr(result, name) for name in _ALIKE},
+    )
 
 
-def predicted_completion(cell: Cell, result: LinkResult) -> Completion:
-    """Return how long transfers took in a cell's simulated result."""
-    scenario = scenario_of(cell)
-    assert scenario is not None
-    found = completion_of(scenario, result, cell.own_flows)
-    return Completion(**{name: found[name] for name in ("completion_ms", "completion_p95_ms", "completed")})
+_ALIKE = (
+    *("utilisation", "queueing_delay_avg_ms", "queueing_delay_p95_ms", "queueing_delay_max_ms"),
+    *("delivered", "dropped", "jain", "retransmitted"),
+)
+"""Figures that the simulator's result has by the same names."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,8 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.linux.cell import Cell, Measurement
-    from vulcan_link.linux.documents import KernelRunDocument, LinkFigures, MeasuredLink, TransfersDocument
-    from vulcan_link.result import LinkResult
+    from vulcan_link.linux.cell import Cell, LinkFigures, Measurement
+    from vulcan_link.linux.documents import KernelRunDocument
 
 app = typer.Typer(
     help="Run congestion control in this machine's Linux kernel over an emulated link.",
@@ -25,17 +24,17 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-_COLUMNS = (
-    "",
-    "utilisation",
-    "goodput Mbit/s",
-    "delay avg ms",
-    "delay p95 ms",
-    "delay max ms",
-    "loss %",
-    "retransmitted",
-    "Jain",
-)
+_COLUMNS = {
+    "utilisation": "{0.utilisation:.4f}",
+    "goodput Mbit/s": "{0.goodput_mbps:.2f}",
+    "delay avg ms": "{0.queueing_delay_avg_ms:.2f}",
+    "delay p95 ms": "{0.queueing_delay_p95_ms:.1f}",
+    "delay max ms": "{0.queueing_delay_max_ms:.1f}",
+    "loss %": "{1:.3f}",
+    "retransmitted": "{0.retransmitted}",
+    "Jain": "{0.jain:.4f}",
+}
+"""How the table shows figures of a link, and the share of packets lost in %."""
 
 
 @app.callback()
@@ -210,8 +209,10 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
         yield name
 
 
-def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:
-    figures = {**asdict(measured), "goodput_mbps": measured.goodput_mbps, "retransmitted": measured.retransmitted}
+def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkFigures | None) -> KernelRunDocument:
+    def given(pair: tuple[float, float]) -> list[float] | None:
+        return list(pair) if pair[0] else None
+
     return {
         "algorithm": label,
         "link": cell.link.name,
@@ -224,51 +225,21 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResu
         "jitter_ms": cell.jitter_ms,
         "ack_batch_ms": cell.ack_batch_ms,
         "random_loss": cell.loss,
-        "application": list(cell.application) if cell.application[0] else None,
-        "transfers": list(cell.transfers) if cell.transfers[0] else None,
-        "policer": list(cell.policer) if cell.policer[0] else None,
-        "reordering": list(cell.reordering) if cell.reordering[0] else None,
+        "application": given(cell.application),
+        "transfers": given(cell.transfers),
+        "policer": given(cell.policer),
+        "reordering": given(cell.reordering),
         "reverse": cell.reverse,
         "exact_clock": cell.exact_clock,
         "linux": platform.release(),
-        "kernel": cast("MeasuredLink", figures),
-        "simulator": None if predicted is None else _of_simulator(cell, predicted),
+        "kernel": measured,
+        "simulator": predicted,
     }
 
 
-def _of_simulator(cell: Cell, result: LinkResult) -> LinkFigures:
-    """Return the simulator's figures under the kernel's names."""
-    from vulcan_link.linux.cell import predicted_completion
-
-    transfers = asdict(predicted_completion(cell, result)) if cell.transfers[0] else None
-    return {
-        "utilisation": result.utilisation,
-        "throughput_mbps": result.throughput_bps * 1e-6,
-        "queueing_delay_avg_ms": result.queueing_delay_avg_ms,
-        "queueing_delay_p95_ms": result.queueing_delay_p95_ms,
-        "queueing_delay_max_ms": result.queueing_delay_max_ms,
-        "delivered": result.delivered,
-        "dropped": result.dropped,
-        "loss": result.drop_share,
-        "jain": result.jain,
-        "flows": [
-            {
-                "goodput_mbps": flow.goodput_bps * 1e-6,
-                "retransmitted": flow.retransmitted,
-                "min_rtt_ms": flow.rtt_min_ms,
-            }
-            for flow in result.flows
-        ],
-        "goodput_mbps": result.goodput_bps * 1e-6,
-        "retransmitted": result.retransmitted,
-        "transfers": cast("TransfersDocument | None", transfers),
-    }
-
-
-def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> None:
+def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkFigures | None) -> None:
     from vulcan.cli.output import print_table, say, tell
 
-    document = _document(label, cell, measured, predicted)
     own = cell.own_flows
     flows = f", {own} {'transfers' if cell.transfers[0] else 'flows'}" if own > 1 else ""
     if others := cell.algorithms[own:]:
@@ -277,15 +248,20 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
         f"{label} over {cell.link.name}: {cell.delay_ms:g} ms one way, {cell.buffer} packets of buffer, "
         f"{cell.seconds:g} s{flows}"
     )
-    rows = [_row(f"Linux {document['linux'].partition('-')[0]}", document["kernel"])]
-    if document["simulator"] is not None:
-        rows.append(_row("simulator", document["simulator"]))
-    print_table(_COLUMNS, rows)
-    for name, figures in (("Linux", document["kernel"]), ("simulator", document["simulator"])):
-        if figures is not None and (short := figures["transfers"]):
+    results: dict[str, LinkFigures] = {"Linux": measured} | ({"simulator": predicted} if predicted else {})
+    names = {"Linux": f"Linux {platform.release().partition('-')[0]}"}
+    print_table(
+        ("", *_COLUMNS),
+        [
+            (names.get(name, name), *(form.format(figures, 100 * figures.loss) for form in _COLUMNS.values()))
+            for name, figures in results.items()
+        ],
+    )
+    for name, figures in results.items():
+        if short := figures.transfers:
             say(
-                f"transfers, {name}: {short['completion_ms']:.1f} ms on average, p95 "
-                f"{short['completion_p95_ms']:.1f} ms, {100 * short['completed']:.0f} % complete"
+                f"transfers, {name}: {short.completion_ms:.1f} ms on average, p95 {short.completion_p95_ms:.1f} ms, "
+                f"{100 * short.completed:.0f} % complete"
             )
     if len(measured.flows) > 1 and not cell.transfers[0]:
         say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
@@ -297,17 +273,3 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
             f"the link was late by over 1 ms at {punctuality.late} of {punctuality.wakeups} events (at worst by "
             f"{punctuality.worst_ms:.1f} ms): this host is busy, and the figures suffer"
         )
-
-
-def _row(name: str, figures: LinkFigures) -> tuple[str, ...]:
-    return (
-        name,
-        f"{figures['utilisation']:.4f}",
-        f"{figures['goodput_mbps']:.2f}",
-        f"{figures['queueing_delay_avg_ms']:.2f}",
-        f"{figures['queueing_delay_p95_ms']:.1f}",
-        f"{figures['queueing_delay_max_ms']:.1f}",
-        f"{100 * figures['loss']:.3f}",
-        f"{figures['retransmitted']}",
-        f"{figures['jain']:.4f}",
-    )

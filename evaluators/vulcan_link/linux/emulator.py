@@ -7,6 +7,7 @@ import select
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Annotated
 
 from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, sender_port
 from vulcan_link.linux.transfer import REVERSE_PORT
@@ -25,10 +26,10 @@ _LATE = 1_000_000
 class WakeupLateness:
     """Lateness of the data path's wake-ups: the time since the event that each was for."""
 
-    wakeups: int
-    late: int  # by over a millisecond
-    worst_ms: float
-    real_time: bool  # scheduled before every ordinary process
+    wakeups: Annotated[int, "events at which the link had to act"]
+    late: Annotated[int, "those at which it was late by over 1 ms"]
+    worst_ms: Annotated[float, "the largest delay"]
+    real_time: Annotated[bool, "whether it was scheduled before every ordinary process"]
 
 
 class Stage:

@@ -1,53 +1,25 @@
-"""Forked processes of a run, each with a socket to the controlling process."""
+"""Forked processes of a run, each with a pipe to the controlling process."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
 
 from vulcan.errors import UserError
 from vulcan_link.linux.namespace import die_with_parent
+
+Channel: TypeAlias = "Connection[Any, Any]"
 
 
 def become_real_time(priority: int) -> None:
     """Switch this process to real-time FIFO scheduling, where the system allows it."""
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
-
-
-class PipeChannel:
-    """Channel of messages and file descriptors between two processes."""
-
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
-
-    def give(self, message: Any, *files: int) -> None:
-        data = pickle.dumps(message)
-        socket.send_fds(self._end, [len(data).to_bytes(8, "little")], list(files))
-        self._end.sendall(data)
-
-    def take(self) -> tuple[Any, list[int]]:
-        """Return the next message and the files that came with it. Raises EOFError where the other end is gone."""
-        head, files, _, _ = socket.recv_fds(self._end, 8, 4)
-        if len(head) < 8:
-            raise EOFError
-        size = int.from_bytes(head, "little")
-        data = bytearray()
-        while len(data) < size:
-            part = self._end.recv(min(size - len(data), 1 << 20))
-            if not part:
-                raise EOFError
-            data += part
-        return pickle.loads(bytes(data)), files
-
-    def close(self) -> None:
-        self._end.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +30,18 @@ class _Failed:
 class TestbedProcess:
     """Forked process that runs `task(channel)`; it ends with its parent at the latest."""
 
-    def __init__(self, role: str, task: Callable[[PipeChannel], None]) -> None:
+    def __init__(self, role: str, task: Callable[[Channel], None]) -> None:
         self._role = role
-        mine, theirs = socket.socketpair()
-        self.channel = PipeChannel(mine)
-        self._process = multiprocessing.get_context("fork").Process(
-            target=_run, args=(task, mine, theirs, os.getpid()), daemon=True
-        )
+        context = multiprocessing.get_context("fork")
+        self.channel, theirs = context.Pipe()
+        self._process = context.Process(target=_run, args=(task, self.channel, theirs, os.getpid()), daemon=True)
         self._process.start()
         theirs.close()
 
-    def take(self) -> tuple[Any, list[int]]:
+    def take(self) -> Any:
         """Wait for the child's next message. Raises UserError with its reason if it failed."""
         try:
-            message, files = self.channel.take()
+            message = self.channel.recv()
         except EOFError:
             self._process.join()
             raise RuntimeError(
@@ -79,7 +49,7 @@ class TestbedProcess:
             ) from None
         if isinstance(message, _Failed):
             raise UserError(f"the {self._role} failed: {message.message}")
-        return message, files
+        return message
 
     def end(self) -> None:
         self._process.kill()
@@ -87,28 +57,23 @@ class TestbedProcess:
         self.channel.close()
 
 
-def _run(task: Callable[[PipeChannel], None], other: socket.socket, mine: socket.socket, parent: int) -> None:
+def _run(task: Callable[[Channel], None], other: Channel, mine: Channel, parent: int) -> None:
     other.close()
     die_with_parent(parent)
-    channel = PipeChannel(mine)
     try:
-        task(channel)
+        task(mine)
     except OSError as error:
-        channel.give(_Failed(str(error)))
+        mine.send(_Failed(str(error)))
 
 
 @contextmanager
-def children() -> Iterator[Callable[[str, Callable[[PipeChannel], None]], TestbedProcess]]:
+def children() -> Iterator[Callable[[str, Callable[[Channel], None]], TestbedProcess]]:
     """Start children; all are terminated on exit."""
-    started: list[TestbedProcess] = []
+    with ExitStack() as ending:
 
-    def start(role: str, task: Callable[[PipeChannel], None]) -> TestbedProcess:
-        child = TestbedProcess(role, task)
-        started.append(child)
-        return child
+        def start(role: str, task: Callable[[Channel], None]) -> TestbedProcess:
+            child = TestbedProcess(role, task)
+            ending.callback(child.end)
+            return child
 
-    try:
         yield start
-    finally:
-        for child in started:
-            child.end()

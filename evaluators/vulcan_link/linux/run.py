@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable
 from functools import partial
+from multiprocessing.reduction import recv_handle, send_handle
 from random import Random
 from threading import Thread
 
@@ -21,7 +23,7 @@ from vulcan_link.linux.namespace import (
     enter_new_namespace,
     open_link_end,
 )
-from vulcan_link.linux.processes import PipeChannel, become_real_time, children
+from vulcan_link.linux.processes import Channel, TestbedProcess, become_real_time, children
 from vulcan_link.linux.transfer import FIRST_PORT, Source, listen, receive, send, send_the_other_way
 
 _SECOND = 1_000_000_000
@@ -49,15 +51,14 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     with children() as start:
         receiver = start("receiver", partial(_receiver, cell, duration))
         sender = start("sender", partial(_sender, cell, duration))
-        _, (receiving_end,) = receiver.take()
-        _, (sending_end,) = sender.take()
+        receiving_end, sending_end = (_device_of(child) for child in (receiver, sender))
         link = start("link", partial(_link, sending_end, receiving_end, bottleneck, other_way, cell, duration))
         begins = time.monotonic_ns() + _LEAD
         for child in (receiver, link, sender):
-            child.channel.give(begins)
-        (sent, lost_by_device), _ = sender.take()
-        received, _ = receiver.take()
-        (log, punctuality), _ = link.take()
+            child.channel.send(begins)
+        sent, lost_by_device = sender.take()
+        received = receiver.take()
+        log, punctuality = link.take()
     if lost_by_device:
         raise UserError(
             f"the link could not keep up: {lost_by_device} packets were lost before it; free the processor or take "
@@ -91,30 +92,41 @@ def sources_of(cell: Cell) -> list[Source]:
     return own + [endless] * (len(cell.algorithms) - len(own))
 
 
-def _receiver(cell: Cell, duration: int, channel: PipeChannel) -> None:
+def _give_device(channel: Channel, address: str, peer: str) -> None:
+    device = open_link_end(address, peer)
+    channel.send("ready")
+    send_handle(channel, device, os.getppid())
+
+
+def _device_of(child: TestbedProcess) -> int:
+    child.take()
+    return recv_handle(child.channel)
+
+
+def _receiver(cell: Cell, duration: int, channel: Channel) -> None:
     enter_new_namespace()
-    channel.give("ready", open_link_end(RECEIVER_ADDRESS, SENDER_ADDRESS))
+    _give_device(channel, RECEIVER_ADDRESS, SENDER_ADDRESS)
     become_real_time(20)
     listener = listen()
-    begins, _ = channel.take()
+    begins = channel.recv()
     if cell.reverse:
         after = round(cell.reverse_after_ms * 1e6)
         _beside(send_the_other_way, cell.reverse, begins + after, begins + duration)
-    channel.give(receive(listener, begins, begins + duration))
-    channel.take()  # the namespace ends with this process, and others may still be at work in it
+    channel.send(receive(listener, begins, begins + duration))
+    channel.recv()  # the namespace ends with this process, and others may still be at work in it
 
 
-def _sender(cell: Cell, duration: int, channel: PipeChannel) -> None:
+def _sender(cell: Cell, duration: int, channel: Channel) -> None:
     enter_new_namespace()
-    channel.give("ready", open_link_end(SENDER_ADDRESS, RECEIVER_ADDRESS))
+    _give_device(channel, SENDER_ADDRESS, RECEIVER_ADDRESS)
     become_real_time(20)
     listener = listen(SENDER_ADDRESS) if cell.reverse else None
-    begins, _ = channel.take()
+    begins = channel.recv()
     if listener is not None:
         _beside(receive, listener, begins, begins + duration)
     sent = send(cell.algorithms, begins, begins + duration, sources_of(cell))
-    channel.give((sent, dropped_by_device()))
-    channel.take()
+    channel.send((sent, dropped_by_device()))
+    channel.recv()
 
 
 def _beside(work: Callable[..., object], *arguments: object) -> None:
@@ -129,11 +141,11 @@ def _link(
     other_way: Bottleneck | None,
     cell: Cell,
     duration: int,
-    channel: PipeChannel,
+    channel: Channel,
 ) -> None:
     become_real_time(50)
     gc.disable()
-    begins, _ = channel.take()
+    begins = channel.recv()
     forth, back = delay_lines(cell)
     punctuality = emulate(
         sending_end,
@@ -146,4 +158,4 @@ def _link(
         exact=cell.exact_clock,
         other_way=other_way,
     )
-    channel.give((bottleneck.log, punctuality))
+    channel.send((bottleneck.log, punctuality))

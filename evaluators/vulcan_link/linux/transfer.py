@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from vulcan_link.linux.namespace import RECEIVER_ADDRESS, SENDER_ADDRESS
 
@@ -26,7 +26,7 @@ class SentFlow:
 
     port: int
     algorithm: str
-    retransmitted: int
+    retransmitted: int  # segments
     min_rtt_ms: float
     smoothed_rtt_ms: float
 
@@ -100,7 +100,7 @@ def send(algorithms: tuple[str, ...], begins: int, ends: int, sources: Sequence[
     """Send one flow per algorithm between two times (ns of the monotonic clock). Raises OSError."""
     flows = [_socket(algorithm, (SENDER_ADDRESS, FIRST_PORT + number)) for number, algorithm in enumerate(algorithms)]
     _send_all(flows, (RECEIVER_ADDRESS, PORT), begins, ends, sources)
-    return [_sent(flow) for flow in flows]
+    return [sent_flow(flow) for flow in flows]
 
 
 def send_the_other_way(algorithm: str, begins: int, ends: int) -> None:
@@ -158,26 +158,15 @@ def _write(flow: socket.socket, size: int, data: bytes) -> int:
     return taken
 
 
-def _sent(flow: socket.socket) -> SentFlow:
-    name = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()
-    return SentFlow(flow.getsockname()[1], name, **asdict(tcp_info(flow)))
-
-
-# TCP_INFO of a connection.
-
 # The head of `struct tcp_info` (linux/tcp.h): eight bytes of flags, 24 counters of 32 bits, four of 64, and so on
 _HEAD = struct.Struct("=8B24I4Q6I")
 _RETRANSMITTED, _MIN_RTT, _SMOOTHED_RTT = 31, 39, 23
 
 
-@dataclass(frozen=True, slots=True)
-class TcpInfo:
-    retransmitted: int  # segments
-    min_rtt_ms: float
-    smoothed_rtt_ms: float
-
-
-def tcp_info(connection: socket.socket) -> TcpInfo:
-    """`TCP_INFO` of a connection. Raises OSError."""
-    fields = _HEAD.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEAD.size))
-    return TcpInfo(fields[_RETRANSMITTED], fields[_MIN_RTT] / 1000, fields[_SMOOTHED_RTT] / 1000)
+def sent_flow(flow: socket.socket) -> SentFlow:
+    """Return what the kernel has of a connection (TCP_INFO). Raises OSError."""
+    name = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()
+    info = _HEAD.unpack(flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEAD.size))
+    return SentFlow(
+        flow.getsockname()[1], name, info[_RETRANSMITTED], info[_MIN_RTT] / 1000, info[_SMOOTHED_RTT] / 1000
+    )

@@ -14,7 +14,7 @@ from vulcan_link.linux.bottleneck import LinkLog
 from vulcan_link.linux.cell import Cell, Completion, measure
 from vulcan_link.linux.emulator import WakeupLateness
 from vulcan_link.linux.run import sources_of
-from vulcan_link.linux.transfer import Received, SentFlow, Source, tcp_info
+from vulcan_link.linux.transfer import Received, SentFlow, Source, sent_flow
 from vulcan_traces.links import make_link
 
 MS = 1_000_000
@@ -80,7 +80,7 @@ def test_the_kernels_own_figures_of_a_connection_are_read() -> None:
             client.sendall(b"x" * 100_000)
             while len(accepted.recv(100_000, socket.MSG_PEEK)) < 1:
                 time.sleep(0.001)
-            info = tcp_info(client)
-    assert info.retransmitted == 0
+            info = sent_flow(client)
+    assert info.retransmitted == 0 and info.algorithm
     assert 0 < info.min_rtt_ms <= info.smoothed_rtt_ms + 1
     assert info.min_rtt_ms < 1000

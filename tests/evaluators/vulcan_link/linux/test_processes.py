@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
 
-from vulcan_link.linux.processes import PipeChannel, children
+from vulcan_link.linux.processes import Channel, children
 
 
 def exists(process: int) -> bool:
@@ -28,10 +29,10 @@ def wait_for_end(process: int) -> bool:
     return False
 
 
-def answer(channel: PipeChannel) -> None:
-    question, (device,) = channel.take()
-    channel.give({"squared": question**2, "read": os.read(device, 10)})
-    channel.take()
+def answer(channel: Channel) -> None:
+    question, device = channel.recv(), recv_handle(channel)
+    channel.send({"squared": question**2, "read": os.read(device, 10)})
+    channel.recv()
 
 
 def test_messages_and_open_files_go_both_ways() -> None:
@@ -39,20 +40,21 @@ def test_messages_and_open_files_go_both_ways() -> None:
     os.write(writing, b"hello")
     with children() as start:
         child = start("child", answer)
-        child.channel.give(7, reading)
-        assert child.take()[0] == {"squared": 49, "read": b"hello"}
+        child.channel.send(7)
+        send_handle(child.channel, reading, 0)
+        assert child.take() == {"squared": 49, "read": b"hello"}
     os.close(reading)
     os.close(writing)
 
 
-def tell_number(channel: PipeChannel) -> None:
-    channel.give(os.getpid())
+def tell_number(channel: Channel) -> None:
+    channel.send(os.getpid())
     time.sleep(60)
 
 
 def test_children_end_when_the_run_does() -> None:
     with children() as start:
-        numbers = [start("child", tell_number).take()[0] for _ in range(2)]
+        numbers = [start("child", tell_number).take() for _ in range(2)]
         assert all(exists(number) for number in numbers)
     assert all(wait_for_end(number) for number in numbers)
 
@@ -63,7 +65,7 @@ def test_children_end_when_their_parent_is_killed() -> None:
         "from test_processes import tell_number\n"
         "from vulcan_link.linux.processes import children\n"
         "with children() as start:\n"
-        "    print(start('child', tell_number).take()[0], flush=True); time.sleep(60)\n"
+        "    print(start('child', tell_number).take(), flush=True); time.sleep(60)\n"
     )
     here = str(Path(__file__).parent)
     with subprocess.Popen([sys.executable, "-c", program, here], stdout=subprocess.PIPE, text=True) as parent:
