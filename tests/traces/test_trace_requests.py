@@ -268,40 +268,6 @@ def test_a_line_of_a_million_requests_takes_memory_for_a_few(write: Callable[...
     assert (trace.requests, trace.object_count) == (4_000_000, 1_000_000)
 
 
-@pytest.mark.parametrize("shape", ["vscsi", "oracleGeneral", "csv", "twitter"])
-def test_libcachesim_reads_the_same(shape: str, tmp_path: Path) -> None:
-    libcachesim = pytest.importorskip("libcachesim")
-    requests = [(key, 512 * (key + 1)) for key, _, _ in drawn(12)]
-    path = tmp_path / {"vscsi": "a.vscsi", "oracleGeneral": "a.oracleGeneral.bin"}.get(shape, "a.csv")
-    kind = {"vscsi": "VSCSI_TRACE", "oracleGeneral": "ORACLE_GENERAL_TRACE"}.get(shape, "CSV_TRACE")
-    options: dict[str, str] = {}
-    parameters = {"time-col": 1, "obj-id-col": 2, "obj-size-col": 3, "has-header": False, "delimiter": ","}
-    if shape == "vscsi":
-        rows = [struct.pack("<IIIHHQQ", i, size, 1, 42, 0x0100, key, i) for i, (key, size) in enumerate(requests)]
-        path.write_bytes(b"".join(rows))
-    elif shape == "oracleGeneral":
-        path.write_bytes(b"".join(struct.pack("<IQIq", i, key, size, -1) for i, (key, size) in enumerate(requests)))
-        options["format"] = "oracleGeneral"
-    elif shape == "csv":
-        path.write_text("".join(f"{i},{key},{size}\n" for i, (key, size) in enumerate(requests)))
-        options["columns"] = "time=1,id=2,size=3"
-    else:  # which libCacheSim reads as a table, with the value's size
-        path.write_text("".join(f"{i},{key},0,{size},7,get,0\n" for i, (key, size) in enumerate(requests)))
-        parameters["obj-size-col"] = 4
-    init = libcachesim.ReaderInitParam()
-    if kind == "CSV_TRACE":
-        init.time_field, init.obj_id_field, init.obj_size_field = (
-            parameters["time-col"], parameters["obj-id-col"], parameters["obj-size-col"],
-        )  # fmt: skip
-        init.has_header, init.delimiter = False, ","
-        init.obj_id_is_num = True
-    reader = libcachesim.TraceReader(str(path), getattr(libcachesim.TraceType, kind), init)
-    cache = libcachesim.LRU(40_000)
-    ratio, _ = cache.process_trace(reader)
-    trace = open_trace(path, **options)
-    assert lru(trace, 40_000) == pytest.approx(ratio * trace.requests, abs=1e-6)
-
-
 def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match="'moment' could be it"):
         open_trace(write("t.csv", "moment,id,size\n1,2,3\n"))

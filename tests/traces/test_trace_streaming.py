@@ -72,9 +72,12 @@ def test_ids_do_not_depend_on_how_often_there_had_to_be_more_room(keys, room):
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, MAX_SIZE)), min_size=1, max_size=100), st.integers(1, 9))
 @settings(derandomize=True, deadline=None)
-def test_the_footprint_does_not_depend_on_the_blocks_that_it_is_added_up_in(requests, block):
+def test_next_accesses_and_first_sizes_are_those_of_slow_definitions(requests, block):
     keys, sizes = (np.array(column) for column in zip(*requests, strict=True))
     trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.int64), keys.astype(float)))
+    after = [next((j for j in range(i + 1, len(keys)) if keys[j] == keys[i]), -1) for i in range(len(keys))]
+    assert trace.next_access.tolist() == after
+    assert trace.unit_sized == all(size == 1 for _, size in requests)
     first = dict(reversed(requests))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vulcan_traces.request_trace._BLOCK", block)

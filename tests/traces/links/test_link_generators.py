@@ -60,12 +60,8 @@ def test_any_specification_makes_a_link_of_that_length(kind, seed, seconds, ofte
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ("constant:rat=12", "has no key 'rat'; did you mean 'rate'?"),
         ("constnt:rate=12", "no generator 'constnt'; did you mean 'constant'?"),
-        ("constant:rate=fast", "a number is needed"),
         ("constant:rate=0", "between"),
-        ("constant:rate", "not of the form rate=value"),
-        ("constant:rate=1,rate=2", "given twice"),
         ("steps:rates=6-x", "rates in Mbit/s are needed"),
         ("steps:rates=0-0", "every rate is 0"),
         ("markov:low=5,high=2", "low is above high"),

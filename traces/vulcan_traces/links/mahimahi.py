@@ -7,17 +7,13 @@ there, it can be used from the second time on, for at the very start nothing is 
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
-from numpy.typing import NDArray
 
 from vulcan_traces.links.link_trace import MAX, MILLISECOND, LinkTrace, make_link
 from vulcan_traces.links.text import Text
 from vulcan_traces.parsing.text_table import abbreviated
 
-_AT_A_TIME = 1 << 20
-_TOO_LONG = len(str(MAX // MILLISECOND))
+_MAX_DIGITS = len(str(MAX // MILLISECOND))
 
 
 def looks_like_mahimahi(text: Text) -> bool:
@@ -27,18 +23,18 @@ def looks_like_mahimahi(text: Text) -> bool:
 
 def read_mahimahi(text: Text) -> LinkTrace:
     """Raises UserError with the number of the first bad line."""
-    content = io.BytesIO(text.content.rstrip(b" \t\r\n"))
-    parts: list[NDArray[np.int64]] = []
-    before = 0
-    while lines := content.readlines(_AT_A_TIME):
-        for number, line in enumerate(lines, before + 1):
-            if not _is_whole(line):
-                raise text.malformed(number, _why(line))
-            if _is_too_long(line):
-                raise text.malformed(number, f"over {MAX // MILLISECOND} ms: {abbreviated(line)}")
-        parts.append(np.array(list(map(int, lines)), np.int64))
-        before += len(lines)
-    milliseconds = np.concatenate(parts)
+    found = []
+    for number, line in enumerate(text.content.rstrip(b" \t\r\n").splitlines(), 1):
+        digits = line.strip(b" \t")
+        if not digits:
+            raise text.malformed(number, "a blank line; each line is the millisecond of an opportunity")
+        if not digits.isdigit():
+            raise text.malformed(number, f"not a whole number of milliseconds: {abbreviated(line)}")
+        digits = digits.lstrip(b"0") or b"0"
+        if len(digits) > _MAX_DIGITS or int(digits) > MAX // MILLISECOND:
+            raise text.malformed(number, f"over {MAX // MILLISECOND} ms: {abbreviated(line)}")
+        found.append(int(digits))
+    milliseconds = np.array(found, np.int64)
     falls = np.flatnonzero(np.diff(milliseconds) < 0)
     if len(falls):
         number = int(falls[0]) + 2
@@ -46,25 +42,8 @@ def read_mahimahi(text: Text) -> LinkTrace:
         raise text.malformed(number, f"{later} ms comes after {earlier} ms; times may not go back")
     period = int(milliseconds[-1]) * MILLISECOND
     if period == 0:
-        raise text.malformed(before, "the last time is 0 ms, and so the trace has no length")
+        raise text.malformed(len(found), "the last time is 0 ms, and so the trace has no length")
     times = milliseconds * MILLISECOND
     first = int(np.searchsorted(times, 0, side="right"))
     times = np.concatenate([times[first:], np.full(first, period, np.int64)])
     return make_link(text.path.name, "opportunities", times, period)
-
-
-def _is_whole(line: bytes) -> bool:
-    return line.strip(b" \t\r\n").isdigit()
-
-
-def _is_too_long(line: bytes) -> bool:
-    if len(line) < _TOO_LONG:
-        return False
-    digits = line.strip().lstrip(b"0")
-    return len(digits) > _TOO_LONG or int(digits or b"0") > MAX // MILLISECOND
-
-
-def _why(line: bytes) -> str:
-    if not line.strip():
-        return "a blank line; each line is the millisecond of an opportunity"
-    return f"not a whole number of milliseconds: {abbreviated(line)}"

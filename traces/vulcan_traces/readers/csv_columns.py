@@ -44,15 +44,7 @@ _USUAL_NAMES = {
     "key-size": {"key_size"},
 }
 _BESIDE = {
-    "cache_hits",
-    "ttl",
-    "usecase",
-    "sub_usecase",
-    "version",
-    "next_access_vtime",
-    "cost",
-    "user_agent",
-    "status",
+    *("cache_hits", "ttl", "usecase", "sub_usecase", "version", "next_access_vtime", "cost", "user_agent", "status"),
 }
 """Names of columns of public traces that are no time."""
 _UNIT = re.compile(r"(?:_|\s*\()(s|ms|us|ns|bytes?)\)?$")

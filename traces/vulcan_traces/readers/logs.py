@@ -32,21 +32,8 @@ _BLKPARSE = re.compile(
 )
 _EVENT = re.compile(rb"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Z]{1,2}\s")
 _READS = (
-    *(
-        "get",
-        "getex",
-        "getrange",
-        "substr",
-        "strlen",
-        "mget",
-        "getbit",
-        "bitcount",
-        "hget",
-        "hgetall",
-        "hmget",
-        "hvals",
-    ),
-    *("hkeys", "hlen", "hexists", "lrange", "lindex", "llen", "smembers", "sismember", "smismember", "scard"),
+    *("get", "getex", "getrange", "substr", "strlen", "mget", "getbit", "bitcount", "hget", "hgetall", "hmget"),
+    *("hvals", "hkeys", "hlen", "hexists", "lrange", "lindex", "llen", "smembers", "sismember", "smismember", "scard"),
     *("srandmember", "zrange", "zrevrange", "zrangebyscore", "zrevrangebyscore", "zscore", "zmscore", "zcard", "zrank"),
     *("zrevrank", "zcount", "xrange", "xlen", "json.get"),
 )
