@@ -130,8 +130,6 @@ class Scenario:
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
     is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
     0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
-    With `reverse`, that flow sends the other way, over a link and a queue of its own that are alike, and
-    acknowledgements wait behind its packets; they take no room there themselves.
     With `policer_mbps`, what comes to the queue beyond that rate, on the wire, and a bucket of `policer_bytes` is
     dropped, of all flows together (Flach et al., "An Internet-wide analysis of traffic policing", SIGCOMM 2016).
     With `late_share`, so many of the packets that have crossed the link reach the receiver `late_ms` late, drawn from
@@ -159,15 +157,12 @@ class Scenario:
     drain: bool = False
     policer_mbps: float = 0.0
     policer_bytes: int = 0
-    reverse: Flow | None = None
     late_share: float = 0.0
     late_ms: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.flows:
             raise UserError("scenario: it has no flow; name at least one")
-        if self.reverse is not None and self.reverse.algorithm == "policy":
-            raise UserError("scenario: who sends the other way is a known algorithm, and not the policy")
         if not 0 <= self.measure_from_s < self.duration_s <= 100_000:
             raise UserError(
                 f"scenario: measured from {self.measure_from_s} s to {self.duration_s} s; "

@@ -72,7 +72,7 @@ def simulate(
     events = run(
         addresses, handlers, scenario.link.times, scenario.link.rates, settings, scenario.loss,
         np.array([generator_state(scenario.seed)]), flows, own, dues, packets, transmissions, lost, received, arrivals,
-        acks, late, _reverse_traffic(scenario), np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64), link, shown,
+        acks, late, np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64), link, shown,
         np.zeros(1), bins, base, sampled, logged,
     )  # fmt: skip
     if link[m.LOGGED] > len(logged):  # the log was too short: far more was sent than the link carries
@@ -137,41 +137,6 @@ def _policy(
     over = [native.occasions.get(name, 0) for name in ("round_trip", "interval")]
     addresses = (native.score, native.update, over[0], over[1], bool(handlers.any()))
     return addresses, handlers, shown
-
-
-_NOTHING = np.zeros((2, 0), np.int64)
-_NOTHING.flags.writeable = False
-_MAX_KNOWN = 256
-_known_reverse: dict[tuple[object, ...], NDArray[np.int64]] = {}
-
-
-def _reverse_traffic(scenario: Scenario) -> NDArray[np.int64]:
-    """Return when packets come to the queue the other way, and when each has left it, ns, in order: two rows.
-
-    Their queue is where the acknowledgements begin, and the simulation of their flow alone has them there later by its
-    propagation, with which its clock runs ahead.
-    """
-    if scenario.reverse is None:
-        return _NOTHING
-    ahead = scenario.reverse.delay_ms
-    alone = Scenario(
-        scenario.link,
-        scenario.queue,
-        (scenario.reverse,),
-        scenario.duration_s + 1e-3 * ahead,
-        link_offset_s=(scenario.link_offset_s - 1e-3 * ahead) % (scenario.link.period / SECOND),
-    )
-    key = (scenario.link.digest, alone.queue, scenario.reverse, alone.duration_s, alone.link_offset_s)
-    if key not in _known_reverse:
-        log = simulate(alone, log=True).log
-        left = log[np.isin(log[:, m.E_KIND], (m.DROPPED_WAITING, m.CARRIED, m.CARRIED_AGAIN)), m.E_TIME]
-        came = log[log[:, m.E_KIND] == m.QUEUED, m.E_TIME][: len(left)]  # first in, first out
-        found = np.ascontiguousarray(np.stack((came, left))) - round(ahead * MILLISECOND)
-        found.flags.writeable = False
-        while len(_known_reverse) >= _MAX_KNOWN:
-            _known_reverse.pop(next(iter(_known_reverse)), None)
-        _known_reverse[key] = found
-    return _known_reverse[key]
 
 
 def _reads_signals(policy: Policy) -> bool:

@@ -19,7 +19,7 @@ class LinkSpec:
 
     `digest` is that of the repeated trace. `buffer_packets` is what the queue holds; delays are of one direction,
     `competing_delay_ms` None where it is `delay_ms`. `flows` are the policy's, or of `transfers` so many at a time.
-    `competing`, `application`, `policer`, `reverse`, `reordering` and `transfers` are written as in the settings, noise
+    `competing`, `application`, `policer`, `reordering` and `transfers` are written as in the settings, noise
     is that of `Scenario`. `rate_share` is at how much of the trace's rate the link runs. All instances are
     `measured_by` goodput.
     """
@@ -42,7 +42,6 @@ class LinkSpec:
     ecn: bool
     application: str = sparse(ENDLESS)
     policer: str = sparse(NONE)
-    reverse: str = sparse(NONE)
     reordering: str = sparse(NONE)
     transfers: str = sparse(NONE)
     loss: float
@@ -76,8 +75,6 @@ class LinkSpec:
         transfer_packets, every_ms = w.parse_transfers(self.transfers)
         policer_mbps, policer_bytes = w.parse_policer(self.policer)
         late_share, late_ms = w.parse_reordering(self.reordering)
-        if self.reverse != NONE and w.parse_competitors(self.reverse) != Competitors(self.reverse, 1):
-            raise UserError(f"reverse traffic {self.reverse!r}: an algorithm, such as cubic")
         own = Flow(
             algorithm,
             delay_ms=self.delay_ms,
@@ -114,7 +111,6 @@ class LinkSpec:
             policer_bytes=policer_bytes,
             late_share=late_share,
             late_ms=late_ms,
-            reverse=None if self.reverse == NONE else Flow(self.reverse, delay_ms=self.delay_ms),
         )
 
     def share_of(self, scenario: Scenario, result: LinkResult) -> float:

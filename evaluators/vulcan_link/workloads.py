@@ -84,7 +84,7 @@ _COMPETITORS_SPEC = re.compile(
 NONE = "none"
 ENDLESS = "endless"
 OPTIONAL: Mapping[str, str] = {
-    "application": ENDLESS, "policer": NONE, "reverse": NONE, "reordering": NONE, "transfers": NONE
+    "application": ENDLESS, "policer": NONE, "reordering": NONE, "transfers": NONE
 }  # fmt: skip
 """Settings of what few paths have, and what each is where it is not set."""
 

@@ -235,12 +235,6 @@ TASK = Task(
             "default: none",
         ),
         Setting(
-            "reverse",
-            "text",
-            "the algorithm of a flow that sends the other way, such as cubic: acknowledgements wait behind its "
-            "packets; default: none",
-        ),
-        Setting(
             "reordering",
             "text",
             "the share of packets that come late and are overtaken, and by how many milliseconds, such as 0.01/10; "

@@ -63,7 +63,7 @@ def sample(series, row, flows, own, link):
 
 @helper
 def serve(
-    link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, all_late, reverse,
+    link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks, all_late,
     bins, now,
 ):  # fmt: skip
     """Perform the link's next action: use an opportunity, or end a transmission and begin the next."""
@@ -112,7 +112,7 @@ def serve(
             continue
         known = his[m.RECEIVED]
         take_in(
-            his, dues[g], flows[g], all_received[g], all_arrivals[g], all_acks[g], settings, link, reverse, sequence,
+            his, dues[g], flows[g], all_received[g], all_arrivals[g], all_acks[g], settings, link, sequence,
             sent_at, mark, now,
         )  # fmt: skip
         bottleneck.note(link, log, now, m.CARRIED if his[m.RECEIVED] > known else m.CARRIED_AGAIN, g, delay)
@@ -146,7 +146,6 @@ _SIGNATURE = types.int64(
     _I3,  # ring of packets received and not yet known to the sender
     _I3,  # ring of acknowledgements
     _I3,  # ring of packets that are late
-    types.Array(types.int64, 2, "C", readonly=True),  # traffic the other way: packets come, and have left
     _I2,  # ring of the queue
     _I1,  # link
     _F2,  # features of policies
@@ -181,7 +180,7 @@ def earliest(due, own, flows):
 @kernel(_SIGNATURE)
 def run(
     policy, handlers, times, rates, settings, loss, loss_generator, flows, own, dues, all_packets, all_transmissions,
-    all_lost, all_received, all_arrivals, all_acks, all_late, reverse, queue, link, shown, spare, bins, base, series,
+    all_lost, all_received, all_arrivals, all_acks, all_late, queue, link, shown, spare, bins, base, series,
     log,
 ):  # fmt: skip
     """Run the simulation to its end. Returns the number of events."""
@@ -215,7 +214,7 @@ def run(
         if by_link:
             serve(
                 link, queue, settings, times, rates, own, log, dues, flows, all_received, all_arrivals, all_acks,
-                all_late, reverse, bins, now,
+                all_late, bins, now,
             )  # fmt: skip
             continue
 
@@ -227,12 +226,12 @@ def run(
             waits = mine[m.LATE_HEAD] < mine[m.LATE_TAIL]
             due[m.LATE_ARRIVES] = late[mine[m.LATE_HEAD] & (late.shape[0] - 1), m.L_TIME] if waits else m.NEVER
             take_in(
-                mine, due, flow, all_received[f], all_arrivals[f], all_acks[f], settings, link, reverse,
+                mine, due, flow, all_received[f], all_arrivals[f], all_acks[f], settings, link,
                 row[m.L_SEQUENCE], row[m.L_SENT_AT], row[m.L_MARK], now,
             )  # fmt: skip
             continue
         if source == m.DELAYED_ACK:
-            acknowledge(mine, due, flow, all_acks[f], settings, link, reverse, now)
+            acknowledge(mine, due, flow, all_acks[f], settings, link, now)
             continue
         packets, transmissions, lost = all_packets[f], all_transmissions[f], all_lost[f]
         mine[m.ASK] = -1

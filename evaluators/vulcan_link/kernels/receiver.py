@@ -5,8 +5,6 @@ and its acknowledgement's arrival is reckoned with it. As in Linux, every second
 at once the first 16, what is out of order or fills a gap, what is a duplicate, and what carries a mark.
 """
 
-import numpy as np
-
 from vulcan.kernel_support import helper
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s
@@ -18,21 +16,9 @@ QUICK_PACKETS = 16
 
 
 @helper
-def wait_behind(reverse, now):
-    """Return how long an acknowledgement waits that leaves now: until the latest packet before it has left."""
-    before = np.searchsorted(reverse[0], now, side="right")
-    return max(reverse[1, before - 1] - now, 0) if before > 0 else 0
-
-
-@helper
-def acknowledge(mine, due, flow, acks, settings, link, reverse, now):
-    """Send an acknowledgement of all that waits, which reaches the sender after the propagation both ways.
-
-    `reverse` is the traffic on its way: when its packets come to their queue, and when each has left it.
-    """
+def acknowledge(mine, due, flow, acks, settings, link, now):
+    """Send an acknowledgement of all that waits, which reaches the sender after the propagation both ways."""
     at = now + int(flow[s.PROPAGATION])
-    if reverse.shape[1] > 0:
-        at += wait_behind(reverse, now)
     if settings[m.JITTER] > 0:
         at += int(settings[m.JITTER] * noise(settings[m.NOISE], now // max(settings[m.CLOCK], MILLISECOND)))
     if settings[m.ACK_BATCH] > 0:  # held, and delivered with others
@@ -91,14 +77,14 @@ def receive(mine, received, arrivals, sequence, sent_at, mark):
 
 
 @helper
-def take_in(mine, due, flow, received, arrivals, acks, settings, link, reverse, sequence, sent_at, mark, now):
+def take_in(mine, due, flow, received, arrivals, acks, settings, link, sequence, sent_at, mark, now):
     """Take a packet in, and acknowledge it now or later."""
     known = mine[m.RECEIVED]
     at_once = receive(mine, received, arrivals, sequence, sent_at, mark)
     if mine[m.RECEIVED] > known:
         mine[m.LAST_NEW] = now
     if at_once:
-        acknowledge(mine, due, flow, acks, settings, link, reverse, now)
+        acknowledge(mine, due, flow, acks, settings, link, now)
     elif due[m.DELAYED_ACK] == m.NEVER:
         due[m.DELAYED_ACK] = now + DELAY
 

@@ -51,7 +51,6 @@ class Bottleneck:
         packets: how many may wait.
         loss: the probability that a packet of data is lost on its way to the queue, drawn from `seed`.
         policer: bytes a second, and of its bucket, beyond which packets are dropped as they come; None for no policer.
-        data_alone: packets without data wait until what came before them has left, and take no room and no opportunity.
     """
 
     def __init__(
@@ -62,10 +61,9 @@ class Bottleneck:
         seed: int = 1,
         *,
         policer: tuple[float, int] | None = None,
-        data_alone: bool = False,
     ) -> None:
         self.log = LinkLog()
-        self._policer, self._data_alone, self._without_data = policer, data_alone, 0
+        self._policer = policer
         self._tokens, self._tokens_at = float(policer[1] if policer else 0), 0
         self._loss, self._random = loss, Random(seed)
         self._times = [*opportunities, _NEVER]
@@ -85,28 +83,16 @@ class Bottleneck:
         """The next opportunity (ns), where there is something for it to carry."""
         if self._in_transit is None and not self._queue:
             return None
-        return 0 if self._passes else self._times[self._next]
-
-    @property
-    def _passes(self) -> bool:
-        """Whether a packet without data has nothing to wait for."""
-        if not self._data_alone or self._in_transit is not None or not self._queue:
-            return False
-        return len(self._queue[0][1]) <= _MAX_CONTROL_BYTES
+        return self._times[self._next]
 
     def arrive(self, now: int, packet: bytes) -> None:
         """Take a packet, after `advance(now)`."""
         size = len(packet) + HEADER_BYTES
-        has_data = len(packet) > _MAX_CONTROL_BYTES
-        if self._data_alone and not has_data:
-            self._queue.append((now, packet))
-            self._without_data += 1
-            return
-        if self._loss and has_data and self._random.random() < self._loss:
+        if self._loss and len(packet) > _MAX_CONTROL_BYTES and self._random.random() < self._loss:
             self.log.lost += 1
             return
         self.log.arrived.append((now, size))
-        if not self._conforms(now, len(packet)) or len(self._queue) - self._without_data >= self._packets:
+        if not self._conforms(now, len(packet)) or len(self._queue) >= self._packets:
             self.log.dropped.append((now, size))
         else:
             self._queue.append((now, packet))
@@ -126,7 +112,7 @@ class Bottleneck:
     def advance(self, now: int) -> list[bytes]:
         """Uses every opportunity up to `now` (ns); the packets that have crossed, in order."""
         times, queue, number = self._times, self._queue, self._next
-        crossed = self._passing()
+        crossed: list[bytes] = []
         while times[number] <= now:
             when = times[number]
             number += 1
@@ -145,18 +131,9 @@ class Bottleneck:
                     self._in_transit = None
                     self.log.departed.append((when, len(packet) + HEADER_BYTES, arrived))
                     crossed.append(packet)
-                    crossed += self._passing()
         self.log.opportunities += number - self._next
         self._next = number
         return crossed
-
-    def _passing(self) -> list[bytes]:
-        """Take out the packets that have nothing to wait for."""
-        out = []
-        while self._passes:
-            out.append(self._queue.popleft()[1])
-            self._without_data -= 1
-        return out
 
     def drain(self) -> None:
         """Carries what still waits by the opportunities to come; the log counts the packets, not the opportunities."""

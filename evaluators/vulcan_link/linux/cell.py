@@ -39,8 +39,6 @@ class Cell:
             Mbit/s and bytes of the bucket, and the share of packets that come late and by how many ms.
         transfers: packets of each flow that is not a competitor's, an entry of `algorithms`, and ms between their
             starts; 0 packets for flows that begin together and do not end.
-        reverse: the kernel's name of the congestion control of a flow that sends the other way; None for no such flow.
-        reverse_after_ms: how much later than the others that flow begins.
         exact_clock: whether the emulator acts at the exact time, or on Mahimahi's clock of milliseconds.
     """
 
@@ -59,8 +57,6 @@ class Cell:
     application: tuple[int, float] = (0, 100.0)
     policer: tuple[float, int] = (0.0, 0)
     reordering: tuple[float, float] = (0.0, 0.0)
-    reverse: str | None = None
-    reverse_after_ms: float = 0.0
     transfers: tuple[int, float] = (0, 500.0)
 
     def __post_init__(self) -> None:
@@ -212,7 +208,7 @@ def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mec
     from vulcan_link.algorithms import ALGORITHMS
     from vulcan_link.scenario import Flow, Queue, Scenario
 
-    if any(name not in ALGORITHMS for name in (*cell.algorithms, cell.reverse or "cubic")):
+    if any(name not in ALGORITHMS for name in cell.algorithms):
         return None
     packets, write_ms = cell.transfers if cell.transfers[0] else cell.application
     starts = cell.transfer_starts_s
@@ -247,9 +243,6 @@ def scenario_of(cell: Cell, called: Called = "ack", slow_start: SlowStart = "mec
         policer_bytes=cell.policer[1],
         late_share=cell.reordering[0],
         late_ms=cell.reordering[1],
-        reverse=Flow(cell.reverse, delay_ms=cell.delay_ms, start_s=1e-3 * cell.reverse_after_ms)
-        if cell.reverse
-        else None,
     )
 
 
@@ -272,7 +265,7 @@ def predict(
         goodput_mbps=result.goodput_bps * 1e-6,
         loss=result.drop_share,
         flows=tuple(FlowFigures(f.goodput_bps * 1e-6, f.retransmitted, f.rtt_min_ms) for f in result.flows),
-        transfers=transfers and Completion(*(transfers[each.name] for each in fields(Completion))),
+        transfers=Completion(*(transfers[each.name] for each in fields(Completion))) if transfers else None,
         **{name: getattr(result, name) for name in _ALIKE},
     )
 

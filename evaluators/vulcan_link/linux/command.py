@@ -78,9 +78,6 @@ def run(
     reordering: Annotated[
         str, typer.Option(help="Share of packets that come late, and by how many ms, such as 0.01/10.")
     ] = "none",
-    reverse: Annotated[
-        str | None, typer.Option(help="Algorithm of a flow the other way, behind which acknowledgements wait.")
-    ] = None,
     exact_clock: Annotated[
         bool, typer.Option("--exact-clock", help="Act at exact times, not on Mahimahi's clock of milliseconds.")
     ] = False,
@@ -118,7 +115,7 @@ def run(
     else:
         require_policies()
     others = _competitors(competing or [])
-    for name in (*others, *([reverse] if reverse else [])):
+    for name in others:
         require_algorithm(name)
     short = parse_transfers(transfers)
     own = flows * len(transfer_starts(short[1], seconds)) if short[0] else flows
@@ -137,7 +134,6 @@ def run(
         application=parse_writes(application),
         policer=parse_policer(policer),
         reordering=parse_reordering(reordering),
-        reverse=reverse,
         transfers=short,
     )
     policy = _checked(policy_file, task) if policy_file else None
@@ -229,7 +225,6 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkFigu
         "transfers": given(cell.transfers),
         "policer": given(cell.policer),
         "reordering": given(cell.reordering),
-        "reverse": cell.reverse,
         "exact_clock": cell.exact_clock,
         "linux": platform.release(),
         "kernel": measured,

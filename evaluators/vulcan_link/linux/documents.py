@@ -27,7 +27,6 @@ class KernelRunDocument(TypedDict):
     transfers: Annotated[list[float] | None, "packets of each short flow, and ms between their starts"]
     policer: Annotated[list[float] | None, "Mbit/s that a policer lets through, and bytes of its bucket"]
     reordering: Annotated[list[float] | None, "share of packets that come late, and by how many ms"]
-    reverse: Annotated[str | None, "the algorithm of a flow that sends the other way"]
     exact_clock: Annotated[bool, "whether the link acts at exact times, not on Mahimahi's clock of milliseconds"]
     linux: Annotated[str, "the kernel's release"]
     kernel: Annotated[Measurement, "what was measured"]

@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
-from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, sender_port
-from vulcan_link.linux.transfer import REVERSE_PORT
+from vulcan_link.linux.bottleneck import Bottleneck, DelayLine
 
 CLOCK = 1_000_000
 """Of Mahimahi: times are read, and waits last, in whole milliseconds (ns)."""
@@ -69,27 +68,23 @@ def emulate(
     duration: int,
     *,
     exact: bool = False,
-    other_way: Bottleneck | None = None,
 ) -> WakeupLateness:
     """Forward packets between two TUN devices until `duration` (ns) after `begins` (ns of the monotonic clock).
 
     What the sender's side gives crosses the bottleneck and then the delay `forth`; what the receiver's side gives
-    crosses the delay `back` alone, or before it the bottleneck `other_way`; then acknowledgements of what is sent that
-    way cross the delay `forth` alone. The bottleneck's log holds what happened, and when what waits at the end would
-    have crossed: without it a link's last outage would shorten the delays.
+    crosses the delay `back` alone. The bottleneck's log holds what happened, and when what waits at the end would have
+    crossed: without it a link's last outage would shorten the delays.
 
     Args:
         sender, receiver: file descriptors of the TUN devices, non-blocking; packets without a TUN header.
         exact: whether the clock is exact, or has Mahimahi's milliseconds.
     """
     link, forward, backward = (Stage(part, exact=exact) for part in (bottleneck, forth, back))
-    opposite = None if other_way is None else Stage(other_way, exact=exact)
-    stages = [link, forward, backward, *([opposite] if opposite else [])]
     wakeups = late = worst = 0
     while (now := time.monotonic_ns() - begins) < 0:
         time.sleep(min(-now, 1_000_000) * 1e-9)
     while now < duration:
-        due = min([stage.wakes for stage in stages if stage.wakes is not None], default=duration)
+        due = min([stage.wakes for stage in (link, forward, backward) if stage.wakes is not None], default=duration)
         ready, _, _ = select.select([sender, receiver], [], [], max(min(due, duration) - now, 0) * 1e-9)
         now = time.monotonic_ns() - begins
         if now >= due:
@@ -98,13 +93,7 @@ def emulate(
             late += now - due > _LATE
         leaving = _packets(sender) if sender in ready else []
         returning = _packets(receiver) if receiver in ready else []
-        beside: list[bytes] = []
-        if opposite is not None:
-            beside = [packet for packet in leaving if sender_port(packet) == REVERSE_PORT]
-            leaving = [packet for packet in leaving if sender_port(packet) != REVERSE_PORT]
-            returning = opposite.pass_on(now, returning)
-        crossed = link.pass_on(now, leaving) + beside
-        for packet in forward.pass_on(now, crossed):
+        for packet in forward.pass_on(now, link.pass_on(now, leaving)):
             _write(receiver, packet)
         for packet in backward.pass_on(now, returning):
             _write(sender, packet)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable
 from functools import partial
 from multiprocessing.reduction import recv_handle, send_handle
 from random import Random
-from threading import Thread
 
 from vulcan.errors import UserError
 from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, LinkLog, opportunity_times
@@ -24,7 +22,7 @@ from vulcan_link.linux.namespace import (
     open_link_end,
 )
 from vulcan_link.linux.processes import Channel, TestbedProcess, become_real_time, children
-from vulcan_link.linux.transfer import FIRST_PORT, Source, listen, receive, send, send_the_other_way
+from vulcan_link.linux.transfer import FIRST_PORT, Source, listen, receive, send
 
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
@@ -41,18 +39,17 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.
     """
     require_namespaces()
-    for algorithm in {*cell.algorithms, *([cell.reverse] if cell.reverse else [])}:
+    for algorithm in set(cell.algorithms):
         require_algorithm(algorithm)
     duration = round(cell.seconds * _SECOND)
     times = opportunity_times(cell.link, duration + _DRAIN).tolist()
     policer = (cell.policer[0] * 1e6 / 8, cell.policer[1]) if cell.policer[0] else None
     bottleneck = Bottleneck(times, cell.buffer, cell.loss, cell.seed, policer=policer)
-    other_way = Bottleneck(times, cell.buffer, data_alone=True) if cell.reverse else None
     with children() as start:
         receiver = start("receiver", partial(_receiver, cell, duration))
         sender = start("sender", partial(_sender, cell, duration))
         receiving_end, sending_end = (_device_of(child) for child in (receiver, sender))
-        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, other_way, cell, duration))
+        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, cell, duration))
         begins = time.monotonic_ns() + _LEAD
         for child in (receiver, link, sender):
             child.channel.send(begins)
@@ -109,9 +106,6 @@ def _receiver(cell: Cell, duration: int, channel: Channel) -> None:
     become_real_time(20)
     listener = listen()
     begins = channel.recv()
-    if cell.reverse:
-        after = round(cell.reverse_after_ms * 1e6)
-        _beside(send_the_other_way, cell.reverse, begins + after, begins + duration)
     channel.send(receive(listener, begins, begins + duration))
     channel.recv()  # the namespace ends with this process, and others may still be at work in it
 
@@ -120,25 +114,16 @@ def _sender(cell: Cell, duration: int, channel: Channel) -> None:
     enter_new_namespace()
     _give_device(channel, SENDER_ADDRESS, RECEIVER_ADDRESS)
     become_real_time(20)
-    listener = listen(SENDER_ADDRESS) if cell.reverse else None
     begins = channel.recv()
-    if listener is not None:
-        _beside(receive, listener, begins, begins + duration)
     sent = send(cell.algorithms, begins, begins + duration, sources_of(cell))
     channel.send((sent, dropped_by_device()))
     channel.recv()
-
-
-def _beside(work: Callable[..., object], *arguments: object) -> None:
-    """Do something at the same time in this process, in its namespace, and until it ends."""
-    Thread(target=work, args=arguments, daemon=True).start()
 
 
 def _link(
     sending_end: int,
     receiving_end: int,
     bottleneck: Bottleneck,
-    other_way: Bottleneck | None,
     cell: Cell,
     duration: int,
     channel: Channel,
@@ -156,6 +141,5 @@ def _link(
         begins,
         duration,
         exact=cell.exact_clock,
-        other_way=other_way,
     )
     channel.send((bottleneck.log, punctuality))

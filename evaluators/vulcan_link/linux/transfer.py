@@ -14,8 +14,6 @@ from vulcan_link.linux.namespace import RECEIVER_ADDRESS, SENDER_ADDRESS
 PORT = 5001
 FIRST_PORT = 6001
 """The sender's port of the first flow; of the others, those after it."""
-REVERSE_PORT = 7001
-"""Of the flow that sends the other way."""
 _CHUNK = 1 << 16
 _NEVER = 1 << 62
 
@@ -61,11 +59,11 @@ class Received:
     latest: int = 0
 
 
-def listen(address: str = RECEIVER_ADDRESS) -> socket.socket:
+def listen() -> socket.socket:
     """Return a receiver's socket, ready for connections."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((address, PORT))
+    listener.bind((RECEIVER_ADDRESS, PORT))
     listener.listen(64)
     listener.setblocking(False)
     return listener
@@ -98,29 +96,7 @@ def receive(listener: socket.socket, begins: int, ends: int) -> dict[int, Receiv
 
 def send(algorithms: tuple[str, ...], begins: int, ends: int, sources: Sequence[Source]) -> list[SentFlow]:
     """Send one flow per algorithm between two times (ns of the monotonic clock). Raises OSError."""
-    flows = [_socket(algorithm, (SENDER_ADDRESS, FIRST_PORT + number)) for number, algorithm in enumerate(algorithms)]
-    _send_all(flows, (RECEIVER_ADDRESS, PORT), begins, ends, sources)
-    return [sent_flow(flow) for flow in flows]
-
-
-def send_the_other_way(algorithm: str, begins: int, ends: int) -> None:
-    """Send one flow from the receiver's side to the sender's. Raises OSError."""
-    _send_all([_socket(algorithm, (RECEIVER_ADDRESS, REVERSE_PORT))], (SENDER_ADDRESS, PORT), begins, ends, [Source()])
-
-
-def _socket(algorithm: str, address: tuple[str, int]) -> socket.socket:
-    flow = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
-    # At the end nothing is drained: the connection is cut
-    flow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    flow.bind(address)
-    flow.setblocking(False)
-    return flow
-
-
-def _send_all(
-    flows: list[socket.socket], to: tuple[str, int], begins: int, ends: int, sources: Sequence[Source]
-) -> None:
+    flows = [_socket(algorithm, FIRST_PORT + number) for number, algorithm in enumerate(algorithms)]
     places = {flow.fileno(): place for place, flow in enumerate(flows)}
     written = [0] * len(flows)
     watched: dict[int, int] = {}  # what the poller waits for, of the flows that are open
@@ -132,7 +108,7 @@ def _send_all(
             owes = written[place] < sources[place].due(now - begins)
             events = select.EPOLLERR | (select.EPOLLOUT if owes else 0)
             if owes and number not in watched:
-                flows[place].connect_ex(to)
+                flows[place].connect_ex((RECEIVER_ADDRESS, PORT))
                 poller.register(number, events)
                 watched[number] = events
             elif watched.get(number, events) != events:
@@ -144,6 +120,17 @@ def _send_all(
             if happened & (select.EPOLLERR | select.EPOLLHUP):
                 raise OSError(flows[place].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "the connection broke")
             written[place] += _write(flows[place], min(_CHUNK, sources[place].due(now - begins) - written[place]), data)
+    return [sent_flow(flow) for flow in flows]
+
+
+def _socket(algorithm: str, port: int) -> socket.socket:
+    flow = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+    # At the end nothing is drained: the connection is cut
+    flow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    flow.bind((SENDER_ADDRESS, port))
+    flow.setblocking(False)
+    return flow
 
 
 def _write(flow: socket.socket, size: int, data: bytes) -> int:

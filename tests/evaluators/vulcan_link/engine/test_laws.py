@@ -178,7 +178,6 @@ def test_a_series_has_every_sample_and_ends_as_the_counts_do() -> None:
         (lambda: Flow("reno", receive_window=5), "initial window"),
         (lambda: Scenario(constant(1), Queue(), ()), "no flow"),
         (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, measure_from_s=2.0), "from < to"),
-        (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, reverse=Flow("policy")), "other way"),
         (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, late_share=1.0, late_ms=10.0), "late by"),
     ],
 )

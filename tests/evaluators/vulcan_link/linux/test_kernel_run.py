@@ -95,7 +95,7 @@ def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> N
     agreeing(lambda: Console(tmp_path).document("kernel", "run", "cubic", *link), as_predicted, late_ms)
 
 
-AROUND = (("reordering", "0.01/10"), ("policer", "8/64"), ("application", "20/100"), ("reverse", "cubic"))
+AROUND = (("reordering", "0.01/10"), ("policer", "8/64"), ("application", "20/100"))
 
 
 @pytest.mark.parametrize(("setting", "value"), few(AROUND, 1))
