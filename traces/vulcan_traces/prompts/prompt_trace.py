@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -77,20 +77,8 @@ class PromptTrace:
     def digest(self) -> str:
         """Identifies the content."""
         found = hashlib.sha256(f"prompts 2 {self.block_tokens}".encode())
-        for column in (
-            self.arrivals,
-            self.prompt_tokens,
-            self.output_tokens,
-            self.starts,
-            self.blocks,
-            self.prompt_blocks,
-            self.sessions,
-            self.turns,
-            self.ends,
-            self.kinds,
-            self.priorities,
-        ):
-            found.update(np.ascontiguousarray(column).tobytes())
+        for column in fields(self)[2:-1]:
+            found.update(np.ascontiguousarray(getattr(self, column.name)).tobytes())
         return found.hexdigest()[:32]
 
 
