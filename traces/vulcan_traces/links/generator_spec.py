@@ -18,7 +18,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vulcan.errors import UserError
 from vulcan_traces.links.link_trace import SECOND, LinkTrace, make_link
@@ -43,19 +42,12 @@ def generate_link(text: str) -> LinkTrace:
     kind = parse_kind(text, GENERATORS)
     parsed = parse_keys(text, _COMMON | GENERATORS[kind][0])
     values = parsed.values
-    if kind == "steps":
-        lasting, rates = _steps(text, str(values["rates"]), number(values, "every"))
-    else:
-        _check_together(text, kind, values)
-        rng = np.random.Generator(np.random.PCG64(whole(values, "seed")))
-        lasting, rates = GENERATORS[kind][1](rng, values)
+    _check_together(text, kind, values)
+    rng = np.random.Generator(np.random.PCG64(whole(values, "seed")))
+    lasting, rates = GENERATORS[kind][1](rng, values)
     ends = np.rint(np.cumsum(lasting) * SECOND).astype(np.int64)
     times = np.append(np.zeros(1, np.int64), ends[:-1])
-    return make_link(parsed.name, "rates", times, int(ends[-1]), _bits(rates))
-
-
-def _bits(rates: list[float]) -> NDArray[np.float64]:
-    return np.rint(np.array(rates) * 1e6)
+    return make_link(parsed.name, "rates", times, int(ends[-1]), np.rint(np.array(rates) * 1e6))
 
 
 def _check_together(text: str, kind: str, values: Values) -> None:
@@ -66,19 +58,19 @@ def _check_together(text: str, kind: str, values: Values) -> None:
         raise UserError(f"{text}: more than {_MAX_PIECES:,} changes; raise {shortest} or shorten seconds")
 
 
-def _steps(text: str, rates: str, every: float) -> Pieces:
+def _steps(_: np.random.Generator, values: Values) -> Pieces:
     try:
-        found = [float(rate) for rate in rates.split("-")]
+        rates = [float(rate) for rate in str(values["rates"]).split("-")]
     except ValueError:
-        found = []
-    if not found or not all(math.isfinite(rate) and rate <= _FASTEST for rate in found):
-        raise UserError(f"{text}: rates={rates}: rates in Mbit/s are needed, as rates=6-24-12")
-    if not any(found):
-        raise UserError(f"{text}: every rate is 0")
-    return [every] * len(found), found
+        rates = []
+    if not rates or not all(math.isfinite(rate) and rate <= _FASTEST for rate in rates):
+        raise UserError(f"steps:rates={values['rates']}: rates in Mbit/s are needed, as rates=6-24-12")
+    if not any(rates):
+        raise UserError(f"steps:rates={values['rates']}: every rate is 0")
+    return [number(values, "every")] * len(rates), rates
 
 
-def _constant(rng: np.random.Generator, values: Values) -> Pieces:
+def _constant(_: np.random.Generator, values: Values) -> Pieces:
     return [number(values, "seconds")], [number(values, "rate")]
 
 
@@ -118,12 +110,11 @@ def _outage(rng: np.random.Generator, values: Values) -> Pieces:
 
 _FASTEST = 1e6
 _RATE = Key(12.0, 1e-3, _FASTEST)
-_TIME = {"seconds": Key(60.0, 0.1, 1e6), "seed": Key(0, 0, 2**63)}
-_COMMON = _TIME
+_COMMON = {"seconds": Key(60.0, 0.1, 1e6), "seed": Key(0, 0, 2**63)}
 
 GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     "constant": ({"rate": _RATE}, _constant),
-    "steps": ({"every": Key(5.0, _MIN, 1e5), "rates": Key("6-24-12")}, _constant),
+    "steps": ({"every": Key(5.0, _MIN, 1e5), "rates": Key("6-24-12")}, _steps),
     "markov": (
         {
             "low": Key(2.0, 1e-3, _FASTEST),
@@ -136,4 +127,4 @@ GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     ),
     "outage": ({"rate": _RATE, "every": Key(8.0, _MIN, 1e5), "length": Key(0.5, _MIN, 1e5)}, _outage),
 }
-"""The keys that each kind has alongside the common ones, and how it draws its rates; those of `steps` are listed."""
+"""The keys that each kind has alongside the common ones, and how it draws its rates."""
