@@ -350,23 +350,34 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     return parts(expression) if parts else ()
 
 
-def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
-    """Yield every expression in the statements, outer ones before their parts."""
+def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Yield every statement, in the order of the source."""
     for statement in body:
+        yield statement
+        match statement:
+            case If(_, then, otherwise):
+                yield from statements(then)
+                yield from statements(otherwise)
+            case Loop(body=inner):
+                yield from statements(inner)
+
+
+def held(body: tuple[Statement, ...]) -> Iterator[Expression]:
+    """Yield every whole expression in the statements, in the order of the source."""
+    for statement in statements(body):
         match statement:
             case Assign(_, value) | Return(value):
-                yield from _walk(value)
+                yield value
             case Write():
-                for value in statement.expressions:
-                    yield from _walk(value)
-            case If(test, then, otherwise):
-                yield from _walk(test)
-                yield from expressions(then)
-                yield from expressions(otherwise)
-            case Loop(body=inner):
-                yield from expressions(inner)
-            case _:
-                pass
+                yield from statement.expressions
+            case If(test):
+                yield test
+
+
+def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
+    """Yield every expression in the statements, outer ones before their parts."""
+    for whole in held(body):
+        yield from _walk(whole)
 
 
 def _walk(expression: Expression) -> Iterator[Expression]:
@@ -382,17 +393,8 @@ def called_names(body: tuple[Statement, ...]) -> frozenset[str]:
 
 
 def writes(body: tuple[Statement, ...]) -> Iterator[Write]:
-    """Yield every write of state or of a control in the statements."""
-    for statement in body:
-        match statement:
-            case Write():
-                yield statement
-            case If(_, then, otherwise):
-                yield from writes((*then, *otherwise))
-            case Loop(body=inner):
-                yield from writes(inner)
-            case _:
-                pass
+    """Return every write of state or of a control in the statements."""
+    return (statement for statement in statements(body) if isinstance(statement, Write))
 
 
 def stored_names(body: tuple[Statement, ...]) -> frozenset[str]:
@@ -401,15 +403,10 @@ def stored_names(body: tuple[Statement, ...]) -> frozenset[str]:
 
 
 def assigned_names(body: tuple[Statement, ...]) -> frozenset[str]:
-    names: set[str] = set()
-    for statement in body:
-        match statement:
-            case Assign(name, _):
-                names.add(name)
-            case If(_, then, otherwise):
-                names |= assigned_names(then) | assigned_names(otherwise)
-            case Loop(name=name, body=inner):
-                names |= {name} | assigned_names(inner)
-            case _:
-                pass
-    return frozenset(names)
+    """Return the locals that the statements assign, also as counters of loops."""
+    return frozenset(statement.name for statement in statements(body) if isinstance(statement, Assign | Loop))
+
+
+def may_return(body: tuple[Statement, ...]) -> bool:
+    """Check whether any path through the statements contains a `return`."""
+    return any(isinstance(statement, Return) for statement in statements(body))

@@ -55,7 +55,7 @@ def _common_terms(body: tuple[ir.Statement, ...], entity: Entity) -> Iterator[tu
     Only a function with a single return is looked at: elsewhere a term may be common to some entities only.
     """
     *before, last = body
-    if not isinstance(last, ir.Return) or any(_returns(statement) for statement in before):
+    if not isinstance(last, ir.Return) or ir.may_return(tuple(before)):
         return
     plain = {s.name: s.value for s in before if isinstance(s, ir.Assign)}
     reassigned = [name for s in before for name in ir.assigned_names((s,))]
@@ -65,18 +65,6 @@ def _common_terms(body: tuple[ir.Statement, ...], entity: Entity) -> Iterator[tu
         reads = [leaf for leaf in leaves if isinstance(leaf, ir.Read | ir.Statistic)]
         if reads and not any(isinstance(leaf, ir.Local) or _is_of(leaf, entity) for leaf in leaves):
             yield term, reads[0].at
-
-
-def _returns(statement: ir.Statement) -> bool:
-    match statement:
-        case ir.Return():
-            return True
-        case ir.If(_, then, otherwise):
-            return any(map(_returns, (*then, *otherwise)))
-        case ir.Loop(body=inner):
-            return any(map(_returns, inner))
-        case _:
-            return False
 
 
 def _terms(e: ir.Expression, known: Mapping[str, ir.Expression]) -> Iterator[ir.Expression]:

@@ -9,9 +9,10 @@ congestion window would be rejected.
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from vulcan.anvil import Policy, Rejected, check, ir
@@ -19,7 +20,7 @@ from vulcan.anvil.grammar import grammar
 from vulcan.anvil.proofs.claims import RESULT, conditions
 from vulcan.anvil.proofs.verify import is_certain
 from vulcan.anvil.rewrite.dead_code import cells_of
-from vulcan.anvil.rewrite.traversal import expression_size, from_below, with_children
+from vulcan.anvil.rewrite.traversal import expression_size, from_below, in_block, names_of, numbered, with_children
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.behaviour import Behaviour, Probe
 from vulcan.generator.draft import PolicyDraft, docstring_of
@@ -94,7 +95,7 @@ def arrange(e: ir.Expression, parameters: dict[str, float], signature: Signature
     taken = {*parameters, *grammar.BUILT_IN_NAMES, signature.function, *(a.name for a in signature.arguments)}
     body: list[ir.Statement] = []
     while (part := _most_repeated(e)) is not None:
-        name = _free(_name(part), taken)
+        name = numbered(_name(part), taken)
         taken.add(name)
         body.append(ir.Assign(name, part))
         e = _put(e, part, ir.Local(name))
@@ -125,14 +126,6 @@ def _put(e: ir.Expression, old: ir.Expression, new: ir.Expression) -> ir.Express
     if e == old:
         return new
     return with_children(e, tuple(_put(part, old, new) for part in ir.children(e)))
-
-
-def _free(name: str, used_names: set[str]) -> str:
-    number, free = 1, name
-    while free in used_names:
-        number += 1
-        free = f"{name}_{number}"
-    return free
 
 
 def _name(e: ir.Expression) -> str:
@@ -170,7 +163,8 @@ class Focus:
         if self.program is None:
             return arrange(e, parameters, signature, documentation)
         entry = self.program.entry
-        body = _Replacer(self.index, e).block(entry.body)
+        places = itertools.count()
+        body = in_block(entry.body, lambda old: e if next(places) == self.index else old)
         functions = (*self.program.functions[:-1], replace(entry, body=body))
         return replace(
             self.program, parameters=tuple(parameters.items()), functions=functions, documentation=documentation
@@ -179,55 +173,7 @@ class Focus:
 
 def parts_of(program: ir.Module) -> list[Focus]:
     """Return a focus for each expression in the statements of the entry."""
-    held = enumerate(_held(program.entry.body))
-    return [Focus(e, program, index) for index, e in held]
-
-
-def names_of(program: ir.Module) -> frozenset[str]:
-    """Return the names of locals, arguments and functions, which a new parameter may not take."""
-    names: set[str] = set()
-    for function in program.functions:
-        names |= {function.name, *function.arguments, *ir.assigned_names(function.body)}
-    return frozenset(names)
-
-
-def _held(body: tuple[ir.Statement, ...]) -> Iterator[ir.Expression]:
-    for statement in body:
-        match statement:
-            case ir.Assign(_, value) | ir.Return(value):
-                yield value
-            case ir.If(test, then, otherwise):
-                yield test
-                yield from _held(then)
-                yield from _held(otherwise)
-            case ir.Loop(body=inner):
-                yield from _held(inner)
-            case _:
-                pass
-
-
-class _Replacer:
-    def __init__(self, index: int, new: ir.Expression) -> None:
-        self.left = index
-        self.new = new
-
-    def block(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-        return tuple(self.statement(statement) for statement in body)
-
-    def statement(self, statement: ir.Statement) -> ir.Statement:
-        match statement:
-            case ir.Assign() | ir.Return():
-                return replace(statement, value=self.next(statement.value))
-            case ir.If(test, then, otherwise):
-                return ir.If(self.next(test), self.block(then), self.block(otherwise))
-            case ir.Loop():
-                return replace(statement, body=self.block(statement.body))
-            case _:
-                return statement
-
-    def next(self, old: ir.Expression) -> ir.Expression:
-        self.left -= 1
-        return self.new if self.left == -1 else old
+    return [Focus(e, program, index) for index, e in enumerate(ir.held(program.entry.body))]
 
 
 _TRIES = 40

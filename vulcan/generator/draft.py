@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.dead_code import cells_of
-from vulcan.generator.program_state import NO_STATE, NotMerged, ProgramState, merged
+from vulcan.anvil.rewrite.traversal import numbered, with_children
+from vulcan.generator.program_state import NO_STATE, NotMerged, ProgramState, merged, stem_of
 from vulcan.generator.units import Unit, clashes, unit_of
 from vulcan.generator.vocabulary import Vocabulary
 
@@ -30,10 +31,7 @@ class PolicyDraft:
 
     def parameter(self, stem: str, value: float) -> ir.Parameter:
         """Add a parameter, rounded to three digits, named by the stem, with a number if that is taken."""
-        name, number = stem, 1
-        while name in self.parameters or name in self.reserved_names:
-            number += 1
-            name = f"{stem}_{number}"
+        name = numbered(stem, {*self.parameters, *self.reserved_names})
         self.parameters[name] = rounded(value)
         return ir.Parameter(name)
 
@@ -46,8 +44,6 @@ class PolicyDraft:
         return self._adopt(e, parameters, self._adopt_state(roots, parameters) if roots else {})
 
     def _adopt(self, e: ir.Expression, parameters: Mapping[str, float], cells: Mapping[str, str]) -> ir.Expression:
-        from vulcan.anvil.rewrite.traversal import with_children
-
         match e:
             case ir.Parameter(name):
                 return ir.Parameter(self._adopted_name(name, parameters))
@@ -62,7 +58,7 @@ class PolicyDraft:
         value = parameters[name]
         if self.parameters.get(name) == value:
             return name
-        return self.parameter(name.rstrip("0123456789").rstrip("_") or name, value).name
+        return self.parameter(stem_of(name), value).name
 
     def _adopt_state(self, roots: frozenset[str], parameters: Mapping[str, float]) -> dict[str, str]:
         """Import the state that these names of the donor depend on, and return its names here.

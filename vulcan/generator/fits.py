@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Rejected, check, ir
+from vulcan.anvil.rewrite.traversal import numbered
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.draft import rounded
 from vulcan.generator.expression_tree import operate
@@ -213,10 +214,7 @@ def _written(task: Task, lesson: Lesson, fit: _Fit, said: str) -> str:
 
 def _body(fit: _Fit, names: Sequence[str], parameters: dict[str, float]) -> tuple[ir.Statement, ...]:
     def number(stem: str, value: float) -> ir.Expression:
-        name, again = stem.upper(), 1
-        while name in parameters:
-            again += 1
-            name = f"{stem.upper()}_{again}"
+        name = numbered(stem.upper(), parameters)
         parameters[name] = rounded(value)
         return ir.Parameter(name)
 

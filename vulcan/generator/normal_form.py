@@ -59,7 +59,7 @@ class _Flattener:
                     known[name] = self.put(value, known)
                 case ir.If(test, then, otherwise):
                     condition = self.put(test, known)
-                    if _returns(then) or _returns(otherwise):
+                    if ir.may_return((*then, *otherwise)):
                         rest = body[index + 1 :]
                         one, _ = self.block((*then, *rest), known)
                         other, _ = self.block((*otherwise, *rest), known)
@@ -105,19 +105,9 @@ class _Flattener:
         return e
 
 
-def _returns(body: tuple[ir.Statement, ...]) -> bool:
-    """Check whether any path contains a `return`."""
-    return any(
-        isinstance(s, ir.Return)
-        or (isinstance(s, ir.If) and (_returns(s.then) or _returns(s.otherwise)))
-        or (isinstance(s, ir.Loop) and _returns(s.body))
-        for s in body
-    )
-
-
 def _leaves(body: tuple[ir.Statement, ...]) -> bool:
     """Check whether a loop body may end the loop, or an iteration, early."""
-    return _returns(body) or any(
+    return ir.may_return(body) or any(
         isinstance(s, ir.Break | ir.Continue) or (isinstance(s, ir.If) and (_leaves(s.then) or _leaves(s.otherwise)))
         for s in body
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.dead_code import cells_read, state_slice
-from vulcan.anvil.rewrite.traversal import from_below, in_block
+from vulcan.anvil.rewrite.traversal import from_below, in_block, in_statements, numbered
 from vulcan.task import StateLimits
 
 _Statements = tuple[ir.Statement, ...]
@@ -164,20 +164,11 @@ def _open_ended(body: _Statements) -> _Statements:
 
 def _together(one: _Statements, other: _Statements) -> _Statements:
     """Return both bodies in one, so that all of both is executed. Raises NotMerged."""
-    if not _may_return(one):
+    if not ir.may_return(one):
         return (*one, *other)
-    if not _may_return(other):
+    if not ir.may_return(other):
         return (*other, *one)
     raise NotMerged("both handlers may return early")
-
-
-def _may_return(body: _Statements) -> bool:
-    return any(
-        isinstance(s, ir.Return)
-        or (isinstance(s, ir.If) and (_may_return(s.then) or _may_return(s.otherwise)))
-        or (isinstance(s, ir.Loop) and _may_return(s.body))
-        for s in body
-    )
 
 
 def _without_idle_draws(body: _Statements) -> _Statements:
@@ -208,35 +199,21 @@ def with_names(function: ir.Function, changed: Mapping[str, str]) -> ir.Function
             case _:
                 return e
 
-    body = _with_targets(in_block(function.body, lambda e: from_below(e, change)), changed)
+    def target(statement: ir.Statement) -> tuple[ir.Statement, ...]:
+        if isinstance(statement, ir.Assign | ir.Write | ir.Loop):
+            statement = replace(statement, name=changed.get(statement.name, statement.name))
+        return (statement,)
+
+    body = in_statements(in_block(function.body, lambda e: from_below(e, change)), target)
     arguments = tuple(changed.get(name, name) for name in function.arguments)
     return replace(function, name=changed.get(function.name, function.name), arguments=arguments, body=body)
 
 
-def _with_targets(body: tuple[ir.Statement, ...], changed: Mapping[str, str]) -> tuple[ir.Statement, ...]:
-    """Return the statements with their assignment targets renamed."""
-    made: list[ir.Statement] = []
-    for statement in body:
-        match statement:
-            case ir.Assign(name) | ir.Write(name):
-                made.append(replace(statement, name=changed.get(name, name)))
-            case ir.If(_, then, otherwise):
-                then, otherwise = _with_targets(then, changed), _with_targets(otherwise, changed)
-                made.append(replace(statement, then=then, otherwise=otherwise))
-            case ir.Loop(name, body=inner):
-                inner = _with_targets(inner, changed)
-                made.append(replace(statement, name=changed.get(name, name), body=inner))
-            case _:
-                made.append(statement)
-    return tuple(made)
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return the name, with another number behind it if it is taken."""
+    return numbered(stem_of(name), taken) if name in taken else name
 
 
-def free_name(name: str, used_names: Iterable[str]) -> str:
-    """Return the name, with a numeric suffix if it is taken."""
-    reserved = set(used_names)
-    stem = name.rstrip("0123456789").rstrip("_") or name
-    number, free = 2, name
-    while free in reserved:
-        free = f"{stem}_{number}"
-        number += 1
-    return free
+def stem_of(name: str) -> str:
+    """Return the name without a number behind it."""
+    return name.rstrip("0123456789").rstrip("_") or name

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.dead_code import cells_of
+from vulcan.anvil.rewrite.traversal import in_statements
 from vulcan.generator.behaviour import is_shared
 from vulcan.generator.draft import PolicyDraft, rounded
 from vulcan.generator.expression_tree import operate, subexpressions
@@ -108,7 +109,7 @@ def change_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     value = mutation(inside, old.value)
     if value is None or value == old.value or not is_readable(value, event):
         return None
-    _put(draft, handler, _replaced(handler.body, old, (replace(old, value=value),)))
+    _put(draft, handler, _replaced(handler.body, old, replace(old, value=value)))
     return e
 
 
@@ -140,7 +141,7 @@ def move_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
         return None
     event = draft.rng.choice(others)
     if draft.chance(0.6):
-        _put(draft, handler, _replaced(handler.body, statement, ()))
+        _put(draft, handler, _replaced(handler.body, statement))
     try:
         draft.state = draft.state.with_statements(event.name, event.arguments, statement)
     except NotMerged:
@@ -156,7 +157,7 @@ def drop_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     if not found:
         return None
     handler, old = draft.rng.choice(found)
-    _put(draft, handler, _replaced(handler.body, old, ()))
+    _put(draft, handler, _replaced(handler.body, old))
     return e
 
 
@@ -192,22 +193,9 @@ def _put(draft: PolicyDraft, old: ir.Function, body: _Statements) -> None:
     draft.state = replace(draft.state, handlers=tuple(handler for handler in made if handler.body))
 
 
-def _replaced(body: _Statements, old: ir.Statement, new: _Statements) -> _Statements:
-    """Return the statements with one of them, which may be inside another, replaced."""
-    made: list[ir.Statement] = []
-    for statement in body:
-        match statement:
-            case _ if statement is old:
-                made += new
-            case ir.If(_, then, otherwise):
-                made.append(
-                    replace(statement, then=_replaced(then, old, new), otherwise=_replaced(otherwise, old, new))
-                )
-            case ir.Loop(body=inner):
-                made.append(replace(statement, body=_replaced(inner, old, new)))
-            case _:
-                made.append(statement)
-    return tuple(made)
+def _replaced(body: _Statements, old: ir.Statement, *new: ir.Statement) -> _Statements:
+    """Return the statements with one of them, which may be inside another, replaced or left out."""
+    return in_statements(body, lambda statement: new if statement is old else (statement,))
 
 
 def _reads_locals(statement: ir.Statement) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from vulcan.anvil import ir
+from vulcan.anvil.rewrite.traversal import in_statements
 
 _Statements = tuple[ir.Statement, ...]
 Names = frozenset[str]
@@ -84,14 +85,11 @@ def without_unused(function: ir.Function) -> ir.Function:
     Unlike `without_dead` it keeps what is assigned again before it is read: exported code stays close to its source.
     """
     while True:
-        body = _read_part(function.body, _names_read(function.body))
+        read = frozenset(e.name for e in ir.expressions(function.body) if isinstance(e, ir.Local))
+        body = _read_part(function.body, read)
         if body == function.body:
             return function
         function = replace(function, body=body)
-
-
-def _names_read(body: _Statements) -> Names:
-    return frozenset(e.name for e in ir.expressions(body) if isinstance(e, ir.Local))
 
 
 def _read_part(body: _Statements, read: Names) -> _Statements:
@@ -125,35 +123,13 @@ def cells_of(body: _Statements) -> frozenset[str]:
 
 def cells_read(program: ir.Module, functions: Iterable[ir.Function]) -> frozenset[str]:
     """Return the state that the functions read, themselves or through helpers."""
-    helpers = {helper.name: helper for helper in program.helpers}
-    pending, seen, found = list(functions), set[str](), frozenset[str]()
-    while pending:
-        function = pending.pop()
-        found |= cells_of(function.body)
-        for name in ir.called_names(function.body) - seen:
-            seen.add(name)
-            pending.append(helpers[name])
-    return found
+    functions = tuple(functions)
+    return frozenset[str]().union(*(cells_of(f.body) for f in (*functions, *program.reached(*functions))))
 
 
 def without_writes(body: _Statements, names: Collection[str]) -> _Statements:
     """Return the statements without writes of this state, and without assignments that only these needed."""
-    return without_dead(_kept(body, names))
-
-
-def _kept(body: _Statements, names: Collection[str]) -> _Statements:
-    kept: list[ir.Statement] = []
-    for statement in body:
-        match statement:
-            case ir.Write(name) if name in names:
-                pass
-            case ir.If(_, then, otherwise):
-                kept.append(replace(statement, then=_kept(then, names), otherwise=_kept(otherwise, names)))
-            case ir.Loop(body=inner):
-                kept.append(replace(statement, body=_kept(inner, names)))
-            case _:
-                kept.append(statement)
-    return tuple(kept)
+    return without_dead(in_statements(body, lambda s: () if isinstance(s, ir.Write) and s.name in names else (s,)))
 
 
 def state_slice(program: ir.Module, roots: Iterable[str]) -> ir.Module:

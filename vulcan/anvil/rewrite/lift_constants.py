@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, declared_bounds
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.rewrite.traversal import from_below, in_program, names_of, with_children
+from vulcan.anvil.rewrite.traversal import from_below, in_program, names_of, numbered, with_children
 from vulcan.task import Signature
 
 _GUARD = 1e-6
@@ -99,10 +99,7 @@ class _Lifter:
         return found.whole and found.low >= 0.0 and found.high <= 1.0
 
     def parameter(self, stem: str, value: float) -> ir.Parameter:
-        name, number = stem, 1
-        while name in self.taken:
-            number += 1
-            name = f"{stem}_{number}"
+        name = numbered(stem, self.taken)
         self.taken.add(name)
         self.made.append((name, value))
         return ir.Parameter(name)

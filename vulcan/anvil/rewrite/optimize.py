@@ -157,12 +157,11 @@ def _propagated(body: _Statements, arguments: tuple[str, ...]) -> _Statements:
     """Replace names assigned once, to a leaf that does not change, by that leaf; the assignment is then dead."""
     times = Counter(arguments)
     values: dict[str, ir.Expression] = {}
-    for statement in _every(body):
+    for statement in ir.statements(body):
+        if isinstance(statement, ir.Assign | ir.Loop):
+            times[statement.name] += 1
         if isinstance(statement, ir.Assign):
-            times[statement.name] += 1
             values[statement.name] = statement.value
-        elif isinstance(statement, ir.Loop):
-            times[statement.name] += 1
     uses = Counter(e.name for e in ir.expressions(body) if isinstance(e, ir.Local))
 
     def stands_for(name: str) -> ir.Expression | None:
@@ -182,18 +181,6 @@ def _propagated(body: _Statements, arguments: tuple[str, ...]) -> _Statements:
         return (stands_for(e.name) or e) if isinstance(e, ir.Local) else e
 
     return in_block(body, lambda e: from_below(e, change))
-
-
-def _every(body: _Statements) -> list[ir.Statement]:
-    found: list[ir.Statement] = []
-    for statement in body:
-        found.append(statement)
-        match statement:
-            case ir.If(_, then, otherwise):
-                found += [*_every(then), *_every(otherwise)]
-            case ir.Loop(body=inner):
-                found += _every(inner)
-    return found
 
 
 # Statements
@@ -270,11 +257,8 @@ def _put(helper: ir.Function, value: ir.Expression, calls: int) -> Change:
 def _without_unused(program: ir.Module) -> ir.Module:
     program = _without_constant_state(_without_unused_arguments(program))
     program = state_slice(program, cells_read(program, program.entries))
-    needed = {function.name for function in (*program.handlers, *program.entries)}
-    for function in reversed(program.functions):
-        if function.name in needed:
-            needed |= {e.function for e in ir.expressions(function.body) if isinstance(e, ir.Call)}
-    functions = tuple(f for f in program.functions if f.name in needed)
+    needed = (*program.handlers, *program.entries)
+    functions = (*program.reached(*needed), *needed)
     used = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
     held = {v.initial.name for v in program.variables if isinstance(v.initial, ir.Parameter)}
     parameters = tuple((name, value) for name, value in program.parameters if name in used | held)

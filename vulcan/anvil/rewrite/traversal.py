@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from vulcan.anvil import ir
@@ -90,6 +91,24 @@ def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
             return statement
 
 
+def in_statements(
+    body: tuple[ir.Statement, ...], change: Callable[[ir.Statement], Iterable[ir.Statement]]
+) -> tuple[ir.Statement, ...]:
+    """Replace each statement by those that `change` returns, and then the statements within these."""
+    made: list[ir.Statement] = []
+    for statement in body:
+        for new in change(statement):
+            match new:
+                case ir.If(_, then, otherwise):
+                    inside = in_statements(then, change), in_statements(otherwise, change)
+                    made.append(replace(new, then=inside[0], otherwise=inside[1]))
+                case ir.Loop():
+                    made.append(replace(new, body=in_statements(new.body, change)))
+                case _:
+                    made.append(new)
+    return tuple(made)
+
+
 def in_program(program: ir.Module, change: Change) -> ir.Module:
     """Apply `change` to each whole expression in the program's statements."""
     bodies = [in_block(f.body, change) for f in program.functions]
@@ -107,23 +126,19 @@ def expression_size(e: ir.Expression) -> int:
 def program_size(program: ir.Module) -> int:
     """Count a program's nodes: parameters, state, functions, helpers' arguments, statements, parts of expressions."""
     helpers = program.helpers
-    held = sum(1 for f in program.functions for _ in ir.expressions(f.body))
-    statements = sum(_statements(f.body) for f in program.functions)
+    written = sum(1 for f in program.functions for walk in (ir.expressions, ir.statements) for _ in walk(f.body))
     declared = len(program.parameters) + len(program.variables) + len(program.functions)
-    return declared + sum(len(f.arguments) for f in helpers) + statements + held
+    return declared + sum(len(f.arguments) for f in helpers) + written
 
 
-def _statements(body: tuple[ir.Statement, ...]) -> int:
-    count = 0
-    for statement in body:
-        match statement:
-            case ir.If(_, then, otherwise):
-                count += 1 + _statements(then) + _statements(otherwise)
-            case ir.Loop(body=inner):
-                count += 1 + _statements(inner)
-            case _:
-                count += 1
-    return count
+def numbered(name: str, taken: Collection[str]) -> str:
+    """Return the name, with the first number from 2 on behind it that makes it free where it is taken."""
+    free = name
+    for number in itertools.count(2):
+        if free not in taken:
+            break
+        free = f"{name}_{number}"
+    return free
 
 
 def names_of(program: ir.Module) -> frozenset[str]:

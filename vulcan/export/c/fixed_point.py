@@ -235,22 +235,14 @@ class NumberFormats:
             if isinstance(e, ir.Call):
                 for argument, value in zip(self.functions[e.function].arguments, e.arguments, strict=True):
                     self._assign(argument, value, e.function, function)
-        self._statements(body, function)
-
-    def _statements(self, body: tuple[ir.Statement, ...], function: str) -> None:
-        for statement in body:
+        for statement in ir.statements(body):
             match statement:
                 case ir.Assign(name, value):
                     self._assign(name, value, function, function)
-                case ir.If(_, then, otherwise):
-                    self._statements(then, function)
-                    self._statements(otherwise, function)
-                case ir.Loop(name=name, body=inner):
-                    if statement.trips:
-                        turns = range(statement.start, statement.stop, statement.step)
-                        bounds = Interval(float(min(turns)), float(max(turns)), True)
-                        self._join((function, name), NumberFormat(bounds, typical_of_number(bounds.magnitude)))
-                    self._statements(inner, function)
+                case ir.Loop(name=name) if statement.trips:
+                    turns = range(statement.start, statement.stop, statement.step)
+                    bounds = Interval(float(min(turns)), float(max(turns)), True)
+                    self._join((function, name), NumberFormat(bounds, typical_of_number(bounds.magnitude)))
                 case ir.Write(name, value) if name in self.typical and id(value) in self.values:
                     self.typical[name] = max(self.typical[name], self.of(value, function).typical)
                 case ir.Return(value) if id(value) in self.values:

@@ -9,25 +9,16 @@ from dataclasses import replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.dead_code import without_unused
+from vulcan.anvil.rewrite.traversal import in_statements
 from vulcan.export.c.naming import CONTROLS, local_names
 
 _INDENT = "    "
 
 
-def _without_idle(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-    """Remove `x = x`, which compilers warn about."""
-    kept: list[ir.Statement] = []
-    for statement in body:
-        match statement:
-            case ir.Assign(name, ir.Local(other)) if name == other:
-                continue
-            case ir.If(then=then, otherwise=otherwise):
-                kept.append(replace(statement, then=_without_idle(then), otherwise=_without_idle(otherwise)))
-            case ir.Loop(body=inner):
-                kept.append(replace(statement, body=_without_idle(inner)))
-            case _:
-                kept.append(statement)
-    return tuple(kept)
+def _busy(statement: ir.Statement) -> tuple[ir.Statement, ...]:
+    """Return the statement, but for `x = x`, which compilers warn about."""
+    idle = isinstance(statement, ir.Assign) and statement.value == ir.Local(statement.name)
+    return () if idle else (statement,)
 
 
 class Statements(ABC):
@@ -37,7 +28,7 @@ class Statements(ABC):
     """
 
     def __init__(self, function: ir.Function, nothing: str | None = None) -> None:
-        self.function = without_unused(replace(function, body=_without_idle(function.body)))
+        self.function = without_unused(replace(function, body=in_statements(function.body, _busy)))
         self.names: Mapping[str, str] = local_names(function, (CONTROLS,) if nothing else ())
         self.nothing = nothing
         self.read = {e.name for e in ir.expressions(self.function.body) if isinstance(e, ir.Local)}
