@@ -74,27 +74,6 @@ def test_a_fingerprint_is_the_same_in_every_process():
     assert check(returning("item.whole + 1"), TOY).fingerprint[:16] == "335433ebe2c89ee9"
 
 
-def test_parameters_can_be_changed():
-    policy = check(BASE, TOY)
-    assert policy.parameters == {"A": 0.5}
-    other = policy.with_parameters({"A": 2})
-    assert other.parameters == {"A": 2.0}
-    assert policy.parameters == {"A": 0.5}
-    assert other.fingerprint == check(BASE.replace("0.5", "2"), TOY).fingerprint
-    values = values_for(TOY.signature, Random(0)) | {"item.whole": 10.0}
-    assert Twin(policy, TOY_LAYOUT).score(1.0, values) == 10 * 0.5 + 2 - 2
-    assert Twin(other, TOY_LAYOUT).score(1.0, values) == 10 * 2 + 2 - 2
-
-
-def test_a_parameter_can_be_given_no_name_it_has_not_and_no_number_that_is_none():
-    policy = check(BASE, TOY)
-    with pytest.raises(KeyError, match="B"):
-        policy.with_parameters({"B": 1.0})
-    for value in (float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="parameter A"):
-            policy.with_parameters({"A": value})
-
-
 def test_operations_count_loops_by_their_trips_and_helpers_where_they_are_called():
     assert check(returning("1"), TOY).plan.operations == 1
     assert check(returning("item.whole + 1"), TOY).plan.operations == 3

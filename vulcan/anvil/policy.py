@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import threading
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
 from vulcan.anvil.ranking import ranking_warnings
 from vulcan.anvil.rejection import Rejected
-from vulcan.anvil.rewrite.traversal import program_size
+from vulcan.anvil.rewrite.traversal import from_below, program_size
 from vulcan.errors import UserError
 from vulcan.task import MECHANISM, Json, Program, Rank, Signature, Task, Value
 
@@ -81,15 +80,42 @@ class Compiled:
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         from vulcan.anvil.native.compile import compile_native  # loads numba, which checking a policy does not need
 
-        key = (id(layout), hurried and (id(layout), False) not in self._made)  # reuse unhurried code if available
-        if key not in self._made:
-            made = compile_native(self._program, self._plan, self._signature, layout, hurried)
-            self._made[key] = (layout, made)
-        return self._made[key][1]
+        with _COMPILING:
+            key = (id(layout), hurried and (id(layout), False) not in self._made)  # reuse unhurried code if available
+            if key not in self._made:
+                made = compile_native(self._program, self._plan, self._signature, layout, hurried)
+                self._made[key] = (layout, made)
+            return self._made[key][1]
+
+
+class Runnable:
+    """A checked program that runs as machine code, or under the reference interpreter."""
+
+    task: Task
+    program: ir.Module
+    plan: Plan
+
+    def native(self, layout: Layout, hurried: bool = False) -> Native:
+        """Return machine code that reads its features at the layout's slots.
+
+        For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
+        """
+        return self._compiled.native(layout, hurried)
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return Compiled(self.program, self.plan, interface_of(self.task, self.program))
+
+    def reference(self, seed: int = 0) -> Reference:
+        """Return a fresh reference run under CPython: a callable with the statistics that the program needs.
+
+        `seed` starts the random numbers that it draws.
+        """
+        return Reference(self.program, self.plan, interface_of(self.task, self.program), seed)
 
 
 @dataclass(frozen=True)
-class PolicyFunction:
+class PolicyFunction(Runnable):
     """One function that a task declares, as one policy defines it: with the helpers and the plan that it needs.
 
     `native()` and `reference()` have their own state, with the statistics of this function alone. A caller that uses
@@ -105,22 +131,6 @@ class PolicyFunction:
     @property
     def name(self) -> str:
         return self.signature.function
-
-    def native(self, layout: Layout, hurried: bool = False) -> Native:
-        """Return machine code that reads its features at the layout's slots; `score` is this function.
-
-        For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
-        """
-        with _COMPILING:
-            return self._compiled.native(layout, hurried)
-
-    @cached_property
-    def _compiled(self) -> Compiled:
-        return Compiled(self.program, self.plan, interface_of(self.task, self.program))
-
-    def reference(self) -> Reference:
-        """Return a fresh reference run of this function under CPython: a callable with the statistics it needs."""
-        return Reference(self.program, self.plan, interface_of(self.task, self.program))
 
 
 def check(source: str, task: Task) -> Policy:
@@ -140,7 +150,7 @@ def check(source: str, task: Task) -> Policy:
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(Runnable):
     """A checked policy: `program` is the whole module, `plan` the combined plan of all of its functions.
 
     If the task declares several functions, they share one state: `native()` and `reference()` take each event once, and
@@ -180,18 +190,6 @@ class Policy:
         """Return these settings of the task with what the policy chooses for itself."""
         return {**given, **{name.lower(): choice for name, choice in self.program.chosen}}
 
-    def with_parameters(self, values: Mapping[str, float]) -> Policy:
-        """Return the same policy with other parameters.
-
-        Raises KeyError for an unknown name, ValueError for a value that is not a finite number.
-        """
-        if unknown := values.keys() - self.parameters.keys():
-            raise KeyError(", ".join(sorted(unknown)))
-        if endless := sorted(name for name, value in values.items() if not math.isfinite(value)):
-            raise ValueError(f"parameter {', '.join(endless)}: not a finite number")
-        parameters = tuple((name, float(values.get(name, old))) for name, old in self.program.parameters)
-        return replace(self, program=replace(self.program, parameters=parameters))
-
     @property
     def operations(self) -> int:
         """Maximum number of operations of one call."""
@@ -201,25 +199,6 @@ class Policy:
     def size(self) -> int:
         """Nodes of the program (`vulcan.anvil.rewrite.traversal.program_size`)."""
         return program_size(self.program)
-
-    def native(self, layout: Layout, hurried: bool = False) -> Native:
-        """Return machine code that reads its features at the layout's slots.
-
-        For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
-        """
-        with _COMPILING:
-            return self._compiled.native(layout, hurried)
-
-    @cached_property
-    def _compiled(self) -> Compiled:
-        return Compiled(self.program, self.plan, interface_of(self.task, self.program))
-
-    def reference(self, seed: int = 0) -> Reference:
-        """Return a fresh reference run of the policy under CPython: a callable with the statistics it needs.
-
-        `seed` starts the random numbers that it draws.
-        """
-        return Reference(self.program, self.plan, interface_of(self.task, self.program), seed)
 
     @property
     def warnings(self) -> tuple[PolicyWarning, ...]:
@@ -332,30 +311,21 @@ class _Canonical:
                 return statement
 
     def expression(self, e: ir.Expression) -> ir.Expression:
+        return from_below(e, self.part)
+
+    def part(self, e: ir.Expression) -> ir.Expression:
         match e:
             case ir.Parameter(name):
                 return ir.Number(self.parameters[name])
             case ir.Local(name):
                 return ir.Local(self.name(name))
-            case ir.Read(feature):
-                return ir.Read(feature)
-            case ir.Statistic(kind, scope, feature, arguments):
-                return ir.Statistic(kind, scope, feature, arguments)
-            case ir.Occurrences(statistic, value):
-                return ir.Occurrences(replace(statistic, at=(0, 0)), self.expression(value))
-            case ir.Cell(name):
-                return ir.Cell(self.state[name])
-            case ir.Element(name, index):
-                return ir.Element(self.state[name], self.expression(index))
-            case ir.Draw():
-                return ir.Draw()
-            case ir.Operate(operation, operands):
-                return ir.Operate(operation, tuple(self.expression(o) for o in operands))
-            case ir.Compare(operators, operands):
-                return ir.Compare(operators, tuple(self.expression(o) for o in operands))
-            case ir.Choose(test, then, otherwise):
-                return ir.Choose(self.expression(test), self.expression(then), self.expression(otherwise))
-            case ir.Call(function, arguments):
-                return ir.Call(self.helpers[function], tuple(self.expression(a) for a in arguments))
-            case _:
+            case ir.Number() | ir.Query():
                 return e
+            case ir.Occurrences(statistic):
+                return replace(e, statistic=replace(statistic, at=(0, 0)), at=(0, 0))
+            case ir.Cell(name) | ir.Element(name):
+                return replace(e, name=self.state[name], at=(0, 0))
+            case ir.Call(function):
+                return replace(e, function=self.helpers[function], at=(0, 0))
+            case _:
+                return replace(e, at=(0, 0))

@@ -5,7 +5,7 @@
 `policy_source` reads the policy back out of an exported module.
 """
 
-from vulcan.export.formats import EXPORTERS, Exporter, PythonExporter, export_refusal, find_exporter
+from vulcan.export.formats import EXPORTERS, Exporter, export_refusal, find_exporter
 from vulcan.export.pack_formats import hidden_by
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import policy_source
@@ -14,7 +14,6 @@ __all__ = [
     "EXPORTERS",
     "Exporter",
     "Provenance",
-    "PythonExporter",
     "export_refusal",
     "find_exporter",
     "hidden_by",

@@ -18,10 +18,10 @@ Formats that a pack declares in `export/formats.toml` are those of `vulcan.expor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from vulcan.anvil import Policy
 from vulcan.anvil.state_layout import BYTES_PER_SLOT
@@ -46,41 +46,29 @@ _OF_EVENTS = re.compile(r"^#ifdef POLICY_EVENTS\n(.*?)^#endif /\* POLICY_EVENTS 
 _PLACE = re.compile(r"@([A-Z]+)@")
 
 
-class BpfExporter:
-    """An exporter to a BPF program for the Linux kernel, to be compiled by clang."""
-
-    format = "bpf"
-    summary = "a program for the kernel of Linux"
-    takes_programs = False
-    takes_state = True
-
-    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: the program, `policy.h`, and the other files of the pack."""
-        templates = _templates(policy.task)
-        _check_features(policy, templates)
-        header = fixed_header(policy, provenance, MAX_BYTES)
-        if (size := BYTES_PER_SLOT * policy.plan.state.slots) > MAX_STATE_BYTES:
-            raise UserError(
-                f"the policy's state takes {size:,} bytes, over the {MAX_STATE_BYTES:,} that are kept of each "
-                "connection: declare shorter arrays"
-            )
-        told = {
-            "NAME": f"anvil_{policy.fingerprint[:8]}",
-            "POLICY": f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run,
-            "VERSION": provenance.version,
-            "SETTINGS": "\n".join(_settings(policy.task, policy.settings(provenance.settings))),
-        }
-        of_events = r"\1" if policy.program.handlers else ""
-        files = {
-            name: _PLACE.sub(lambda found: told.get(found[1], found[0]), _OF_EVENTS.sub(of_events, text))
-            for name, text in templates.items()
-        }
-        program = next(name for name in files if name.endswith(".bpf.c"))
-        return {program: files.pop(program), "policy.h": header, **files}
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return f"make beside {file}, which needs clang and bpftool; README.md there says how to load it"
+def _bpf_program(policy: Policy, provenance: Provenance) -> dict[str, str]:
+    """Return the program for the kernel, `policy.h`, and the other files of the pack."""
+    templates = _templates(policy.task)
+    _check_features(policy, templates)
+    header = fixed_header(policy, provenance, MAX_BYTES)
+    if (size := BYTES_PER_SLOT * policy.plan.state.slots) > MAX_STATE_BYTES:
+        raise UserError(
+            f"the policy's state takes {size:,} bytes, over the {MAX_STATE_BYTES:,} that are kept of each "
+            "connection: declare shorter arrays"
+        )
+    told = {
+        "NAME": f"anvil_{policy.fingerprint[:8]}",
+        "POLICY": provenance.origin,
+        "VERSION": provenance.version,
+        "SETTINGS": "\n".join(_settings(policy.task, policy.settings(provenance.settings))),
+    }
+    of_events = r"\1" if policy.program.handlers else ""
+    files = {
+        name: _PLACE.sub(lambda found: told.get(found[1], found[0]), _OF_EVENTS.sub(of_events, text))
+        for name, text in templates.items()
+    }
+    program = next(name for name in files if name.endswith(".bpf.c"))
+    return {program: files.pop(program), "policy.h": header, **files}
 
 
 def _templates(task: Task) -> dict[str, str]:
@@ -130,10 +118,6 @@ class Exporter(Protocol):
     def takes_programs(self) -> bool:
         """True if policies in free Python can be exported too."""
 
-    @property
-    def takes_state(self) -> bool:
-        """True if policies with state and handlers of events can be exported too."""
-
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """Return the text of each file by name, the main one first. Raises UserError."""
 
@@ -141,61 +125,56 @@ class Exporter(Protocol):
         """Return one line on how to use the main file, which has that name."""
 
 
-class PythonExporter:
-    """An exporter to one Python module that imports only the standard library."""
+@dataclass(frozen=True, slots=True)
+class OwnExporter:
+    """An exporter to one of Vulcan's own formats; in `use`, {file} and {module} are the main file and its stem."""
 
-    format = "python"
-    summary = "a Python module"
-    takes_programs = True
-    takes_state = True
-
-    def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: one file, named after the task."""
-        if isinstance(policy, ProgramPolicy):
-            return {f"{policy.task.name}.py": program_module(policy, provenance)}
-        return {f"{policy.task.name}.py": python_module(policy, provenance, load_template(policy.task))}
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return f"import {Path(file).stem}; it needs Python alone"
-
-
-class CExporter:
-    """An exporter to one C header that computes in doubles."""
-
-    format = "c"
-    summary = "a C header in doubles"
-    takes_programs = False
-    takes_state = True
+    format: str
+    summary: str
+    use: str
+    write: Callable[[Any, Provenance], dict[str, str]]
+    takes_programs: bool = False
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: one file, `policy.h`."""
-        return {"policy.h": double_header(policy, provenance)}
+        """See `Exporter`."""
+        return self.write(policy, provenance)
 
     def how_to_use(self, file: str) -> str:
         """See `Exporter`."""
-        return f'#include "{file}", and link with -lm; its first comment says when to call what'
+        return self.use.format(file=file, module=Path(file).stem)
 
 
-class FixedCExporter:
-    """An exporter to one C header that computes in 64-bit integers."""
-
-    format = "c-fixed"
-    summary = "a C header in 64-bit integers"
-    takes_programs = False
-    takes_state = True
-
-    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: one file, `policy.h`."""
-        return {"policy.h": fixed_header(policy, provenance)}
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return f'#include "{file}"; its first comment says when to call what'
+def _python(policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
+    if isinstance(policy, ProgramPolicy):
+        return {f"{policy.task.name}.py": program_module(policy, provenance)}
+    return {f"{policy.task.name}.py": python_module(policy, provenance, load_template(policy.task))}
 
 
 EXPORTERS: dict[str, Exporter] = {
-    exporter.format: exporter for exporter in (PythonExporter(), CExporter(), FixedCExporter(), BpfExporter())
+    exporter.format: exporter
+    for exporter in (
+        OwnExporter(
+            "python", "a Python module", "import {module}; it needs Python alone", _python, takes_programs=True
+        ),
+        OwnExporter(
+            "c",
+            "a C header in doubles",
+            '#include "{file}", and link with -lm; its first comment says when to call what',
+            lambda policy, provenance: {"policy.h": double_header(policy, provenance)},
+        ),
+        OwnExporter(
+            "c-fixed",
+            "a C header in 64-bit integers",
+            '#include "{file}"; its first comment says when to call what',
+            lambda policy, provenance: {"policy.h": fixed_header(policy, provenance)},
+        ),
+        OwnExporter(
+            "bpf",
+            "a program for the kernel of Linux",
+            "make beside {file}, which needs clang and bpftool; README.md there says how to load it",
+            _bpf_program,
+        ),
+    )
 }
 
 
@@ -228,15 +207,16 @@ def export_policy(
 ) -> dict[str, str]:
     """Export a policy: the text of each file by name, the main one first.
 
-    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python or
-    with state if the format does not support it.
+    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python if the
+    format does not support it.
     """
-    exporter = find_exporter(format, policy.task, others)
-    if isinstance(policy, Policy) and policy.program.uses_state and not exporter.takes_state:
-        raise UserError(f"this policy uses state, which cannot be exported as {format}; try --format python")
+    return _exported(find_exporter(format, policy.task, others), policy, provenance)
+
+
+def _exported(exporter: Exporter, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
         raise UserError(
-            f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "
+            f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {exporter.format}; "
             "use --format python"
         )
     if isinstance(policy, Policy):
@@ -246,13 +226,8 @@ def export_policy(
 
 def export_refusal(policy: AnyPolicy, format: str) -> str:
     """Return why a format cannot carry the policy; empty if it can. Raises UserError for an unknown format."""
-    find_exporter(format, policy.task)
     origin = Provenance(policy.task.name, run="", candidate="", proposer="", date="")
-    try:
-        export_policy(policy, format, origin)
-    except UserError as error:
-        return str(error)
-    return ""
+    return _attempt(policy, find_exporter(format, policy.task), origin).refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,17 +252,13 @@ def every_format(
     policy: AnyPolicy, provenance: Provenance, others: Mapping[str, Exporter] | None = None
 ) -> list[FormatResult]:
     """Export to every format of the policy's task and to `others`. Raises UserError if the pack is broken."""
-    return [
-        _attempt(policy, exporter, provenance, others)
-        for exporter in {**exporters_of(policy.task), **(others or {})}.values()
-    ]
+    exporters = {**exporters_of(policy.task), **(others or {})}
+    return [_attempt(policy, exporter, provenance) for exporter in exporters.values()]
 
 
-def _attempt(
-    policy: AnyPolicy, exporter: Exporter, provenance: Provenance, others: Mapping[str, Exporter] | None
-) -> FormatResult:
+def _attempt(policy: AnyPolicy, exporter: Exporter, provenance: Provenance) -> FormatResult:
     try:
-        return FormatResult(exporter, export_policy(policy, exporter.format, provenance, others))
+        return FormatResult(exporter, _exported(exporter, policy, provenance))
     except UserError as error:
         return FormatResult(exporter, refusal=str(error))
 
@@ -302,10 +273,9 @@ def files_of(attempts: Sequence[FormatResult], provenance: Provenance) -> dict[s
 
 
 def _readme(attempts: Sequence[FormatResult], provenance: Provenance) -> Iterator[str]:
-    origin = f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run
     yield f"# A policy of the task {provenance.task}"
     yield ""
-    yield f"{origin}, in every format that it can be written in."
+    yield f"{provenance.origin}, in every format that it can be written in."
     yield f"`vulcan eval FILE --task {provenance.task} ...` measures the policy that a file carries."
     yield ""
     yield "| format | files | use |"
@@ -313,14 +283,11 @@ def _readme(attempts: Sequence[FormatResult], provenance: Provenance) -> Iterato
     for made in attempts:
         if not made.refusal:
             files = ", ".join(f"`{made.format}/{name}`" for name in made.files)
-            yield f"| {made.format}: {made.exporter.summary} | {files} | `{_cell(made.use)}` |"
+            use = made.use.replace("|", "\\|")
+            yield f"| {made.format}: {made.exporter.summary} | {files} | `{use}` |"
     refused = [made for made in attempts if made.refusal]
     if refused:
         yield ""
         yield "Not written:"
         yield ""
         yield from (f"- {made.format}: {made.refusal}" for made in refused)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -29,7 +29,6 @@ With `program` too, that file of the folder, which includes the header, is writt
 from __future__ import annotations
 
 import ast
-import importlib.util
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
 from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
-from vulcan.export.template import CUT, load_template
+from vulcan.export.template import CUT, load_template, python_file
 from vulcan.task import Task
 
 _TEXTS = ("summary", "needs", "use")
@@ -49,22 +48,41 @@ _KEYS = (*_TEXTS, "modules", "header", "program", "mechanisms", "hides")
 
 
 @dataclass(frozen=True, slots=True)
-class PackFormat:
-    """An exporter to a format that a task pack declares."""
+class _Declared:
+    """What a pack declares of a format of either kind."""
 
     format: str
     summary: str
     needs: str
     use: str
+    mechanisms: tuple[str, ...]
+    hides: tuple[str, ...]
+    takes_programs = False
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return self.use.replace("{module}", Path(file).stem).replace("{file}", file)
+
+    def require_carried(self, policy: Policy) -> None:
+        if self.mechanisms and policy.mechanism not in self.mechanisms:
+            raise UserError(
+                f"policies of the mechanism {policy.mechanism} cannot be exported as {self.format}, which has "
+                f"{' and '.join(self.mechanisms)}; use --format c or python"
+            )
+        used = {*policy.plan.read, *(event for event, _ in policy.plan.events)}
+        if hidden := ", ".join(sorted(used.intersection(self.hides))):
+            raise UserError(f"the policy uses {hidden}, which {self.needs} does not show; try --format python")
+
+
+@dataclass(frozen=True, slots=True)
+class PackFormat(_Declared):
+    """An exporter to a format that a task pack declares."""
+
     modules: tuple[str, ...]
-    mechanisms: tuple[str, ...] = ()
-    hides: tuple[str, ...] = ()
-    takes_programs: bool = False
-    takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
-        _require_carried(policy, self)
+        self.require_carried(policy)
         imports, behind = self.behind(policy.task)
         text = python_module(
             policy, provenance, load_template(policy.task), imports=imports, behind=behind, needs=self.requirements
@@ -85,61 +103,35 @@ class PackFormat:
             texts.append(text)
         return tuple(imports), "\n\n\n".join(texts) + "\n"
 
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return self.use.replace("{module}", Path(file).stem)
-
 
 @dataclass(frozen=True, slots=True)
-class HeaderFormat:
+class HeaderFormat(_Declared):
     """An exporter to a format in C that a task pack declares: the policy, and the pack's header behind it."""
 
-    format: str
-    summary: str
-    needs: str
-    use: str
     header: str
-    mechanisms: tuple[str, ...]
-    hides: tuple[str, ...] = ()
     program: str | None = None
-    takes_programs: bool = False
-    takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: files named as the pack's header is, and its program."""
-        _require_carried(policy, self)
+        self.require_carried(policy)
         folder = policy.task.directory / "export"
         text = pack_text(policy.task, folder / self.header)
         defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
         beside = {self.program: pack_text(policy.task, folder / self.program)} if self.program else {}
         return {**beside, self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
 
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return self.use.replace("{file}", file)
-
-
-def _require_carried(policy: Policy, format: PackFormat | HeaderFormat) -> None:
-    if format.mechanisms and policy.mechanism not in format.mechanisms:
-        raise UserError(
-            f"policies of the mechanism {policy.mechanism} cannot be exported as {format.format}, which has "
-            f"{' and '.join(format.mechanisms)}; use --format c or python"
-        )
-    used = {*policy.plan.read, *(event for event, _ in policy.plan.events)}
-    if hidden := sorted(used.intersection(format.hides)):
-        raise UserError(f"the policy uses {', '.join(hidden)}, which {format.needs} does not show; try --format python")
-
 
 def hidden_by(task: Task, format: str | None) -> tuple[str, ...]:
     """Return the features and events of a task that a format of its pack cannot show a policy. Raises UserError."""
-    found = pack_formats(task).get(format) if format is not None else None
+    declared = pack_formats(task).get(format or "")
+    hides = declared.hides if declared is not None else ()
     known = [*(feature for feature, _ in task.whole_interface.features()), *(event.function for event in task.events)]
-    for name in found.hides if found is not None else ():
+    for name in hides:
         if name not in known:
             raise UserError(
                 f"task {task.name!r}: {format} hides {name!r}, no feature or event{did_you_mean(name, known)}"
             )
-    return found.hides if found is not None else ()
+    return hides
 
 
 def _defined(policy: Policy, provenance: Provenance) -> Iterator[str]:
@@ -179,13 +171,13 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     for key in _TEXTS:
         if not isinstance(table.get(key), str) or not table[key]:
             raise UserError(f"{path}: {name} needs {key}, a text")
-    texts = table["summary"], table["needs"], table["use"]
+    header = table.get("header")
     hides = _names(name, table, "hides", path) if "hides" in table else ()
-    if isinstance(header := table.get("header"), str):
-        mechanisms = _names(name, table, "mechanisms", path)
-        return HeaderFormat(name, *texts, header, mechanisms, hides, table.get("program"))
-    mechanisms = _names(name, table, "mechanisms", path) if "mechanisms" in table else ()
-    return PackFormat(name, *texts, _names(name, table, "modules", path), mechanisms, hides)
+    mechanisms = _names(name, table, "mechanisms", path) if header or "mechanisms" in table else ()
+    told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides)
+    if isinstance(header, str):
+        return HeaderFormat(*told, header, table.get("program"))
+    return PackFormat(*told, _names(name, table, "modules", path))
 
 
 def _names(name: str, table: Mapping[str, object], key: str, path: Path) -> tuple[str, ...]:
@@ -198,22 +190,13 @@ def _names(name: str, table: Mapping[str, object], key: str, path: Path) -> tupl
 def _divided(module: str, task: Task, format: str) -> tuple[list[str], str]:
     """Split a module into its imports and the part that goes into exports. Raises UserError."""
     where = f"task {task.name!r}: the module {module} of its format {format}"
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None or found.origin is None or not found.origin.endswith(".py"):
+    if (path := python_file(module)) is None:
         raise UserError(f"{where} is not found: install the package that has it")
-    above, cut, text = Path(found.origin).read_text(encoding="utf-8").partition(f"\n{CUT}\n")
+    above, cut, text = path.read_text(encoding="utf-8").partition(f"\n{CUT}\n")
     if not cut:
         raise UserError(f"{where} lacks the line {CUT!r}")
-    return list(_imported(above)), text.strip("\n")
-
-
-def _imported(text: str) -> Iterator[str]:
-    for node in syntax_tree(text).body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+    imports = (node for node in syntax_tree(above).body if isinstance(node, ast.Import))
+    return [alias.name for node in imports for alias in node.names], text.strip("\n")
 
 
 def pack_text(task: Task, path: Path) -> str:

@@ -31,6 +31,11 @@ class Provenance:
     settings: Mapping[str, Json] = field(default_factory=dict)
     version: str = vulcan.__version__
 
+    @property
+    def origin(self) -> str:
+        """The run and the candidate, or the file."""
+        return f"{self.run}, candidate {self.candidate}" if self.candidate else self.run
+
     def lines(self, needs: str = "It needs Python alone.") -> Iterator[str]:
         """Yield one fact per line; `needs` in the first states what is required to run the export.
 
@@ -38,8 +43,7 @@ class Provenance:
         be compared without such lines.
         """
         facts = {
-            "Run": f"{self.run}, candidate {self.candidate}" if self.candidate else "",
-            "File": "" if self.candidate else self.run,
+            ("Run" if self.candidate else "File"): self.origin,
             "Date": self.date,
             "Task": f"{self.task}, objective {self.objective}" if self.objective else self.task,
             "Proposed by": self.proposer if self.seed is None else f"{self.proposer}, seed {self.seed}",

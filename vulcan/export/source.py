@@ -1,35 +1,12 @@
-"""The Anvil source of a policy with its current parameters, and its recovery from exports without running them."""
+"""The source of a policy read back from its exports, without running them."""
 
 from __future__ import annotations
 
 import ast
 import json
-import re
 import textwrap
 
-from vulcan.anvil import Policy
 from vulcan.anvil.parse import syntax_tree
-
-
-def source_text(policy: Policy) -> str:
-    """Return the policy's source, verbatim except for the values of parameters tuned after it was written."""
-    tree = syntax_tree(policy.source)
-    starts = [0, *(match.end() for match in re.finditer(b"\r\n|\r|\n", policy.source.encode()))]
-    text = policy.source.encode()
-    for node in reversed(tree.body):
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ) if name in policy.parameters:
-                if repr(float(ast.literal_eval(value))) != repr(policy.parameters[name]):  # -0.0 is not 0.0
-                    start = starts[value.lineno - 1] + value.col_offset
-                    end = starts[(value.end_lineno or value.lineno) - 1] + (value.end_col_offset or 0)
-                    text = text[:start] + repr(policy.parameters[name]).encode() + text[end:]
-            case _:
-                pass
-    return text.decode()
-
 
 MARKER = "VULCAN_EXPORT"
 POLICY = "POLICY"

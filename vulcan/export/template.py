@@ -173,22 +173,27 @@ def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path)
     """Add the text of a module without its imports, after the modules it imports. Raises UserError."""
     if module in shared:
         return
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None or found.origin is None or not found.origin.endswith(".py"):
+    path = python_file(module)
+    if path is None:
         raise UserError(
             f"task {task.name!r}: {importer} imports {module!r}, which is no Python file that could be written into an "
             "exported module; import heapq, math and modules of your own"
         )
-    path = Path(found.origin)
     source = path.read_text(encoding="utf-8")
     tree = syntax_tree(source)
     for other in _imported(tree):
         _add_shared(other, shared, task, path)
     body = [node for node in tree.body if not _is_preamble(node)]
     shared[module] = "\n".join(source.splitlines()[body[0].lineno - 1 :]) if body else ""
+
+
+def python_file(module: str) -> Path | None:
+    """Return the file of a module; None where there is none that is Python."""
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return None
+    return Path(found.origin) if found and found.origin and found.origin.endswith(".py") else None
 
 
 def _is_preamble(node: ast.stmt) -> bool:

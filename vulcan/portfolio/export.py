@@ -22,13 +22,12 @@ from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, check_guard, load_evaluator
-from vulcan.export import Exporter, Provenance, PythonExporter, find_exporter
+from vulcan.export import EXPORTERS, Exporter, Provenance, find_exporter
 from vulcan.export.c.double_header import double_header
-from vulcan.export.formats import CExporter
 from vulcan.export.pack_formats import PackFormat
 from vulcan.export.python.module import FORMAT_VERSION
 from vulcan.export.quoting import docstring, quoted
-from vulcan.export.source import MARKER, POLICY, source_text
+from vulcan.export.source import MARKER, POLICY
 from vulcan.export.template import load_template
 from vulcan.portfolio.candidates import identifier
 from vulcan.portfolio.model import Library, LibraryMember
@@ -176,14 +175,14 @@ def export_guarded(
     # a safe policy is the task's own: of the run that the policy is from it has neither proposer nor scores
     safe_policy = declared.compiled()
     origin = Provenance(declared.task, f"{declared.policy}.py", "", "", "", settings=safe_policy.settings({}))
-    if isinstance(policy, Policy) and isinstance(exporter, CExporter) and source.header:
+    if isinstance(policy, Policy) and format == "c" and source.header:
         return {"guarded.h": _header(policy, provenance, safe, safe_policy, origin, source.header)}
-    if isinstance(policy, ProgramPolicy) or not isinstance(exporter, PythonExporter | PackFormat):
+    if isinstance(policy, ProgramPolicy) or not (format == "python" or isinstance(exporter, PackFormat)):
         usable = "python or c" if source.header else "python"
         raise UserError(f"--guard: a guarded policy cannot be exported as {format}; use --format {usable}")
     imports, behind = exporter.behind(task) if isinstance(exporter, PackFormat) else ((), "")
     written = [(policy, provenance), (safe_policy, origin)]
-    modules = [next(iter(PythonExporter().export(*each).values())) for each in written]
+    modules = [next(iter(EXPORTERS["python"].export(*each).values())) for each in written]
     factories = [class_factory(name, text, source.used_by) for name, text in zip(FACTORIES, modules, strict=True)]
     parts = [imports_and_body(text) for text in (*factories, source.text)]
     needed = {line for found, _ in parts for line in found} | {f"import {name}" for name in imports}
@@ -201,7 +200,7 @@ def export_guarded(
     ]
     tail = (
         "# The policy as it was searched, in the language Anvil; `vulcan eval` and `vulcan check` read it from here\n"
-        f"{POLICY} = {quoted(source_text(policy))}\n"
+        f"{POLICY} = {quoted(policy.source)}\n"
     )
     code = [body.rstrip() for _, body in parts] + ([behind.rstrip()] if behind else [])
     ending = "_guarded" if not behind else f"_guarded_{format.replace('-', '_')}"

@@ -31,7 +31,6 @@ from vulcan.documents.card import (
 from vulcan.evaluator import SplitName
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
-from vulcan.export.source import source_text
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import built_in_directory
@@ -61,7 +60,6 @@ class CardExporter:
     format: str = "json"
     summary: str = "the evidence card"
     takes_programs: bool = True
-    takes_state: bool = True
 
     def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
         """See `vulcan.export.formats.Exporter`: one file, named after the task."""
@@ -98,7 +96,7 @@ def export_candidate(run: Path, format: str, candidate: int | None = None) -> Ex
 
 def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> CardDocument:
     """Return the card; fields that need a run are None without one."""
-    source = policy.source if isinstance(policy, ProgramPolicy) else source_text(policy)
+    source = policy.source
     judged = report.record.candidates[int(provenance.candidate)] if report and provenance.candidate else None
     return {
         "vulcan_evidence_card": FORMAT_VERSION,

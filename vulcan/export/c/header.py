@@ -12,7 +12,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.export.c.naming import feature_name
 from vulcan.export.provenance import Provenance
-from vulcan.export.source import HEADING, source_text
+from vulcan.export.source import HEADING
 from vulcan.task import Argument, Entity, Feature, Global, History, Scalar, Signature
 
 WIDTH = 110
@@ -53,7 +53,7 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
                 "",
                 HEADING,
                 "",
-                textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
+                textwrap.indent(_printable(policy.source).rstrip("\n"), "    "),
             )
         )
     )

@@ -42,7 +42,7 @@ from vulcan.export.python.statistic_names import (
     statistic_names,
 )
 from vulcan.export.quoting import docstring, quoted
-from vulcan.export.source import MARKER, POLICY, source_text
+from vulcan.export.source import MARKER, POLICY
 from vulcan.export.template import FIELDS, LIBRARY, STATE, STATISTICS, Template
 from vulcan.task import Feature, History, Json, Scalar, Signature
 
@@ -372,7 +372,7 @@ def python_module(
     ]
     tail = (
         "# The policy as it was searched, in the language Anvil; `vulcan eval` and `vulcan check` read it from here\n"
-        f"{POLICY} = {quoted(source_text(policy))}\n"
+        f"{POLICY} = {quoted(policy.source)}\n"
     )
     return "\n\n\n".join(["\n\n".join(head), *code, tail])
 
