@@ -266,12 +266,6 @@ _WARNINGS = (
     "nothing is said of `a / b`. `vulcan check` shows each warning with its line; they change neither the verdict nor "
     "the exit code. Warnings of operands hold for the parameters as they are; all others hold whatever a tuner sets "
     "the parameters to. A policy whose result is the same for every input decides nothing: a search need not score it."
-    "\n\n"
-    "Two more warnings depend on the task. Where a mechanism scores all the entities of a decision at one moment "
-    "(`sample` of the caches; `full`), `equal-for-all` is about a ranking that reads nothing of its entity, and "
-    "`cancels` about a term of the returned sum that does not, such as `cache.evicted_priority + ...`: it is equal for "
-    "all that are compared and does not change their order. They are shown by `vulcan check`, "
-    "and a search records none."
 )
 
 _PROOFS = (

@@ -19,7 +19,7 @@ from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
 from vulcan.anvil.proofs import verify
-from vulcan.anvil.rejection import Violation
+from vulcan.anvil.rejection import Remark
 from vulcan.anvil.rewrite.lift_constants import lift
 from vulcan.anvil.rewrite.optimize import cleaned
 from vulcan.anvil.unparse import emit_source
@@ -28,7 +28,7 @@ from vulcan.task import Global, Scalar, Task, Value
 NAMES = ("rate", "admit", "steer")
 
 
-def violations(source: str, task: Task = TWO) -> tuple[Violation, ...]:
+def violations(source: str, task: Task = TWO) -> tuple[Remark, ...]:
     with pytest.raises(Rejected) as caught:
         check(source, task)
     return caught.value.violations
@@ -38,7 +38,7 @@ def rules(source: str) -> list[str]:
     return [violation.rule for violation in violations(source)]
 
 
-def one(source: str) -> Violation:
+def one(source: str) -> Remark:
     (violation,) = violations(source)
     return violation
 

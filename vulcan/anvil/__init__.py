@@ -12,7 +12,7 @@ policy.function("decide")           # one of several functions of a policy
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.policy import Policy, PolicyFunction, check
-from vulcan.anvil.rejection import Rejected, Violation
+from vulcan.anvil.rejection import Rejected, Remark
 from vulcan.anvil.semantics import hash, random
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "PolicyFunction",
     "Reference",
     "Rejected",
+    "Remark",
     "Slot",
-    "Violation",
     "check",
     "hash",
     "random",

@@ -10,7 +10,7 @@ from typing import Any
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import dotted, kind_of, position, snippet
-from vulcan.anvil.rejection import Violation, violation
+from vulcan.anvil.rejection import Remark, violation
 from vulcan.anvil.semantics import MAX
 from vulcan.errors import did_you_mean
 from vulcan.task import Event, Feature, History, Scalar, Signature
@@ -50,7 +50,7 @@ class ExpressionChecker:
         self.reserved: frozenset[str] = frozenset()
         """Names that the language takes only in programs that use state."""
         self.every_argument = {a.name: a for declared in self.signatures.values() for a in declared.arguments}
-        self.violations: list[Violation] = []
+        self.violations: list[Remark] = []
         self.parameters: dict[str, float] = {}
         self.choices = choices
         self.chosen: dict[str, str] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Protocol
 
+from vulcan.anvil.rejection import Remark
 from vulcan.documents.policy import FindingDocument
 
 _WIDTH = 100
@@ -15,22 +15,7 @@ _TAB = "    "
 _CUT = "..."
 
 
-class Located(Protocol):
-    """A violation or a warning; line and column count from 1, in characters."""
-
-    @property
-    def rule(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def column(self) -> int: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def hint(self) -> str: ...
-
-
-def findings_document(findings: Sequence[Located]) -> list[FindingDocument]:
+def findings_document(findings: Sequence[Remark]) -> list[FindingDocument]:
     """Return violations or warnings as JSON."""
     return [
         {
@@ -44,12 +29,12 @@ def findings_document(findings: Sequence[Located]) -> list[FindingDocument]:
     ]
 
 
-def explain(source: str, findings: Sequence[Located]) -> str:
+def explain(source: str, findings: Sequence[Remark]) -> str:
     """Format each violation or warning with its source line, a caret under its column, and a hint."""
     return "\n".join(line for finding in findings for line in explained(source, finding))
 
 
-def explained(source: str, finding: Located) -> list[str]:
+def explained(source: str, finding: Remark) -> list[str]:
     """Return the lines that explain one violation or warning."""
     made = [f"line {finding.line}, column {finding.column}: [{finding.rule}] {finding.message}"]
     text, caret = excerpt(source, finding.line, finding.column)

@@ -18,15 +18,6 @@ from vulcan.task import Feature, Signature
 Features = Mapping[str, float]
 """Values by the name they are read by; a history's answers under `ghost.contains` and the like."""
 
-_COMPARE = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-}
-
 
 class _Returned(Exception):
     def __init__(self, value: float) -> None:
@@ -221,7 +212,7 @@ class Reference:
         match e:
             case ir.Compare(operators):
                 pairs = zip(operators, operands, operands[1:], strict=False)
-                return 1.0 if all(_COMPARE[op](a, b) for op, a, b in pairs) else 0.0
+                return 1.0 if all(total.COMPARE[op](a, b) for op, a, b in pairs) else 0.0
             case ir.Call(function):
                 helper = self._functions[function]
                 return self._run(helper, dict(zip(helper.arguments, operands, strict=True)), features, key)

@@ -346,8 +346,8 @@ _CHILDREN: Mapping[type, Callable[[Any], tuple[Expression, ...]]] = {
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
-    parts = _CHILDREN.get(type(expression))
-    return parts(expression) if parts else ()
+    of_kind = _CHILDREN.get(type(expression))
+    return of_kind(expression) if of_kind else ()
 
 
 def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
@@ -377,10 +377,11 @@ def held(body: tuple[Statement, ...]) -> Iterator[Expression]:
 def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
     """Yield every expression in the statements, outer ones before their parts."""
     for whole in held(body):
-        yield from _walk(whole)
+        yield from parts(whole)
 
 
-def _walk(expression: Expression) -> Iterator[Expression]:
+def parts(expression: Expression) -> Iterator[Expression]:
+    """Yield the expression and every part of it, outer ones before their parts."""
     pending = [expression]
     while pending:
         part = pending.pop()

@@ -18,7 +18,8 @@ from vulcan.anvil.analysis.facts import AbstractValue
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import dotted, is_docstring, parse, position, within
-from vulcan.anvil.unparse import emit_source
+from vulcan.anvil.rejection import Remark
+from vulcan.anvil.unparse import expression_source
 from vulcan.task import Signature
 from vulcan.terminal_text import format_number
 
@@ -144,24 +145,10 @@ _MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyWarning:
-    """A warning about an accepted program. `rule` is its name in the warning table; line and column count from 1."""
-
-    rule: str
-    line: int
-    column: int
-    message: str
-    hint: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
-
-
-@dataclass(frozen=True, slots=True)
 class LintResult:
     """A program's warnings; `constant` says why its result is the same for every input, None where it may differ."""
 
-    warnings: tuple[PolicyWarning, ...]
+    warnings: tuple[Remark, ...]
     constant: str | None
 
 
@@ -194,18 +181,17 @@ class _Doubts:
         unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
         return LintResult(tuple(unique[:_MAX_WARNINGS]), constant)
 
-    def warning(self, name: str, at: ir.Position, message: str) -> PolicyWarning:
-        return PolicyWarning(name, *at, message, grammar.WARNINGS[name])
+    def warning(self, name: str, at: ir.Position, message: str) -> Remark:
+        return Remark(name, *at, message, grammar.WARNINGS[name])
 
     def text(self, expression: ir.Expression) -> str:
         """Return the expression as source."""
-        alone = ir.Module((), (ir.Function("f", (), (ir.Return(expression),)),))
-        text = emit_source(alone, self.signature).rstrip().rpartition("    return ")[2]
+        text = expression_source(expression, self.signature)
         return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
     # The operands of operations
 
-    def operands(self) -> Iterator[PolicyWarning]:
+    def operands(self) -> Iterator[Remark]:
         doubts = self.as_it_is.doubts
         if doubts and self.assumed:
             assumed = [*self.assumed, *_of_statistics(self.program, self.assumed)]
@@ -229,17 +215,17 @@ class _Doubts:
 
     # Conditions and unreachable code
 
-    def conditions(self) -> Iterator[PolicyWarning]:
+    def conditions(self) -> Iterator[Remark]:
         """Yield warnings of tests first, then of comparisons that are no part of an earlier warning."""
         constant = {place: seen for place, seen in self.however_tuned.outcomes.items() if len(seen) == 1}
         for tests in (True, False):
             for (at, e), (outcome,) in constant.items():
                 if tests == (at != _place(e)) and id(e) not in self.settled:
-                    self.settled.update(id(part) for part in _parts(e))
+                    self.settled.update(map(id, ir.parts(e)))
                     effect = f", so its {'other branch' if outcome else 'branch'} is never taken" if tests else ""
                     yield self.condition(at, e, outcome, effect)
 
-    def condition(self, at: ir.Position, e: ir.Expression, outcome: bool, effect: str) -> PolicyWarning:
+    def condition(self, at: ir.Position, e: ir.Expression, outcome: bool, effect: str) -> Remark:
         bounds = self.compared(e)
         return self.warning(
             "constant-condition", at, f"`{self.text(e)}` {'always' if outcome else 'never'} holds{bounds}{effect}"
@@ -254,7 +240,7 @@ class _Doubts:
                 return f" (`{part.feature}` is {_range(Interval(feature.low, feature.high))})"
         return ""
 
-    def unreached(self) -> Iterator[PolicyWarning]:
+    def unreached(self) -> Iterator[Remark]:
         for node in unreachable_code(self.tree):
             yield self.warning("unreachable", position(node), "nothing goes on to here")
         reached = self.however_tuned.reached
@@ -262,7 +248,7 @@ class _Doubts:
             if function.body and id(function.body[0]) in reached:
                 yield from self.unreached_in(function.body, reached)
 
-    def unreached_in(self, body: tuple[ir.Statement, ...], reached: set[int]) -> Iterator[PolicyWarning]:
+    def unreached_in(self, body: tuple[ir.Statement, ...], reached: set[int]) -> Iterator[Remark]:
         for number, statement in enumerate(body):
             if id(statement) not in reached:
                 at = getattr(statement, "at", None)
@@ -283,13 +269,13 @@ class _Doubts:
 
     # Unused names and features
 
-    def unused(self) -> Iterator[PolicyWarning]:
+    def unused(self) -> Iterator[Remark]:
         named = [function.name for function in (*self.program.handlers, *self.program.entries)]
         for node, message in unused_names(self.tree, named):
             yield self.warning("unused-name", position(node), message)
         yield from self.unused_state()
 
-    def unused_state(self) -> Iterator[PolicyWarning]:
+    def unused_state(self) -> Iterator[Remark]:
         """Yield warnings of state that is never read, or never written."""
         bodies = [function.body for function in self.program.functions]
         read = {e.name for body in bodies for e in ir.expressions(body) if isinstance(e, ir.Cell | ir.Element)}
@@ -306,7 +292,7 @@ class _Doubts:
         stored = (n for node in declared for n in within(node) if isinstance(n, ast.Name) and n.id == name)
         return min(position(n) for n in stored)
 
-    def without_influence(self, function: str) -> Iterator[PolicyWarning]:
+    def without_influence(self, function: str) -> Iterator[Remark]:
         result = self.however_tuned.results[function]
         for leaf, at in self.leaves(function).items():
             if leaf not in result.depends:
@@ -366,7 +352,7 @@ class _Doubts:
                 return reason + why
         return None
 
-    def constant_result(self, function: str, why: str) -> Iterator[PolicyWarning]:
+    def constant_result(self, function: str, why: str) -> Iterator[Remark]:
         at = position(self.definition(function))
         yield self.warning("constant-result", at, f"the result is the same for every input: {why}")
 
@@ -380,12 +366,6 @@ def _constant(result: AbstractValue) -> str | None:
 def _place(e: ir.Expression) -> ir.Position | None:
     """Return a comparison's position; None for other expressions."""
     return e.at if isinstance(e, ir.Compare) else None
-
-
-def _parts(e: ir.Expression) -> Iterator[ir.Expression]:
-    yield e
-    for part in ir.children(e):
-        yield from _parts(part)
 
 
 def _range(bounds: Interval) -> str:

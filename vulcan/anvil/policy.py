@@ -14,11 +14,10 @@ from vulcan.anvil import ir
 from vulcan.anvil.check import check_tree, task_of
 from vulcan.anvil.feature_layout import Layout
 from vulcan.anvil.interpreter import Reference
-from vulcan.anvil.lint import LintResult, PolicyWarning, lint
+from vulcan.anvil.lint import LintResult, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
-from vulcan.anvil.ranking import ranking_warnings
-from vulcan.anvil.rejection import Rejected
+from vulcan.anvil.rejection import Rejected, Remark
 from vulcan.anvil.rewrite.traversal import from_below, program_size
 from vulcan.errors import UserError
 from vulcan.task import MECHANISM, Json, Program, Rank, Signature, Task, Value
@@ -201,26 +200,9 @@ class Policy(Runnable):
         return program_size(self.program)
 
     @property
-    def warnings(self) -> tuple[PolicyWarning, ...]:
+    def warnings(self) -> tuple[Remark, ...]:
         """Lint warnings: divisors that may be 0, constant conditions, unused reads."""
         return self._doubts.warnings
-
-    @cached_property
-    def ranking_warnings(self) -> tuple[PolicyWarning, ...]:
-        """Warnings about what is equal for all the entities that a mechanism compares; no part of the verdict."""
-        ranks = [declared for declared in self.task.functions if isinstance(declared, Rank)]
-        interface = interface_of(self.task, self.program)
-        others = [each for kind in (self.task.whole or self.task).kinds for each in kind.functions]
-        return tuple(
-            warning
-            for rank in ranks
-            for warning in ranking_warnings(
-                self.program,
-                rank,
-                interface,
-                [m.name for f in others if f.function == rank.function for m in f.mechanisms if not m.simultaneous],
-            )
-        )
 
     @property
     def constant(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Rejections of programs: rule, location, message and hint of each violation."""
+"""Remarks on programs, which are violations or warnings, and the rejection of a program for its violations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from vulcan.anvil.grammar.tables import RULES
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
-    """One broken rule of the grammar table; `line` and `column` count from 1."""
+class Remark:
+    """A broken rule of the grammar table, or a warning about an accepted program, by the rule's or warning's name.
+
+    `line` and `column` count from 1, in characters.
+    """
 
     rule: str
     line: int
@@ -21,16 +24,16 @@ class Violation:
         return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
 
 
-def violation(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Violation:
-    return Violation(rule, line, column, message, hint or RULES[rule].hint)
+def violation(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Remark:
+    return Remark(rule, line, column, message, hint or RULES[rule].hint)
 
 
 class Rejected(Exception):
     """A program outside the language: a verdict on the program, not a fault of Vulcan."""
 
-    def __init__(self, violations: tuple[Violation, ...]) -> None:
+    def __init__(self, violations: tuple[Remark, ...]) -> None:
         super().__init__("; ".join(str(v) for v in violations))
         self.violations = violations
 
-    def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Violation, ...]]]:
+    def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Remark, ...]]]:
         return (Rejected, (self.violations,))

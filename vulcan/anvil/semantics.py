@@ -8,9 +8,10 @@ largest finite number of that sign. So NaN and infinity cannot arise.
 from __future__ import annotations
 
 import math
+import operator
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 MAX = sys.float_info.max
 
@@ -51,6 +52,15 @@ def power(a: float, b: float) -> float:
     except OverflowError:
         return -MAX if a < 0.0 and b % 2.0 == 1.0 else MAX
 
+
+COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 _MASK = (1 << 64) - 1
 GOLDEN, FIRST_FACTOR, SECOND_FACTOR = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

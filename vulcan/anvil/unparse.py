@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
-from vulcan.task import History, Signature
+from vulcan.task import Signature
 
 _CHOOSE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(10)
 """Python's operator precedences, loosest first."""
@@ -43,6 +43,31 @@ def emit_source(program: ir.Module, signature: Signature) -> str:
     return _Writer(program, signature).module()
 
 
+def expression_source(e: ir.Expression, signature: Signature) -> str:
+    """Return the source of an expression."""
+    return _Writer(ir.Module((), ()), signature).text(e)
+
+
+def statistic_source(statistic: ir.Statistic, signature: Signature, *before: str) -> str:
+    """Return the source of a statistic; `before` is the value that it looks for, if any."""
+    entity, name = signature.entity, statistic.feature
+    owner, _, feature = name.partition(".")
+    if entity is not None and owner == entity.name and statistic.scope != "entity":
+        name = f"{entity.population}.{feature}"
+    return f"{name}.{statistic.kind}({', '.join((*before, *map(number_source, statistic.arguments)))})"
+
+
+def key_of(signature: Signature) -> str | None:
+    """Return the feature that identifies the entity, by the name it is read by."""
+    entity = signature.entity
+    return f"{entity.name}.{entity.key}" if entity is not None else None
+
+
+def number_source(value: float) -> str:
+    """Return the shortest text that is exactly this number: 3, 0.5, 1e+300."""
+    return repr(value).removesuffix(".0")
+
+
 class _Writer:
     def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
@@ -65,7 +90,7 @@ class _Writer:
         if self.program.chosen:
             head.append("\n".join(f'{name} = "{choice}"' for name, choice in self.program.chosen))
         if self.program.parameters:
-            head.append("\n".join(f"{name} = {_number(value)}" for name, value in self.program.parameters))
+            head.append("\n".join(f"{name} = {number_source(value)}" for name, value in self.program.parameters))
         head += self.declarations()
         return "\n\n\n".join(["\n\n".join(head), *functions] if head else functions) + "\n"
 
@@ -173,7 +198,7 @@ class _Writer:
         """Return the expression's text and its precedence."""
         match e:
             case ir.Number(value):
-                return _number(value), _SIGN if value < 0.0 else _ATOM
+                return number_source(value), _SIGN if value < 0.0 else _ATOM
             case ir.Parameter(name) | ir.Local(name) | ir.Read(name) | ir.Cell(name):
                 return name, _ATOM
             case ir.Element(name, index):
@@ -181,11 +206,11 @@ class _Writer:
             case ir.Draw():
                 return f"{grammar.RANDOM}()", _ATOM
             case ir.Statistic():
-                return self.statistic(e), _ATOM
+                return statistic_source(e, self.signature), _ATOM
             case ir.Occurrences(statistic, value):
-                return self.statistic(statistic, self.text(value)), _ATOM
+                return statistic_source(statistic, self.signature, self.text(value)), _ATOM
             case ir.Query(history, query):
-                return f"{history}.{query}({self.key(history)})", _ATOM
+                return f"{history}.{query}({key_of(self.signature)})", _ATOM
             case ir.Call(function, arguments):
                 return f"{function}({self.listed(arguments)})", _ATOM
             case ir.Choose(test, then, otherwise):
@@ -215,29 +240,15 @@ class _Writer:
     def listed(self, expressions: tuple[ir.Expression, ...]) -> str:
         return ", ".join(self.text(expression) for expression in expressions)
 
-    def statistic(self, statistic: ir.Statistic, *before: str) -> str:
-        entity = self.signature.entity
-        name = statistic.feature
-        owner, _, feature = name.partition(".")
-        if entity is not None and owner == entity.name and statistic.scope != "entity":
-            name = f"{entity.population}.{feature}"
-        return f"{name}.{statistic.kind}({', '.join((*before, *map(_number, statistic.arguments)))})"
-
-    def key(self, history: str) -> str:
-        asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)
-        entity = self.signature.entity
-        return f"{asked.entity}.{entity.key if entity else ''}"
-
-
-def _number(value: float) -> str:
-    """Return the shortest text that is exactly this number: 3, 0.5, 1e+300."""
-    return repr(value).removesuffix(".0")
-
 
 def _docstring(text: str, indent: str) -> str:
     plain = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     if plain.endswith('"'):
         plain = plain[:-1] + '\\"'
-    kept = "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
-    first, *others = kept.split("\n")
+    first, *others = printable(plain).split("\n")
     return "\n".join(['"""' + first, *(indent + line if line else line for line in others)]) + '"""'
+
+
+def printable(text: str) -> str:
+    """Return the text with escapes for what cannot be printed, such as NUL, which no source may hold."""
+    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -14,8 +14,7 @@ from vulcan.cli.output import print_json, read_policy, say
 from vulcan.searches.options import OPTIONS, check_choice
 
 if TYPE_CHECKING:
-    from vulcan.anvil import Policy, Rejected
-    from vulcan.anvil.diagnostics import Located
+    from vulcan.anvil import Policy, Rejected, Remark
     from vulcan.anvil.ir import Variable
     from vulcan.anvil.plan import StatisticMemory
     from vulcan.anvil.proofs import Verdict
@@ -66,7 +65,7 @@ def check(
             "policy": str(policy),
             "accepted": True,
             "plan": _document(checked),
-            "warnings": findings_document((*checked.warnings, *checked.ranking_warnings)),
+            "warnings": findings_document(checked.warnings),
         }
         print_json(document)
         return
@@ -113,12 +112,12 @@ def _describe(path: Path, policy: Policy) -> None:
     system = plan.bytes_of_system(policy.task.whole_interface)
     of_what = "statistics and fields" if plan.variables else "statistics"
     say(f"  memory      {plan.bytes_per_entity:,} bytes of {of_what} per entity, {system:,} bytes of the system")
-    warnings = (*policy.warnings, *policy.ranking_warnings)
+    warnings = policy.warnings
     say(f"  warnings    {'none' if not warnings else ''}".rstrip())
     _explain(policy.source, warnings)
 
 
-def _explain(source: str, findings: Sequence[Located]) -> None:
+def _explain(source: str, findings: Sequence[Remark]) -> None:
     from vulcan.anvil.diagnostics import explained
 
     for finding in findings:

@@ -1,9 +1,13 @@
-"""Readable Python string literals that evaluate to exactly the given text."""
+"""Readable text of Python: string literals that evaluate to exactly the given text, and lines of long expressions."""
 
 from __future__ import annotations
 
 import ast
+import textwrap
 import warnings
+from collections.abc import Iterator
+
+from vulcan.anvil.unparse import printable
 
 MAX_LINE = 120
 _BEFORE = len("POLICY = ")
@@ -30,11 +34,6 @@ def _literal(text: str) -> str:
     return repr(text)
 
 
-def printable(text: str) -> str:
-    """Return the text with escapes for what cannot be printed, such as NUL, which no source may hold."""
-    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def docstring(text: str, indent: str = "") -> str:
     """Return a docstring of the text, its non-empty lines indented by `indent`."""
     lines = [line.rstrip() for line in text.strip().split("\n")]
@@ -54,3 +53,24 @@ def _means(literal: str, text: str) -> bool:
             return bool(ast.literal_eval(literal) == text)
     except (SyntaxError, ValueError):  # not a literal, or one with characters no source file can contain
         return False
+
+
+WIDTH = 100
+
+
+def fitted(before: str, expression: ast.expr, after: str = "") -> Iterator[str]:
+    """Yield the lines of `before expression after`; `before` starts with its indentation.
+
+    An expression that does not fit is filled into lines between brackets: texts in it must have no spaces.
+    """
+    text = ast.unparse(expression)
+    if len(before + text + after) <= WIDTH:
+        yield before + text + after
+        return
+    indent = before[: len(before) - len(before.lstrip())]
+    inner = indent + "    "
+    yield before + "("
+    yield from textwrap.wrap(
+        text, WIDTH, initial_indent=inner, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False
+    )
+    yield f"{indent}){after}"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
+from vulcan.anvil.semantics import COMPARE
 from vulcan.generator.vocabulary import Atom, Vocabulary
 from vulcan.task import Feature
 
@@ -25,15 +26,6 @@ Behaviour = tuple[tuple[int, ...] | float, ...]
 """The order of the entities in each group for a RANK, the clamped results for a VALUE."""
 
 _Function = Callable[[Mapping[str, float]], float]
-
-_COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
 class Probe:
@@ -169,7 +161,7 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
 
 def is_shared(e: ir.Expression) -> bool:
     """Check whether the expression reads no feature of an entity, as far as its form shows."""
-    leaves = (part for part in ir.expressions((ir.Return(e),)) if not ir.children(part))
+    leaves = (part for part in ir.parts(e) if not ir.children(part))
     return all(isinstance(leaf, ir.Number | ir.Parameter | ir.Cell) for leaf in leaves)
 
 
@@ -190,6 +182,6 @@ def _comparison(operators: tuple[str, ...], parts: list[_Function]) -> _Function
     def holds(features: Mapping[str, float]) -> float:
         values = [part(features) for part in parts]
         pairs = zip(operators, values, values[1:], strict=False)
-        return float(all(_COMPARE[name](a, b) for name, a, b in pairs))
+        return float(all(COMPARE[name](a, b) for name, a, b in pairs))
 
     return holds

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.dead_code import cells_read
+from vulcan.anvil.rewrite.traversal import names_of
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.breeder import BredPolicy, Breeder, Genome
 from vulcan.generator.draft import docstring_of
@@ -89,18 +90,20 @@ def _renamed(
 ) -> ir.Module:
     """Return the part with names changed where earlier parts use them for something else."""
     of_module = {*reserved, *parameters, *helpers}
+    taken = {*of_module, *locals_}
     changed: dict[str, str] = {}
+
+    def change(name: str) -> None:
+        changed[name] = free_name(name, {*taken, *names_of(part), *changed.values()})
+
     for name in sorted(_locals(part) & of_module):
-        changed[name] = free_name(name, {*of_module, *locals_, *_all(part), *changed.values()})
+        change(name)
     for name, value in part.parameters:
-        is_known = parameters.get(name) == value and name in parameters
-        if not is_known and name in {*of_module, *locals_}:
-            changed[name] = free_name(name, {*of_module, *locals_, *_all(part), *changed.values()})
+        if parameters.get(name) != value and name in taken:
+            change(name)
     for helper in part.helpers:
-        if helpers.get(helper.name) == with_names(helper, changed):
-            continue
-        if helper.name in {*of_module, *locals_}:
-            changed[helper.name] = free_name(helper.name, {*of_module, *locals_, *_all(part), *changed.values()})
+        if helpers.get(helper.name) != with_names(helper, changed) and helper.name in taken:
+            change(helper.name)
     return replace(
         part,
         parameters=tuple((changed.get(name, name), value) for name, value in part.parameters),
@@ -113,11 +116,6 @@ def _locals(part: ir.Module) -> set[str]:
     """Return the locals of all functions and the arguments of helpers."""
     assigned = {name for function in part.functions for name in ir.assigned_names(function.body)}
     return assigned | {name for helper in part.helpers for name in helper.arguments}
-
-
-def _all(part: ir.Module) -> set[str]:
-    own = {name for name, _ in part.parameters} | {function.name for function in part.functions}
-    return own | _locals(part)
 
 
 _TRIES = 20

@@ -17,7 +17,7 @@ from typing import cast
 from vulcan.anvil import Policy, check
 from vulcan.anvil.parse import SizeLimits, parse
 from vulcan.anvil.prompt_section import code, describe_language, table
-from vulcan.anvil.rejection import Rejected, Violation
+from vulcan.anvil.rejection import Rejected, Remark
 from vulcan.python_policy.allowed import EXCEPTIONS, FUNCTIONS, METHODS, MODULES, NAMES, WITHOUT_IMPORT
 from vulcan.python_policy.parameters import parameters_of
 from vulcan.python_policy.policy import ProgramPolicy
@@ -191,7 +191,7 @@ def _fixed_names(interface: Program) -> frozenset[str]:
     return frozenset(names)
 
 
-def _hooks(tree: ast.Module, interface: Program) -> tuple[frozenset[str], list[Violation]]:
+def _hooks(tree: ast.Module, interface: Program) -> tuple[frozenset[str], list[Remark]]:
     """Return the hooks that the class defines, and the violations in their declarations."""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     made = classes.get(interface.function)

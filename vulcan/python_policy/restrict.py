@@ -17,7 +17,7 @@ from typing import cast
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
-from vulcan.anvil.rejection import Violation
+from vulcan.anvil.rejection import Remark
 from vulcan.errors import did_you_mean
 from vulcan.python_policy.allowed import METHODS, MODULES, NAMES, NO_MEANING_AT_RUN_TIME
 from vulcan.python_policy.rules import broken
@@ -50,7 +50,7 @@ class Restricted(RestrictingNodeTransformer):
 
     def __init__(self, tree: ast.Module, fields: Collection[str]) -> None:
         super().__init__()
-        self.violations: list[Violation] = []
+        self.violations: list[Remark] = []
         self._names = own_names(tree)
         self._modules = _modules_named(tree)
         self._attributes = {name for name in own_attributes(tree) if is_sound_attribute(name)} | METHODS | set(fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vulcan.anvil.rejection import Violation, violation
+from vulcan.anvil.rejection import Remark, violation
 
 MAX_SOURCE_BYTES = 32 * 1024
 """Maximum size of a source in bytes."""
@@ -35,6 +35,6 @@ RULES: Mapping[str, str] = {
 """The hints by rule, in the order of the checks."""
 
 
-def broken(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Violation:
+def broken(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Remark:
     """Create a violation of a rule, with the rule's hint unless another is given."""
     return violation(rule, line, column, message, hint or RULES[rule])

@@ -149,13 +149,6 @@ def test_an_unknown_required_property_has_exit_code_1(tmp_path: Path) -> None:
         assert result.exit_code == code
 
 
-def test_what_hangs_on_the_library_alone_is_unknown_and_says_so() -> None:
-    source = "import math\ndef rate(now, item, world, past):\n    return math.exp(item.signed)\n"
-    (verdict,) = verify(check(source, declaring(Property("p", "nondecreasing", "", subject="item.signed"))))
-    assert verdict.outcome == "unknown"
-    assert "monotone in float64, which the library does not promise" in verdict.reason
-
-
 def test_deeply_nested_choices_end_in_a_verdict() -> None:
     lines = ["def rate(now, item, world, past):", "    x = item.signed"]
     for i in range(50):

@@ -44,40 +44,11 @@ WARNINGS: dict[str, str] = {
 
 
 __all__ = [
-    "BINARY",
-    "BOOLEAN",
-    "BUILT_IN_NAMES",
-    "COMPARISONS",
-    "COMPARISON_ENTRIES",
-    "CONSTANTS",
-    "CONSTANT_ENTRIES",
-    "FUNCTIONS",
-    "HISTORY_QUERIES",
-    "LIMITS",
-    "MAX_CALL_DEPTH",
-    "MAX_KEPT_OF_ENTITY",
-    "MAX_KEPT_OF_SYSTEM",
-    "MAX_LOOP_DEPTH",
-    "MAX_SOURCE_BYTES",
-    "MAX_TREE_DEPTH",
-    "MAX_TREE_NODES",
-    "OPERATIONS",
-    "RULES",
-    "STATEMENTS",
-    "STATISTICS",
-    "UNARY",
-    "WARNINGS",
-    "ComparisonOperator",
-    "Constant",
-    "HistoryQuery",
-    "Limit",
-    "Operation",
-    "Rule",
-    "Scope",
-    "StatementKind",
-    "StatisticArgument",
+    "LIMITS", "MAX_CALL_DEPTH", "MAX_KEPT_OF_ENTITY", "MAX_KEPT_OF_SYSTEM", "MAX_LOOP_DEPTH", "MAX_SOURCE_BYTES",
+    "MAX_TREE_DEPTH", "MAX_TREE_NODES", "RULES", "STATISTICS", "Limit", "Rule", "Scope", "StatisticArgument",
     "StatisticKind",
 ]  # fmt: skip
+"""Names of the other files of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +210,11 @@ OPERATIONS: dict[str, Operation] = {
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryQuery:
-    """A query of a history about the current entity; its meaning is formatted with `count_of` and `age_unit`."""
+class Construct:
+    """A query of a history about the current entity, or a kind of statement.
+
+    The meaning of a query is formatted with `count_of` and `age_unit`.
+    """
 
     meaning: str
     example: Example
@@ -248,81 +222,74 @@ class HistoryQuery:
 
 
 # fmt: off
-HISTORY_QUERIES: dict[str, HistoryQuery] = {
-    "contains": HistoryQuery("1 where the entity is among those that left most recently, else 0",
+HISTORY_QUERIES: dict[str, Construct] = {
+    "contains": Construct("1 where the entity is among those that left most recently, else 0",
                              Example("past.contains(obj.id)", 1.0), no("obj.id in past", "operator")),
-    "count": HistoryQuery("the {count_of} it had when it left; 0 where it is not remembered",
+    "count": Construct("the {count_of} it had when it left; 0 where it is not remembered",
                           Example("past.count(obj.id)", 12.0), no("past.count(7)", "history")),
-    "age": HistoryQuery("{age_unit} since it left; 0 where it is not remembered",
+    "age": Construct("{age_unit} since it left; 0 where it is not remembered",
                         Example("past.age(obj.id)", 30.0), no("past.age(obj.size)", "history")),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StatementKind:
-    meaning: str
-    example: Example
-    counterexample: RejectedExample
-
-
-STATEMENTS: dict[str, StatementKind] = {
-    "x = a": StatementKind(
+STATEMENTS: dict[str, Construct] = {
+    "x = a": Construct(
         "assign a local name (also `x: float = a` and `x += a`)",
         body("x = 2\ny: float = x\ny *= 4\nreturn y", 8.0),
         no("x, y = 1, 2\nreturn x", "statement", "statements"),
     ),
-    "if a: ... elif b: ... else: ...": StatementKind(
+    "if a: ... elif b: ... else: ...": Construct(
         "branch on a number not being 0",
         body("if obj.drift > 0:\n    x = 1\nelif obj.drift:\n    x = 2\nelse:\n    x = 3\nreturn x", 2.0),
         no("if obj.drift > 0:\n    x = 1\nreturn x", "unassigned", "statements"),
     ),
-    "for i in range(8): ...": StatementKind(
+    "for i in range(8): ...": Construct(
         "repeat a fixed number of times; the bounds are integer literals",
         body("s = 0\nfor i in range(1, 9, 2):\n    s += i\nreturn s", 16.0),
         no("s = 0\nfor i in range(obj.size):\n    s += i\nreturn s", "loop-bounds", "statements"),
     ),
-    "break, continue, pass": StatementKind(
+    "break, continue, pass": Construct(
         "as in Python",
         body("s = 0\nfor i in range(9):\n    if i == 5:\n        break\n    if i % 2:\n        continue\n    s += i\n"
              "    pass\nreturn s", 6.0),
         no("break\nreturn 1", "statement", "statements"),
     ),
-    "return a": StatementKind(
+    "return a": Construct(
         "every path through a function ends in one",
         body("for i in range(5):\n    if i == 3:\n        return i\nreturn 9", 3.0),
         no("if obj.drift:\n    return 1", "return", "statements"),
     ),
-    "def helper(x, y): ...": StatementKind(
+    "def helper(x, y): ...": Construct(
         "a function of numbers, at the top level; no recursion",
         module("def half(x):\n    return x / 2\ndef score(now, obj, pool, past):\n    return half(obj.size)\n", 2.0),
         no("def half(x):\n    return half(x) / 2", "recursion", "top"),
     ),
-    "NAME = 0.5": StatementKind(
+    "NAME = 0.5": Construct(
         "a parameter: a numeric constant at the top level, which a tuner may change",
         module("WEIGHT = -0.5\ndef score(now, obj, pool, past):\n    return WEIGHT * obj.size\n", -2.0),
         no("WEIGHT = 2 * 3", "parameter", "top"),
     ),
-    "import math": StatementKind(
+    "import math": Construct(
         "may stand at the top and may be left out: `math` is always there",
         top("import math", 3.0),
         no("import os", "import", "top"),
     ),
-    "\"text\"": StatementKind(
+    "\"text\"": Construct(
         "a docstring, or a text by itself, has no effect; nor have remarks",
         body("\"\"\"The larger, the better.\"\"\"\nreturn obj.size  # in units", 4.0),
         no("return \"obj.size\"", "constant", "statements"),
     ),
-    "a if b else c": StatementKind(
+    "a if b else c": Construct(
         "a where b is not 0, else c",
         Example("obj.size if obj.drift < 0 else now", 4.0),
         no("obj.size if obj else now", "argument-use"),
     ),
-    "2, 0.5, 1e-3, True, False": StatementKind(
+    "2, 0.5, 1e-3, True, False": Construct(
         "numbers, all of them float64",
         Example("0x10 + 1_000 + 5e-1 + True", 1017.5),
         no("1e999", "constant"),
     ),
-    "argument.feature, argument": StatementKind(
+    "argument.feature, argument": Construct(
         "read a declared feature, in the function that the task names",
         Example("obj.size + now", 104.0),
         no("obj.weight", "feature"),

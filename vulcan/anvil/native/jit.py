@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+import itertools
+from functools import cache, lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -23,21 +24,13 @@ LINKS_BEFORE_RENEWAL = 64
 """Links before the linker is replaced: it retains some 10 KB per library; linked code lives while it is used."""
 
 
-class _Linker:
-    """LLVM's just-in-time linker, replaced periodically."""
-
-    def __init__(self) -> None:
-        self._links = 0
-        self._current: Any = None
-
-    def get(self) -> Any:
-        if self._links % LINKS_BEFORE_RENEWAL == 0:
-            self._current = llvm.create_lljit_compiler(_new_target_machine())
-        self._links += 1
-        return self._current
+_links = itertools.count()
 
 
-_linker = _Linker()
+@lru_cache(maxsize=1)
+def _linker(generation: int) -> Any:
+    """Return LLVM's just-in-time linker; another one for each generation."""
+    return llvm.create_lljit_compiler(_new_target_machine())
 
 
 @cache
@@ -80,7 +73,7 @@ def link(text: str, exported: tuple[str, ...], hurried: bool = False) -> Any:
             library.import_symbol(name, address)
     for name in dict.fromkeys(exported):
         library.export_symbol(name)
-    return library.link(_linker.get(), exported[0])
+    return library.link(_linker(next(_links) // LINKS_BEFORE_RENEWAL), exported[0])
 
 
 @cache

@@ -28,12 +28,10 @@ class OutOfSteps(Exception):
 class Order:
     """One search for a certificate. It is limited by `work`, not by time, so that it is reproducible.
 
-    A `deadline`, of `time.perf_counter`, is for interactive use. With `trust_library`, functions of the mathematical
-    library are assumed to be monotone; the result is then no proof.
+    A `deadline`, of `time.perf_counter`, is for interactive use.
     """
 
-    def __init__(self, work: int = MAX_WORK, deadline: float = math.inf, trust_library: bool = False) -> None:
-        self.trust_library = trust_library
+    def __init__(self, work: int = MAX_WORK, deadline: float = math.inf) -> None:
         self._left = work
         self._deadline = deadline
         self._seen_work: int | None = None
@@ -230,7 +228,7 @@ class Order:
             case "abs":
                 return known.range(us[0]).low >= 0.0 and le(us[0], vs[0], known)
             case operation if operation in LIBRARY:
-                return self.same(u, v, known) or self._distances.through_library(u, v, known, self.trust_library)
+                return self.same(u, v, known) or self._distances.through_library(u, v, known)
         return self.same(u, v, known)
 
     def _products(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Facts) -> bool:

@@ -20,7 +20,6 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import state_bounds
@@ -30,6 +29,7 @@ from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, make_plan
 from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term, TooLarge
 from vulcan.anvil.rejection import Rejected
+from vulcan.anvil.unparse import key_of, statistic_source
 from vulcan.errors import UserError
 from vulcan.task import Argument, Feature, Property, Scalar, Signature, Task
 
@@ -44,19 +44,8 @@ one of the tests holds.
 """
 
 
-class Leaves(Protocol):
-    """The inputs that a program reads, as terms."""
-
-    def read(self, feature: str) -> Term: ...
-    def statistic(self, statistic: ir.Statistic) -> Term: ...
-    def occurrences(self, statistic: ir.Statistic, value: Term) -> Term: ...
-    def query(self, query: ir.Query) -> Term: ...
-    def cell(self, cell: ir.Cell) -> Term: ...
-    def element(self, array: str, index: Term) -> Term: ...
-
-
 class Unfolder:
-    def __init__(self, graph: Graph, program: ir.Module, leaves: Leaves) -> None:
+    def __init__(self, graph: Graph, program: ir.Module, leaves: Inputs) -> None:
         self._graph = graph
         self._leaves = leaves
         self._program = program
@@ -238,14 +227,14 @@ class Inputs:
         return self._given(feature, domain(self._bounds.features[feature]), copy)
 
     def statistic(self, statistic: ir.Statistic) -> Term:
-        return self._given(spelled(statistic, self._signature), self._bounds.statistic(statistic))
+        return self._given(statistic_source(statistic, self._signature), self._bounds.statistic(statistic))
 
     def occurrences(self, statistic: ir.Statistic, value: Term) -> Term:
         found = self._bounds.of(ir.Occurrences(statistic, ir.Number(0.0)), {})
         key = key_of(self._signature)
         if key is not None and value is self.read(key):
-            return self._given(spelled(statistic, self._signature, key), found)
-        return self._graph.lookup(Lookup(statistic, spelled(statistic, self._signature, "{}"), found), value)
+            return self._given(statistic_source(statistic, self._signature, key), found)
+        return self._graph.lookup(Lookup(statistic, statistic_source(statistic, self._signature, "{}"), found), value)
 
     def cell(self, cell: ir.Cell) -> Term:
         return self._given(cell.name, domain(self._state[cell.name]))
@@ -265,23 +254,6 @@ def domain(declared: Interval) -> Interval:
         return declared
     low, high = float(math.ceil(declared.low)), float(math.floor(declared.high))
     return Interval(low, high, True) if low <= high else declared
-
-
-def key_of(signature: Signature) -> str | None:
-    """Return the feature that identifies the entity, by the name it is read by."""
-    entity = signature.entity
-    return f"{entity.name}.{entity.key}" if entity is not None else None
-
-
-def spelled(statistic: ir.Statistic, signature: Signature, *before: str) -> str:
-    """Return the statistic in the notation of a policy."""
-    name, entity = statistic.feature, signature.entity
-    owner, _, feature = name.partition(".")
-    if entity is not None and owner == entity.name and statistic.scope != "entity":
-        name = f"{entity.population}.{feature}"
-    return (
-        f"{name}.{statistic.kind}({', '.join((*before, *(repr(a).removesuffix('.0') for a in statistic.arguments)))})"
-    )
 
 
 RESULT = "result"

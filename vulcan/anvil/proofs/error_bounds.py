@@ -157,10 +157,10 @@ class Distances:
 
     # Functions of the library
 
-    def through_library(self, u: Term, v: Term, known: Facts, trusted: bool) -> bool:
-        """Check whether f(a) <= f(b) for the function f of both; if `trusted`, f is assumed to be monotone."""
+    def through_library(self, u: Term, v: Term, known: Facts) -> bool:
+        """Check whether f(a) <= f(b) for the function f of both."""
         if u.operation == "power":
-            return self._powers(u, v, known, trusted)
+            return self._powers(u, v, known)
         (a,), (b,) = u.parts, v.parts
         if u.operation in ("sin", "cos") or not self._at_most(a, b, known):
             return False
@@ -169,7 +169,7 @@ class Distances:
             return False  # it is 0 up to 0, and falls from there
         if u.operation == "log1p" and x.low <= -1.0:
             return False
-        if trusted or self._keeps_order(u.operation, x.low, y.high, self.least(a, b, known)):
+        if self._keeps_order(u.operation, x.low, y.high, self.least(a, b, known)):
             return True
         if u.operation not in ("log", "log2", "log10"):
             return False
@@ -199,7 +199,7 @@ class Distances:
                 return apart / (1.0 + most * most) > 4.0 * _LIBRARY_ERROR
         return False
 
-    def _powers(self, u: Term, v: Term, known: Facts, trusted: bool) -> bool:
+    def _powers(self, u: Term, v: Term, known: Facts) -> bool:
         """Check a ** e <= b ** e, or a ** e <= a ** f, for positive a and b."""
         (a, e), (b, f) = u.parts, v.parts
         x, y = known.range(a), known.range(b)
@@ -207,25 +207,16 @@ class Distances:
             return False
         if self._same(e, f, known):
             exponent = known.range(e)
-            if exponent.low >= 0.0:
-                rising = self._at_most(a, b, known)
-                lower, upper = a, b
-            elif exponent.high <= 0.0:
-                rising = self._at_most(b, a, known)
-                lower, upper = b, a
-            else:
+            if exponent.low < 0.0 < exponent.high:
                 return False
-            if not rising or trusted:
-                return rising
+            lower, upper = (a, b) if exponent.low >= 0.0 else (b, a)
             apart = self.share(lower, upper, known) * exponent.least_magnitude
         elif self._same(a, b, known) and (x.low >= 1.0 or x.high <= 1.0):
             lower, upper = (e, f) if x.low >= 1.0 else (f, e)
-            rising = self._at_most(lower, upper, known)
-            if not rising or trusted:
-                return rising
-            steepness = min(abs(math.log(x.low)), abs(math.log(x.high)))
-            apart = self.least(lower, upper, known) * steepness
+            apart = self.least(lower, upper, known) * min(abs(math.log(x.low)), abs(math.log(x.high)))
         else:
+            return False
+        if not self._at_most(lower, upper, known):
             return False
         results = known.range(u), known.range(v)
         normal = all(found.low >= 1e-300 and found.high <= 1e300 for found in results)

@@ -6,7 +6,6 @@ the same graph. -0.0 and 0.0 are one number here: operations cannot tell them ap
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -259,7 +258,3 @@ def parts_within(term: Term) -> Iterator[Term]:
             found.append(current)
             pending.extend(current.parts)
     yield from sorted(found, key=lambda t: t.index)
-
-
-def is_whole(value: float) -> bool:
-    return math.isfinite(value) and value == math.floor(value)

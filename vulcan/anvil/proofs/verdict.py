@@ -14,8 +14,9 @@ from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.policy import Policy
-from vulcan.anvil.proofs.claims import RESULT, Condition, conditions, key_of, spelled
+from vulcan.anvil.proofs.claims import RESULT, Condition, conditions
 from vulcan.anvil.proofs.ranges import meet
+from vulcan.anvil.unparse import key_of, number_source, statistic_source
 from vulcan.documents.policy import CounterexampleDocument, PropertyDocument, PropertyVerdict
 from vulcan.task import Property, Signature
 
@@ -49,9 +50,9 @@ class SolverModel(Reference):
     def _statistic(self, statistic: ir.Statistic, key: object, value: float = 0.0) -> float:
         values = self._point.values
         if statistic.kind not in _LOOKING:
-            return values[spelled(statistic, self._signature)]
+            return values[statistic_source(statistic, self._signature)]
         own = key_of(self._signature)
-        name = spelled(statistic, self._signature, own or "")
+        name = statistic_source(statistic, self._signature, own or "")
         if own is not None and name in values and values.get(own) == value:
             return values[name]
         answer = self._point.found.get((statistic, value), 0.0)
@@ -71,7 +72,7 @@ _LOOKING = ("count", "contains")
 
 
 def _written(source: ir.Statistic | ir.Cell, signature: Signature, value: str) -> str:
-    return f"{source.name}[{value}]" if isinstance(source, ir.Cell) else spelled(source, signature, value)
+    return f"{source.name}[{value}]" if isinstance(source, ir.Cell) else statistic_source(source, signature, value)
 
 
 class Judge:
@@ -100,7 +101,7 @@ class Judge:
         """Return the point for display: with the values that the policy looks for there, and their answers."""
         self._policy.at(point)
         asked = {
-            _written(source, self._signature, repr(value).removesuffix(".0")): answer
+            _written(source, self._signature, number_source(value)): answer
             for (source, value), answer in self._policy.asked.items()
         }
         return {**point.values, **asked}
@@ -146,9 +147,10 @@ class Counterexample:
         """Format in one line: `obj.count 3 gives 9, 4 gives 4, with now 0, obj.size 1`."""
         first = self.inputs[0]
         if self.subject is None:
-            return f"{_listed(first)} gives {_number(self.results[0])}"
+            return f"{_listed(first)} gives {number_source(self.results[0])}"
         pairs = (
-            f"{_number(v[self.subject])} gives {_number(r)}" for v, r in zip(self.inputs, self.results, strict=True)
+            f"{number_source(v[self.subject])} gives {number_source(r)}"
+            for v, r in zip(self.inputs, self.results, strict=True)
         )
         shared = {n: x for n, x in first.items() if n != self.subject and self.inputs[-1].get(n) == x}
         others = [{n: x for n, x in v.items() if n not in shared and n != self.subject} for v in self.inputs]
@@ -157,11 +159,7 @@ class Counterexample:
 
 
 def _listed(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {_number(value)}" for name, value in values.items())
-
-
-def _number(value: float) -> str:
-    return repr(value).removesuffix(".0")
+    return ", ".join(f"{name} {number_source(value)}" for name, value in values.items())
 
 
 def calm(within: Interval) -> float:
@@ -215,7 +213,7 @@ def _candidates(old: float, within: Interval) -> list[float]:
 
 
 def _effort(value: float) -> tuple[int, float]:
-    return len(_number(value)), abs(value)
+    return len(number_source(value)), abs(value)
 
 
 def _with(point: Point, name: str, value: float) -> Point:

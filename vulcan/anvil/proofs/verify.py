@@ -21,7 +21,7 @@ from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.certificate import MAX_WORK, Order, OutOfSteps
 from vulcan.anvil.proofs.claims import Claim, Inputs, check_properties, conditions, statement
 from vulcan.anvil.proofs.facts import Contradiction, Facts
-from vulcan.anvil.proofs.search import Samples
+from vulcan.anvil.proofs.search import Samples, Search
 from vulcan.anvil.proofs.terms import Graph, TooLarge
 from vulcan.anvil.proofs.verdict import Counterexample, Judge, Method, Outcome, Point, Verdict, claim_of, simplest
 from vulcan.task import Property
@@ -90,11 +90,6 @@ class ProofBudget:
     seconds: float = math.inf
 
 
-_LIBRARY = (
-    "it holds if the mathematical library's functions are monotone in float64, which the library does not promise: it "
-    "documents how near the exact result they come"
-)
-
 _IN_SEARCH = ProofBudget(rules=3_000, rounds=3)
 """Budget per property in a search."""
 
@@ -124,7 +119,29 @@ def verify(policy: Policy, properties: Iterable[Property] | None = None, seconds
 
 def prove(policy: Policy, declared: Property, budget: ProofBudget) -> Verdict:
     """Return the verdict on one property within the budget. Raises UserError if the property does not fit the task."""
-    return _Attempt(policy, declared, budget).verdict()
+    started = time.perf_counter()
+    deadline = started + budget.seconds
+
+    def decided(
+        outcome: Outcome, method: Method = "none", found: Counterexample | None = None, reason: str = ""
+    ) -> Verdict:
+        return Verdict(declared, outcome, method, time.perf_counter() - started, found, reason)
+
+    try:
+        said = statement(policy.program, policy.task, declared)
+    except (TooLarge, RecursionError) as large:
+        if (found := blind_search(policy, declared, Judge(policy, declared))) is not None:
+            return decided("refuted", "search", found)
+        nested = "unfolded, it is nested too deeply"
+        return decided("unknown", reason=str(large) if isinstance(large, TooLarge) else nested)
+    if _by_rules(said, budget.rules, deadline):
+        return decided("proved", "certificate")
+    search = Search(said, declared, Judge(policy, declared))
+    if (found := search.run(budget.rounds)) is not None:
+        return decided("refuted", "search", found)
+    if time.perf_counter() > deadline:
+        return decided("unknown", reason="the time is up")
+    return decided("unknown", reason=f"no certificate, and no counterexample among {search.tried:,} inputs")
 
 
 def in_search(policy: Policy) -> Iterator[Verdict]:
@@ -147,76 +164,22 @@ def refuted_required(policy: Policy) -> Refutation | None:
 
 def is_certain(policy: Policy, declared: Property) -> bool:
     """Check whether the rules alone prove the property, with the work limit of a search."""
-    return _Attempt(policy, declared, _IN_SEARCH).is_certain()
+    try:
+        said = statement(policy.program, policy.task, declared)
+    except (TooLarge, RecursionError):
+        return False
+    return _by_rules(said, _IN_SEARCH.rules)
 
 
-class _Attempt:
-    def __init__(self, policy: Policy, declared: Property, budget: ProofBudget) -> None:
-        self._policy = policy
-        self._declared = declared
-        self._budget = budget
-        self._started = time.perf_counter()
-        self._deadline = self._started + budget.seconds
-
-    def verdict(self) -> Verdict:
-        try:
-            said = statement(self._policy.program, self._policy.task, self._declared)
-        except TooLarge as large:
-            return self._of_large(str(large))
-        except RecursionError:
-            return self._of_large("unfolded, it is nested too deeply")
-        known = _assumed(said)
-        if known is None or self._by_rules(said, known, trust_library=False):
-            return self._verdict("proved", "certificate")
-        return self._by_search(said, known)
-
-    def is_certain(self) -> bool:
-        try:
-            said = statement(self._policy.program, self._policy.task, self._declared)
-        except (TooLarge, RecursionError):
-            return False
-        known = _assumed(said)
-        return known is None or self._by_rules(said, known, trust_library=False)
-
-    def _by_rules(self, said: Claim, known: Facts, trust_library: bool) -> bool:
-        try:
-            return Order(self._budget.rules, self._deadline, trust_library).always(said.concluded, known)
-        except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains overflow the stack
-            return False
-
-    def _by_search(self, said: Claim, known: Facts) -> Verdict:
-        from vulcan.anvil.proofs.search import Search  # loads numpy
-
-        search = Search(said, self._declared, Judge(self._policy, self._declared))
-        found = search.run(self._budget.rounds)
-        if found is not None:
-            return self._verdict("refuted", "search", found)
-        if time.perf_counter() > self._deadline:
-            return self._verdict("unknown", "none", reason="the time is up")
-        if self._budget.seconds < math.inf and self._by_rules(said, known, trust_library=True):
-            return self._verdict("unknown", "none", reason=_LIBRARY)
-        reason = f"no certificate, and no counterexample among {search.tried:,} inputs"
-        return self._verdict("unknown", "none", reason=reason)
-
-    def _of_large(self, reason: str) -> Verdict:
-
-        found = blind_search(self._policy, self._declared, Judge(self._policy, self._declared))
-        if found is not None:
-            return self._verdict("refuted", "search", found)
-        return self._verdict("unknown", "none", reason=reason)
-
-    def _verdict(
-        self, outcome: Outcome, method: Method, found: Counterexample | None = None, reason: str = ""
-    ) -> Verdict:
-        return Verdict(self._declared, outcome, method, time.perf_counter() - self._started, found, reason)
-
-
-def _assumed(said: Claim) -> Facts | None:
-    """Return the facts that the assumptions imply; None if no input satisfies them, so the property is vacuous."""
+def _by_rules(said: Claim, work: int, deadline: float = math.inf) -> bool:
+    """Check whether the rules prove the claim; one whose assumptions no input satisfies is vacuous."""
     known = Facts(said.graph)
     try:
         for test in said.assumed:
             known = known.assume(test)
     except Contradiction:
-        return None
-    return known
+        return True
+    try:
+        return Order(work, deadline).always(said.concluded, known)
+    except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains overflow the stack
+        return False

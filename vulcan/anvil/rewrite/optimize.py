@@ -7,7 +7,6 @@ apart.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,18 +15,10 @@ from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.dead_code import cells_read, state_slice, without_dead
 from vulcan.anvil.rewrite.traversal import Change, expression_size, from_below, in_block, in_program
+from vulcan.anvil.semantics import COMPARE
 
 ZERO = ir.Number(0.0)
 ONE = ir.Number(1.0)
-
-_COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
 def folded(e: ir.Expression) -> ir.Expression:
@@ -66,7 +57,7 @@ def _folded(e: ir.Expression) -> ir.Expression:
             values = [value for o in operands if (value := constant(o)) is not None]
             if len(values) == len(operands):
                 pairs = zip(operators, values, values[1:], strict=False)
-                return ONE if all(_COMPARE[op](a, b) for op, a, b in pairs) else ZERO
+                return ONE if all(COMPARE[op](a, b) for op, a, b in pairs) else ZERO
             if len(operators) == 1 and operands[0] == operands[1]:
                 return ONE if operators[0] in ("<=", ">=", "==") else ZERO
             return e

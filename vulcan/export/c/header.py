@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from vulcan.anvil import Policy
+from vulcan.anvil.unparse import printable
 from vulcan.errors import UserError
 from vulcan.export.c.naming import feature_name
 from vulcan.export.provenance import Provenance
@@ -63,7 +64,7 @@ def _printable(text: str) -> str:
     """Escape the text for a comment, so that it can be read back."""
     text = re.sub("\r\n?", "\n", text)
     text = re.sub("^[ \t\f]*\f", "", text, flags=re.MULTILINE).replace("\f", " ").expandtabs()  # as Python reads it
-    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return printable(text)
 
 
 def described(feature: Feature) -> str:

@@ -15,9 +15,10 @@ from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import Bounds, Environment, Interval
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.semantics import MAX, wrap
+from vulcan.anvil.unparse import key_of
 from vulcan.export.python.state import StateNames
 from vulcan.export.python.statistic_names import Spelling
-from vulcan.task import History, Signature
+from vulcan.task import Signature
 
 _COMPARISONS = {spelled: kind for kind, spelled in grammar.COMPARISONS.items()}
 _BINARY = {operation.name: kind for kind, operation in grammar.BINARY.items()}
@@ -60,7 +61,7 @@ class Expressions:
             case ir.Occurrences(statistic, looked_for):
                 return self.statistic(statistic, self.value(looked_for))
             case ir.Query(history, query):
-                return _call(f"{history}.{query}", self.dotted(self.key(history)))
+                return _call(f"{history}.{query}", self.dotted(key_of(self.signature) or ""))
             case ir.Choose(test, then, otherwise):
                 return ast.IfExp(self.truth(test), self.value(then), self.value(otherwise))
             case ir.Call(function, arguments):
@@ -125,11 +126,6 @@ class Expressions:
         if bounds.low >= 0.0 and bounds.high < length:
             return whole
         return ast.BinOp(whole, ast.Mod(), ast.Constant(length))
-
-    def key(self, history: str) -> str:
-        asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)
-        entity = self.signature.entity
-        return f"{asked.entity}.{entity.key if entity else ''}"
 
     def guarded(self, function: str, *operands: ast.expr) -> ast.expr:
         """Return a call of a runtime function."""

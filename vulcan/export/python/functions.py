@@ -21,11 +21,11 @@ from vulcan.anvil.analysis import intervals
 from vulcan.anvil.analysis.abstract_interpreter import state_bounds
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.rewrite.dead_code import without_unused
+from vulcan.anvil.unparse import printable
 from vulcan.export.python.expressions import Expressions
-from vulcan.export.python.line_breaking import fitted
 from vulcan.export.python.state import StateNames
 from vulcan.export.python.statistic_names import StatisticNames
-from vulcan.export.quoting import MAX_LINE, docstring, printable
+from vulcan.export.quoting import MAX_LINE, docstring, fitted
 from vulcan.task import Scalar, Signature
 
 _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle

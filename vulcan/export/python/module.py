@@ -21,7 +21,6 @@ from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
 from vulcan.export.python.functions import PythonSource, python_source, taken_by
-from vulcan.export.python.line_breaking import WIDTH, fitted
 from vulcan.export.python.state import (
     StateNames,
     described,
@@ -41,7 +40,7 @@ from vulcan.export.python.statistic_names import (
     StatisticState,
     statistic_names,
 )
-from vulcan.export.quoting import docstring, quoted
+from vulcan.export.quoting import WIDTH, docstring, fitted, quoted
 from vulcan.export.source import MARKER, POLICY
 from vulcan.export.template import FIELDS, LIBRARY, STATE, STATISTICS, Template
 from vulcan.task import Feature, History, Json, Scalar, Signature

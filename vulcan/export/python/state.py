@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vulcan.anvil import Policy, ir
-from vulcan.export.python.line_breaking import WIDTH
 from vulcan.export.python.statistic_names import StatisticNames, free_name
-from vulcan.export.quoting import MAX_LINE, docstring
+from vulcan.export.quoting import MAX_LINE, WIDTH, docstring
 from vulcan.task import Argument, Entity, Scalar, Task
 
 _METHODS = ("enter", "update", "leave", "observe", "seed", "fields", "resume")
