@@ -34,21 +34,17 @@ Where servers share their cores `least_work` supposes that as many requests stay
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """`latencies` (requests,) from arrival to the first answer, ms, of all requests; `chosen` (attempts,) servers.
+    """`latencies` (requests,) from arrival to answer, ms; `chosen` (requests,) servers.
 
-    `request` (attempts,) is which one an attempt is of, in the order in which they are sent: without retries there is
-    one each. `gives_up_ms` is when a client that tried as often as it may gives up, infinite without retries. `busy`
-    (servers,) is the share of the time until the last arrival that a server's cores work. `decisions` is a hash of the
-    choices.
+    `busy` (servers,) is the share of the time until the last arrival that a server's cores work. `decisions` is a hash
+    of the choices.
     """
 
     latencies: NDArray[np.float64]
     chosen: NDArray[np.int64]
     busy: NDArray[np.float64]
     decisions: int
-    request: NDArray[np.int64]
     measured_part: slice
-    gives_up_ms: float = math.inf
 
     @property
     def measured(self) -> NDArray[np.float64]:
@@ -61,15 +57,7 @@ class LoadResult:
         return float(ranked[max(math.ceil(share * len(ranked)) - 1, 0)])
 
     def metrics(self) -> dict[str, float]:
-        """Return the task's metrics; `imbalance` is the busiest server's utilisation over the mean one's.
-
-        With retries also `retried`, attempts beyond the first for each request, and `failed`, the share of the measured
-        requests that were not answered before their client gave up.
-        """
-        retries = {
-            "retried": len(self.chosen) / len(self.latencies) - 1,
-            "failed": float((self.measured > self.gives_up_ms).mean()),
-        }
+        """Return the task's metrics; `imbalance` is the busiest server's utilisation over the mean one's."""
         return {
             "p50_ms": self.percentile(0.5),
             "p99_ms": self.percentile(0.99),
@@ -77,7 +65,6 @@ class LoadResult:
             "mean_ms": math.fsum(self.measured) / len(self.measured),
             "utilisation": float(self.busy.mean()),
             "imbalance": float(self.busy.max() / self.busy.mean()),
-            **(retries if self.gives_up_ms < math.inf else {}),
         }
 
 
@@ -104,9 +91,7 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
         addresses = (native.score, native.enter, native.update, *handlers, observed)
         shown = np.stack([native.new_globals(cluster.seed + b) for b in range(cluster.balancers)])
         statistics = native.new_statistics(pairs) if slots else statistics
-    attempts = cluster.requests * (1 + cluster.retries)
-    latencies, sent_at = np.zeros(attempts), np.zeros(attempts)
-    chosen, request = np.zeros(attempts, np.int64), np.full(attempts, -1)
+    latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
     busy = np.zeros(cluster.servers)
     decisions = run(
         number,
@@ -119,27 +104,15 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
         workload.speeds,
         cluster.cores,
         cluster.discipline == "sharing",
-        int(cluster.memory == "by_queue"),
         cluster.delay_ms,
-        cluster.timeout_ms,
-        cluster.retries,
         cluster.seed,
         shown,
         np.zeros(pairs * layout.RECORD),
         statistics,
         slots,
-        sent_at,
-        request,
         latencies,
         chosen,
         busy,
     )
     share = busy / (cluster.cores * float(workload.arrivals[-1]))
-    if cluster.retries == 0:
-        return LoadResult(latencies, chosen, share, int(decisions), request, cluster.measured)
-    made = request >= 0
-    request, chosen = request[made], chosen[made]
-    first = np.full(cluster.requests, np.inf)
-    np.minimum.at(first, request, sent_at[made] + latencies[made])
-    gives_up = (1 + cluster.retries) * cluster.timeout_ms
-    return LoadResult(first - workload.arrivals, chosen, share, int(decisions), request, cluster.measured, gives_up)
+    return LoadResult(latencies, chosen, share, int(decisions), cluster.measured)

@@ -12,9 +12,10 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
 from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override
+from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS, shares_in_time
 from vulcan.task import Json, Split
-from vulcan_load.account import Reference, account, describe_cluster, differences, findings_of, shared_findings
+from vulcan_load.account import account, describe_cluster
 from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, simulate
 from vulcan_load.spec import MACHINES, Cluster
 from vulcan_load.workload import LEAST_MS, ServiceWorkload, offered, recorded_requests
@@ -41,15 +42,13 @@ def _clusters(given: Any, loads: Sequence[float], machines: Sequence[str], serve
     """Yield the clusters of the settings; their servers are as many as a log names if nothing else is said."""
     for kind, cores, delay, load in product(*map(dict.fromkeys, (machines, given["cores"], given["delay"], loads))):
         yield Cluster(
-            **{name: given[name] for name in ("balancers", "probes", "requests", "discipline", "memory", "bursts")},
+            **{name: given[name] for name in ("balancers", "probes", "requests", "discipline", "bursts")},
             servers=given["servers"] or servers or 20,
             cores=cores,
             load=load,
             machines=kind,
             service=given["service"],
             delay_ms=delay,
-            timeout_ms=given["timeout"],
-            retries=given["retries"],
         )
 
 
@@ -163,28 +162,25 @@ class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
     @override
     def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         """Return latency by cause, by server class and by time."""
-        spec, workload = self.at(instance)
-        oracle, best = self.compare_with(instance)
-        result = simulate(policy, workload)
-        if spec.discipline == "sharing" or spec.retries > 0:
-            return shared_findings(result.measured, workload, oracle, best)
-        return findings_of(account(workload, result), workload, oracle, best)
+        return self.account(policy, instance).findings(*self.compare_with(instance))
 
     @override
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        workload = self.at(instance)[1]
-        one, other = (simulate(policy, workload).measured for policy in (first, second))
-        return differences(one, other, workload)
+        return self.account(first, instance, "the first").compare(self.account(second, instance, "the second"))
 
     @override
-    def compare_with(self, instance: Instance) -> tuple[Reference, Reference]:
-        """Return who knows everything, and the baseline of the lowest 99th percentile."""
-        spec, workload = self.at(instance)
+    def compare_with(self, instance: Instance) -> tuple[Account, Account]:
+        """Return the baseline of the lowest 99th percentile, and who knows everything."""
+        spec = self.spec_of(instance)
 
-        def references() -> tuple[Reference, Reference]:
-            oracle = LEAST_WORK if spec.discipline == "queue" else "shortest_queue"
+        def references() -> tuple[Account, Account]:
             best = self.best_baseline(instance, lambda metrics: -metrics["p99_ms"])
-            one, other = (Reference(name, simulate(name, workload).measured) for name in (oracle, best))
-            return one, other
+            oracle = LEAST_WORK if spec.discipline == "queue" else "shortest_queue"
+            return self.account(best, instance), self.account(oracle, instance)
 
         return self.once("references", spec, references)
+
+    def account(self, who: Policy | str, instance: Instance, name: str = "the policy") -> Account:
+        """Return the account of a run, the numbers behind `findings`."""
+        workload = self.at(instance)[1]
+        return account(who if isinstance(who, str) else name, workload, simulate(who, workload))

@@ -163,10 +163,6 @@ TASK = Task(
             "service", "text", "the distribution of a request's work", "pareto",
             choices=("pareto", "exponential", "bimodal", "constant"),
         ),
-        Setting("timeout", "float", "ms after which a request without an answer is sent again; 0: never", 0.0),
-        Setting(
-            "retries", "int", "how often a request is sent again; what was sent before is served all the same", 0,
-        ),
         Setting("servers", "int", "servers; default: those that a log names, else 20"),
         Setting("cores", "int", "cores of a server", [1, 2], repeatable=True),
         Setting("balancers", "int", "balancers, each of which decides by what it knows itself", 10),
@@ -178,10 +174,6 @@ TASK = Task(
             choices=("queue", "sharing"),
         ),
         Setting("bursts", "float", "rate in bursts, a twentieth of the time, over the mean one; 1 for none", 1.0),
-        Setting(
-            "memory", "text", "what a report's latency is of: the last requests that found about as many in flight, or "
-            "only those among the last 32", "by_queue", choices=("by_queue", "last"),
-        ),
         Setting("workload_seed", "int", "seed of all that is drawn", 1),
     ),
     properties=(

@@ -33,7 +33,6 @@ SETTINGS: dict[str, list[dict[str, Json]]] = {
     "load_balancing": [
         {"machines": ["mixed"], "load": [0.8], "requests": 1000, "cores": [2], "delay": [5.0]},
         {"machines": ["noisy"], "load": [0.7], "requests": 1000, "discipline": "sharing", "bursts": 3.0},
-        {"machines": ["even"], "load": [0.6], "requests": 1000, "timeout": 60.0, "retries": 2},
     ],
     "memory_tiering": [{"slow_tier": ["cxl", "nvm"], "fast_size": ["10%", "64MiB"], "workloads": ["small-pages"]}],
     "prefix_cache": [{"cache_size": ["10%"], "host_size": "20%", "load": 2.0}],

@@ -14,7 +14,6 @@ from vulcan_load.kernels.engine import drop_first, first_free, push
 from vulcan_load.kernels.sharer import done_from, later_spell
 
 NONE, SLOWER, HIDDEN, UNREPORTED, IGNORED, HERDING, STALE = range(7)
-CAUSES = 7
 """Why a request went elsewhere than to the server that would have done it first; the first that holds.
 
 `NONE`: it did not. As few or fewer requests were at the chosen server: it is slower (`SLOWER`), or the work of those
@@ -23,9 +22,9 @@ balancer knew (`IGNORED`); it did not, and its count of the chosen one was wrong
 requests of others had come), or its count of the other one (`STALE`: requests had left).
 """
 
-ALONE, BEST, WAITED, SPEED, IN_FLIGHT, IDLE_CORES, NUMBERS = range(7)
-"""Of a request, ms: on the fastest of empty servers, on the server that is done first, and its wait for a core; the
-chosen server's speed over the fastest one's; requests in flight, and idle cores, in the whole cluster."""
+ALONE, BEST, SPEED, IN_FLIGHT, NUMBERS = range(5)
+"""Of a request: ms on the fastest of empty servers, and on the server that is done first; the chosen server's speed
+over the fastest one's; requests in flight in the whole cluster."""
 
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
@@ -60,12 +59,11 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
     said = np.zeros((requests, probes, 2), np.int64)
     spells = np.zeros(servers, np.int64)
     arrived = 0
-    flying, idle = 0, servers * cores
+    flying = 0
     for i in range(requests):
         now, b, chosen_one = arrivals[i], balancers[i], chosen[i]
         while leaves > 0 and leaving[0] <= now:
             in_flight[chosen[number[0]]] -= 1
-            idle += in_flight[chosen[number[0]]] < cores
             flying -= 1
             drop_first(leaving, number, leaves)
             leaves -= 1
@@ -88,12 +86,11 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
                 best, first = s, done
             if s == chosen_one:
                 end = done
-                numbers[WAITED, i] = begin - now
             alone = min(alone, done if begin == now else done_from(changes, speeds, s, spell, now, work[i]))
             fastest = max(fastest, speeds[s, spell])
         speed = speeds[chosen_one, spells[chosen_one]]
         numbers[ALONE, i], numbers[BEST, i] = alone - now, first - now
-        numbers[SPEED, i], numbers[IN_FLIGHT, i], numbers[IDLE_CORES, i] = speed / fastest, flying, idle
+        numbers[SPEED, i], numbers[IN_FLIGHT, i] = speed / fastest, flying
         if end > first:
             here, there = reported[b, chosen_one], reported[b, best]
             known_here = here + counted[b, chosen_one] - sent_then[b, chosen_one]
@@ -114,6 +111,5 @@ def attribute(arrivals, work, balancers, probed, changes, speeds, cores, count, 
         push(leaving, number, leaves, end, i)
         leaves += 1
         flying += 1
-        idle -= in_flight[chosen_one] < cores
         in_flight[chosen_one] += 1
         counted[b, chosen_one] += 1

@@ -5,9 +5,6 @@ which say how it is at this moment; reports that are there by now reach their ba
 request joins the queue of the server. A queue is first come first served, so that when a request will be done is
 known as it joins, and leaving is a heap of such times; or requests share the server's cores (`sharer`). A report that
 takes no time is there before the decision.
-
-A request that is not answered in time is sent again, as another attempt that goes through all of this; the earlier ones
-stay where they are. Attempts are numbered in the order in which they are sent: without retries, as requests are.
 """
 
 from __future__ import annotations
@@ -18,11 +15,11 @@ from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import allocating_kernel, helper, types
 from vulcan_load import layout as m
 from vulcan_load.kernels import balancing, sharer
-from vulcan_load.kernels.latency import BY_QUEUE, PER_QUEUE, QUEUES, RECENT, latency_at, usual_latency
 from vulcan_load.kernels.sharer import done_at
 
-RETRIED = np.uint64(1 << 62)
-"""Number from which on what retries draw is counted: the servers drawn for a request are turned for another attempt."""
+QUEUES, PER_QUEUE = 64, 8
+"""A report's latency is of the last requests that found as many in flight as there are now, or about as many: of the
+last whatever they found, a server that got none for a while has latencies from when its queue was long."""
 
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
@@ -40,18 +37,13 @@ _SIGNATURE = types.uint64(
     _F2,  # speeds
     types.int64,  # cores
     types.boolean,  # whether a server's requests share its cores, instead of waiting in a queue
-    types.int64,  # what a report's latency is of
     types.float64,  # delay of a report, ms
-    types.float64,  # time after which an unanswered request is sent again, ms
-    types.int64,  # how often at most
     types.uint64,  # seed of `chance`
     _F2,  # globals, a row a balancer
     _F1,  # records of servers, by balancer and server
     _F1,  # statistics, likewise
     types.int64,  # slots of the statistics of one
-    _F1,  # when attempts were sent, ms
-    _I1,  # requests that they are of, -1 where there is no attempt
-    _F1,  # their latencies, ms
+    _F1,  # latencies of requests, ms
     _I1,  # servers that they were sent to
     _F1,  # busy ms until the last arrival, of all cores of a server
 )
@@ -117,6 +109,21 @@ def most_under_way(arrivals, delay):
 
 
 @helper
+def latency_at(by_queue, kept, s, flying):
+    """Return the mean of the last latencies at the number in flight, or at the nearest one at which there are any."""
+    at = min(int(flying), QUEUES - 1)
+    for apart in range(QUEUES):
+        for level in (at - apart, at + apart):
+            if 0 <= level < QUEUES and kept[s, level] > 0:
+                known = min(kept[s, level], PER_QUEUE)
+                total = 0.0
+                for j in range(known):
+                    total += by_queue[s, level, j]
+                return total / known
+    return 0.0
+
+
+@helper
 def least(values, start, servers):
     """Return the first of the least from a start on, around."""
     best = start
@@ -139,22 +146,19 @@ def show_server(records, at, age, sent, mine):
 
 @allocating_kernel(_SIGNATURE)
 def run(
-    who, policy, arrivals, work, balancers, probed, changes, speeds, cores, sharing, memory, delay, timeout, retries,
-    seed, shown, records, statistics, slots, sent_at, request, latencies, chosen, busy,
+    who, policy, arrivals, work, balancers, probed, changes, speeds, cores, sharing, delay, seed, shown, records,
+    statistics, slots, latencies, chosen, busy,
 ):  # fmt: skip
     """Send every request. Returns a hash of the decisions."""
     score, enter, update, on_dispatch, on_report, on_complete, completion = policy
     completes = on_complete | completion
     requests, probes = probed.shape
-    attempts = latencies.shape[0]
     servers = changes.shape[0]
     count = shown.shape[0]
     free = np.zeros((servers, cores))
     in_flight = np.zeros(servers)
-    recent, found = np.zeros((servers, RECENT)), np.zeros((servers, RECENT))
-    levels = QUEUES if memory == BY_QUEUE else 1
-    by_queue, kept = np.zeros((servers, levels, PER_QUEUE)), np.zeros((servers, levels), np.int64)
-    listed = attempts if sharing else 1
+    by_queue, kept = np.zeros((servers, QUEUES, PER_QUEUE)), np.zeros((servers, QUEUES), np.int64)
+    listed = requests if sharing else 1
     no_one, after = np.zeros(servers, np.int64) - 1, np.zeros(listed, np.int64) - 1
     shared = (np.zeros(servers), np.zeros(servers), np.zeros(servers) + np.inf, no_one, np.zeros(listed), after)
     known = (
@@ -166,18 +170,16 @@ def run(
         np.zeros((count, 4 * servers if who == m.IDLE_QUEUE else 1, 2)),
         np.zeros((count, 2), np.int64),
     )
-    at_arrival, shift = np.zeros(attempts), np.zeros(attempts, np.int64)
-    is_answered, tries = np.zeros(requests, np.bool_), np.zeros(requests, np.int64)
-    finished = np.zeros(servers, np.int64)
+    at_arrival = np.zeros(requests)
     mine = np.zeros((count, servers))
     turn = np.zeros(count, np.int64)
     taken = np.zeros((count, servers))
     counted = np.zeros((count, servers), np.int64)  # requests sent there in all, and when the known report was taken
     sent = np.zeros((count, servers), np.int64)
-    leaving, number = np.zeros(attempts), np.zeros(attempts, np.int64)
+    leaving, number = np.zeros(requests), np.zeros(requests, np.int64)
     leaves = 0
     # reports under way, in the order in which they were taken
-    room = most_under_way(arrivals, delay) * (1 + retries) * probes
+    room = most_under_way(arrivals, delay) * probes
     said = np.zeros((room, 4))
     first_said = last_said = 0
     value = np.zeros(servers)
@@ -191,20 +193,15 @@ def run(
                 at = b * servers + s
                 call_event(enter, shown[b], records, at * m.RECORD, statistics, at * slots, s)
     alone = 0.0
-    i = -1  # the attempt at hand
-    arrived = 0  # requests so far
-    unchecked = 0  # the first attempt whose time is not up: all have the same, so that they come in order
-    while arrived < requests or (retries > 0 and unchecked <= i):
-        again = retries > 0 and unchecked <= i
-        again = again and (arrived == requests or sent_at[unchecked] + timeout <= arrivals[arrived])
-        now = sent_at[unchecked] + timeout if again else arrivals[arrived]
+    for i in range(requests):
+        now, b = arrivals[i], balancers[i]
         while True:
             if sharing:
                 answered, r = sharer.next_departure(shared, now)
                 if r < 0:
                     break
                 s = chosen[r]
-                latencies[r] = answered - sent_at[r]
+                latencies[r] = answered - arrivals[r]
                 sharer.depart(shared, changes, speeds, cores, in_flight, busy, s, answered, horizon)
             else:
                 if leaves == 0 or leaving[0] > now:
@@ -213,20 +210,15 @@ def run(
                 s = chosen[r]
                 drop_first(leaving, number, leaves)
                 leaves -= 1
-            is_answered[request[r]] = True
-            to = balancers[request[r]]
+            to = balancers[r]
             in_flight[s] -= 1.0
             mine[to, s] -= 1.0
             shown[to, m.IN_FLIGHT] -= 1.0
-            recent[s, finished[s] % RECENT] = latencies[r]
-            found[s, finished[s] % RECENT] = at_arrival[r]
-            finished[s] += 1
-            if memory == BY_QUEUE:
-                level = min(int(at_arrival[r]), QUEUES - 1)
-                by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
-                kept[s, level] += 1
+            level = min(int(at_arrival[r]), QUEUES - 1)
+            by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
+            kept[s, level] += 1
             if who >= m.TWO_BY_OWN or completes != 0:
-                alone = done_at(changes, speeds, s, answered, work[request[r]]) - answered
+                alone = done_at(changes, speeds, s, answered, work[r]) - answered
             if who >= m.TWO_BY_OWN:
                 balancing.answered(
                     who, known, to, s, answered, latencies[r], alone, in_flight[s], cores, mixed(seed, types.uint64(r))
@@ -241,32 +233,17 @@ def run(
                     call_event(completion, shown[to], records, at * m.RECORD, statistics, at * slots, s)
                 if on_complete != 0:
                     call_event(on_complete, shown[to], records, at * m.RECORD, statistics, at * slots, s)
-        if again:
-            unchecked += 1
-            if is_answered[request[unchecked - 1]] or tries[request[unchecked - 1]] > retries:
-                continue
-        i += 1
-        asked_for = request[unchecked - 1] if again else arrived
-        arrived += 0 if again else 1
-        request[i], sent_at[i] = asked_for, now
-        tries[asked_for] += 1
-        b = balancers[asked_for]
-        turned = types.int64(mixed(seed, RETRIED + types.uint64(i)) % types.uint64(servers)) if again else 0
-        shift[i] = turned
         for k in range(probes):
-            s = (probed[asked_for, k] + turned) % servers
+            s = probed[i, k]
             row = said[last_said % room]
             row[0], row[1], row[3] = now, in_flight[s], counted[b, s]
-            if memory == BY_QUEUE:
-                row[2] = latency_at(by_queue, kept, s, in_flight[s])
-            else:
-                row[2] = usual_latency(recent, found, s, min(finished[s], RECENT), in_flight[s])
+            row[2] = latency_at(by_queue, kept, s, in_flight[s])
             last_said += 1
         while first_said < last_said and said[first_said % room, 0] + delay <= now:
             row = said[first_said % room]
             asked = first_said // probes
-            to = balancers[request[asked]]
-            s = (probed[request[asked], first_said % probes] + shift[asked]) % servers
+            to = balancers[asked]
+            s = probed[asked, first_said % probes]
             first_said += 1
             at = to * servers + s
             if who == m.PREQUAL:
@@ -285,7 +262,7 @@ def run(
                 if on_report != 0:
                     call_event(on_report, shown[to], records, at * m.RECORD, statistics, at * slots, s)
         base = b * servers * m.RECORD
-        start = (probed[asked_for, 0] + turned) % servers
+        start = probed[i, 0]
         if who == m.POLICY:
             shown[b, m.NOW] = now
             best_score = 0.0
@@ -319,15 +296,13 @@ def run(
         elif who == m.MIN_WORK:
             for one in range(servers):
                 if sharing:  # were as many to stay as are there then
-                    value[one] = done_at(
-                        changes, speeds, one, now, work[asked_for] / min(1.0, cores / (in_flight[one] + 1.0))
-                    )
+                    value[one] = done_at(changes, speeds, one, now, work[i] / min(1.0, cores / (in_flight[one] + 1.0)))
                 else:
                     begin = max(now, free[one, first_free(free, one)])
-                    value[one] = done_at(changes, speeds, one, begin, work[asked_for])
+                    value[one] = done_at(changes, speeds, one, begin, work[i])
             s = least(value, start, servers)
         else:
-            s, other = start, (probed[asked_for, 1] + turned) % servers
+            s, other = start, probed[i, 1]
             if who == m.POWER_OF_TWO:
                 s = other if in_flight[other] < in_flight[s] else s
             elif who == m.TWO_BY_OWN:
@@ -340,11 +315,11 @@ def run(
         chosen[i] = s
         at_arrival[i] = in_flight[s]
         if sharing:
-            sharer.join(shared, changes, speeds, cores, in_flight, busy, s, i, now, work[asked_for], horizon)
+            sharer.join(shared, changes, speeds, cores, in_flight, busy, s, i, now, work[i], horizon)
         else:
             core = first_free(free, s)
             begin = max(now, free[s, core])
-            end = done_at(changes, speeds, s, begin, work[asked_for])
+            end = done_at(changes, speeds, s, begin, work[i])
             free[s, core] = end
             busy[s] += min(end, horizon) - min(begin, horizon)
             latencies[i] = end - now
@@ -359,7 +334,7 @@ def run(
         answered, r = sharer.next_departure(shared, np.inf)
         if r < 0:
             break
-        latencies[r] = answered - sent_at[r]
+        latencies[r] = answered - arrivals[r]
         sharer.depart(shared, changes, speeds, cores, in_flight, busy, chosen[r], answered, horizon)
         in_flight[chosen[r]] -= 1.0
     return digest

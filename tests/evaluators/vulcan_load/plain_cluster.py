@@ -9,14 +9,14 @@ from vulcan_load.workload import ServiceWorkload
 
 Shown = Mapping[str, float]
 Decide = Callable[[int, list[Shown], list[int]], int]
-"""From the request's number, what is shown of each server, and the servers drawn for this attempt: the server."""
+"""From the request's number, what is shown of each server, and the servers drawn for it: the server."""
 
 Watch = Callable[[str, int, int, float, Shown, float], None]
 """Told of an event: its name, the balancer, the server, the time, what is shown of the server, and a latency."""
 
 
 def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -> tuple[list[float], list[int]]:
-    """Latencies of all requests, to their first answer, and servers of all attempts."""
+    """Latencies and servers of all requests."""
     cluster = workload.cluster
     waiting: list[list[float]] = [[0.0] * cluster.cores for _ in range(cluster.servers)]  # when cores are free
     inside: list[set[int]] = [set() for _ in range(cluster.servers)]
@@ -28,22 +28,18 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
     chosen: list[int] = []
     ends: list[tuple[float, int]] = []
     sharers = [Sharer(workload, s) for s in range(cluster.servers)]
-    of: list[int] = []  # attempts: the request
-    began: list[float] = []
-    done: dict[int, float] = {}  # when a request was first answered
     reports: list[tuple[float, int, int, tuple[float, int, float, int]]] = []
 
     def shows(b: int, s: int, now: float) -> Shown:
         taken, flying, latency, before = known[b][s]
         return {
             "in_flight": flying, "latency_ms": latency, "age_ms": now - taken, "sent": sent[b].count(s) - before,
-            "mine": sum(int(workload.balancer[of[r]]) == b for r in inside[s]), "true": len(inside[s]),
-            "unanswered": sum(int(workload.balancer[of[r]]) == b for there in inside for r in there),
+            "mine": sum(int(workload.balancer[r]) == b for r in inside[s]), "true": len(inside[s]),
+            "unanswered": sum(int(workload.balancer[r]) == b for there in inside for r in there),
         }  # fmt: skip
 
-    coming = [(now, 1, i, i) for i, now in enumerate(workload.arrivals.tolist())]  # a retry comes before an arrival
-    while coming:
-        now, is_new, _, request = heapq.heappop(coming)
+    arrivals = workload.arrivals.tolist()
+    for i, now in enumerate(arrivals):
         while True:
             if cluster.discipline == "sharing":
                 first = min(sharers, key=lambda sharer: sharer.next_end()[0])
@@ -51,38 +47,24 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
                 if end > now:
                     break
                 first.leave(end, r)
-                latencies[r] = end - began[r]
+                latencies[r] = end - arrivals[r]
             elif ends and ends[0][0] <= now:
                 end, r = heapq.heappop(ends)
             else:
                 break
-            done.setdefault(of[r], end)
             inside[chosen[r]].discard(r)
             answered[chosen[r]].append(r)
             if watch is not None:
-                owner = int(workload.balancer[of[r]])
-                alone = finish(workload, chosen[r], end, float(workload.work[of[r]])) - end
+                owner = int(workload.balancer[r])
+                alone = finish(workload, chosen[r], end, float(workload.work[r])) - end
                 shown = {**shows(owner, chosen[r], end), "alone": alone}
                 watch("on_complete", owner, chosen[r], end, shown, latencies[r])
-        if not is_new and (request in done or of.count(request) > cluster.retries):
-            continue
-        i = len(of)
-        of.append(request)
-        began.append(now)
-        if cluster.retries:
-            heapq.heappush(coming, (now + cluster.timeout_ms, 0, i, request))
-        b = int(workload.balancer[request])
-        turned = 0 if is_new else split_mix(cluster.seed, (1 << 62) + i) % cluster.servers
-        drawn = [(s + turned) % cluster.servers for s in workload.probed[request].tolist()]
+        b = int(workload.balancer[i])
+        drawn = workload.probed[i].tolist()
         for s in drawn:
-            if cluster.memory == "last":
-                recent = answered[s][-32:]
-                nearest = min((abs(found[r] - len(inside[s])) for r in recent), default=0)
-                usual = [latencies[r] for r in recent if abs(found[r] - len(inside[s])) == nearest]
-            else:
-                levels = {min(found[r], 63) for r in answered[s]}
-                level = min(levels, key=lambda k: (abs(k - len(inside[s])), k), default=0)
-                usual = [latencies[r] for r in answered[s] if found[r] == level][-8:]
+            levels = {min(found[r], 63) for r in answered[s]}
+            level = min(levels, key=lambda k: (abs(k - len(inside[s])), k), default=0)
+            usual = [latencies[r] for r in answered[s] if found[r] == level][-8:]
             latency = sum(usual) / len(usual) if usual else 0.0
             reports.append((now + cluster.delay_ms, b, s, (now, len(inside[s]), latency, sent[b].count(s))))
         while reports and reports[0][0] <= now:
@@ -91,15 +73,15 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
             if watch is not None:
                 watch("on_report", to, s, now, shows(to, s, now), 0.0)
         shown = [shows(b, s, now) for s in range(cluster.servers)]
-        s = decide(request, shown, drawn)
+        s = decide(i, shown, drawn)
         if watch is not None:
             watch("on_dispatch", b, s, now, shown[s], 0.0)
         core = min(range(cluster.cores), key=lambda c: waiting[s][c])
         if cluster.discipline == "sharing":
-            sharers[s].join(now, i, float(workload.work[request]))
+            sharers[s].join(now, i, float(workload.work[i]))
             latencies.append(float("nan"))
         else:
-            waiting[s][core] = finish(workload, s, max(now, waiting[s][core]), float(workload.work[request]))
+            waiting[s][core] = finish(workload, s, max(now, waiting[s][core]), float(workload.work[i]))
             latencies.append(waiting[s][core] - now)
         chosen.append(s)
         found[i] = len(inside[s])
@@ -110,11 +92,8 @@ def run(workload: ServiceWorkload, decide: Decide, watch: Watch | None = None) -
         while sharer.left:
             end, r = sharer.next_end()
             sharer.leave(end, r)
-            latencies[r] = end - began[r]
-    first_answers = [float("inf")] * cluster.requests
-    for request, at, latency in zip(of, began, latencies, strict=True):
-        first_answers[request] = min(first_answers[request], at + latency)
-    return [end - float(at) for end, at in zip(first_answers, workload.arrivals, strict=True)], chosen
+            latencies[r] = end - arrivals[r]
+    return latencies, chosen
 
 
 class Sharer:
