@@ -40,35 +40,10 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, now: float, obj: "_Object", *of_admit: "_Victim") -> None:
-        """The entity, a new object, has entered."""
+    def enter(self, *_: object) -> None:
+        """Nothing is kept of an event."""
 
-    def update(self, now: float, obj: "_Object", *of_admit: "_Victim") -> None:
-        """The entity was touched."""
-
-    def leave(self, obj: "_Object") -> None:
-        """The entity leaves."""
-
-    def seed(self, seed: int) -> None:
-        """Start the random numbers, with a whole number."""
-
-    def on_hit(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
-        """See the task's event."""
-
-    def on_ghost_hit(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
-        """See the task's event."""
-
-    def on_miss(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
-        """See the task's event."""
-
-    def on_refuse(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
-        """See the task's event."""
-
-    def on_evict(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
-        """See the task's event."""
-
-    def on_insert(self, now: float, obj: "_Object", ghost: "_GhostList") -> None:
-        """See the task's event."""
+    update = leave = seed = on_hit = on_ghost_hit = on_miss = on_refuse = on_evict = on_insert = enter
 
 
 # --- exported modules have the policy above this line ---

@@ -44,53 +44,11 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, now: float, obj: "_Object", queues: "_Queues", queue: float, *of_events: object) -> None:
-        """The entity, a new object, has entered."""
+    def enter(self, *_: object) -> None:
+        """Nothing is kept of an event."""
 
-    def update(self, now: float, obj: "_Object", queues: "_Queues", queue: float, *of_events: object) -> None:
-        """The entity was touched."""
-
-    def leave(self, obj: "_Object") -> None:
-        """The entity leaves."""
-
-    def seed(self, seed: int) -> None:
-        """Start the random numbers, with a whole number."""
-
-    def on_hit(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost", tails: "_Tails") -> None:
-        """See the task's event."""
-
-    def on_ghost_hit(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
-        """See the task's event."""
-
-    def on_miss(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
-        """See the task's event."""
-
-    def on_refuse(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
-        """See the task's event."""
-
-    def on_evict(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
-        """See the task's event."""
-
-    def on_insert(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
-        """See the task's event."""
-
-    def on_move(self, now: float, obj: "_Object", queues: "_Queues", source: float) -> None:
-        """See the task's event."""
-
-    def on_room(
-        self,
-        now: float,
-        obj: "_Object",
-        queues: "_Queues",
-        ghost: "_Ghost",
-        tails: "_Tails",
-        ghosts: "_GhostLists",
-        room: "_Room",
-    ) -> None:
-        """See the task's event."""
-
-    def on_forget(self, now: float, obj: "_Object", queues: "_Queues") -> None:
-        """See the task's event."""
+    update = leave = seed = on_hit = on_ghost_hit = on_miss = enter
+    on_refuse = on_evict = on_insert = on_move = on_room = on_forget = enter
 
 
 # --- exported modules have the policy above this line ---

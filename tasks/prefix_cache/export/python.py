@@ -16,26 +16,10 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, now: float, node: "_Node") -> None:
-        """A node was made."""
+    def enter(self, *_: object) -> None:
+        """Nothing is kept of an event."""
 
-    def update(self, now: float, node: "_Node") -> None:
-        """A node was hit."""
-
-    def leave(self, node: "_Node") -> None:
-        """A node leaves."""
-
-    def seed(self, seed: int) -> None:
-        """Start the random numbers, with a whole number."""
-
-    def on_hit(self, now: float, node: "_Node") -> None:
-        """See the task's event."""
-
-    def on_insert(self, now: float, node: "_Node") -> None:
-        """See the task's event."""
-
-    def on_evict(self, now: float, node: "_Node") -> None:
-        """See the task's event."""
+    update = leave = seed = on_hit = on_insert = on_evict = enter
 
 
 # --- exported modules have the policy above this line ---

@@ -16,35 +16,11 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, now: float, replica: "_Replica", request: "_Request", answer: object = None) -> None:
-        """A replica is there."""
+    def enter(self, *_: object) -> None:
+        """Nothing is kept of an event."""
 
-    def update(self, now: float, replica: "_Replica", request: "_Request", answer: object = None) -> None:
-        """A replica has reported."""
-
-    def leave(self, replica: "_Replica") -> None:
-        """A replica is gone."""
-
-    def observe_arrival(self, request: "_Request") -> None:
-        """A request has come."""
-
-    def observe_completion(self, answer: "_Answer") -> None:
-        """A request is finished."""
-
-    def seed(self, seed: int) -> None:
-        """Start the random numbers, with a whole number."""
-
-    def on_dispatch(self, now: float, replica: "_Replica", request: "_Request") -> None:
-        """See the task's event."""
-
-    def on_report(self, now: float, replica: "_Replica") -> None:
-        """See the task's event."""
-
-    def on_first_token(self, now: float, replica: "_Replica", answer: "_Answer") -> None:
-        """See the task's event."""
-
-    def on_finish(self, now: float, replica: "_Replica", answer: "_Answer") -> None:
-        """See the task's event."""
+    update = leave = observe_arrival = observe_completion = seed = enter
+    on_dispatch = on_report = on_first_token = on_finish = enter
 
 
 # --- exported modules have the policy above this line ---

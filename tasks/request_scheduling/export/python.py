@@ -25,32 +25,10 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, now: float, request: "_Request") -> None:
-        """A request has come."""
+    def enter(self, *_: object) -> None:
+        """Nothing is kept of an event."""
 
-    def update(self, now: float, request: "_Request") -> None:
-        """A request was admitted, or made room."""
-
-    def leave(self, request: "_Request") -> None:
-        """A request is gone."""
-
-    def seed(self, seed: int) -> None:
-        """Start the random numbers, with a whole number."""
-
-    def on_arrival(self, now: float, request: "_Request") -> None:
-        """See the task's event."""
-
-    def on_admit(self, now: float, request: "_Request") -> None:
-        """See the task's event."""
-
-    def on_first_token(self, now: float, request: "_Request") -> None:
-        """See the task's event."""
-
-    def on_preempt(self, now: float, request: "_Request") -> None:
-        """See the task's event."""
-
-    def on_finish(self, now: float, request: "_Request") -> None:
-        """See the task's event."""
+    update = leave = seed = on_arrival = on_admit = on_first_token = on_preempt = on_finish = enter
 
 
 # --- exported modules have the policy above this line ---
