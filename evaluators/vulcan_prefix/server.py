@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.errors import UserError
-from vulcan_prefix import layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +43,9 @@ class Server:
         return self.overhead_ms * 1e-3 + self.token_us * 1e-6 * new + self.pair_ns * 1e-9 * pairs
 
     def numbers(self, tlru_threshold: float, tlru_estimate: float) -> NDArray[np.float64]:
-        """Return them as the kernel takes them."""
-        found = np.zeros(layout.NUMBERS)
-        found[layout.OVERHEAD] = self.overhead_ms * 1e-3
-        found[layout.SECONDS_PER_TOKEN] = self.token_us * 1e-6
-        found[layout.SECONDS_PER_PAIR] = self.pair_ns * 1e-9
-        found[layout.SECONDS_PER_OUTPUT] = self.decode_ms * 1e-3
-        found[layout.SECONDS_PER_TRANSFER] = self.transfer_us * 1e-6
-        found[layout.TLRU_THRESHOLD] = tlru_threshold
-        found[layout.TLRU_ESTIMATE] = tlru_estimate
-        return found
+        """Return them as the kernel takes them: see `layout`."""
+        own = [
+            1e-3 * self.overhead_ms, 1e-6 * self.token_us, 1e-9 * self.pair_ns, 1e-3 * self.decode_ms,
+            1e-6 * self.transfer_us,
+        ]  # fmt: skip
+        return np.array([*own, tlru_threshold, tlru_estimate])

@@ -58,25 +58,9 @@ ROUTING = Layout(
 # the numbers of its blocks and of those that it holds begin; how often it was preempted; its replica, router, session;
 # what its router estimated that is to be computed
 (
-    PROMPT,
-    OUTPUT,
-    WRITTEN,
-    IN_MEMORY,
-    GIVEN,
-    FOUND,
-    SPENT,
-    BLOCKS_HELD,
-    BLOCKS_NAMED,
-    FIRST_BLOCK,
-    FIRST_HELD,
-    TIMES_PREEMPTED,
-    AT,
-    VIA,
-    SESSION,
-    ESTIMATE,
-    COLUMNS,
-) = range(17)
-
+    PROMPT, OUTPUT, WRITTEN, IN_MEMORY, GIVEN, FOUND, SPENT, BLOCKS_HELD, BLOCKS_NAMED, FIRST_BLOCK, FIRST_HELD,
+    TIMES_PREEMPTED, AT, VIA, SESSION, ESTIMATE, COLUMNS,
+) = range(17)  # fmt: skip
 # Columns of the times of requests: when first admitted, of the first token, of the last one
 ADMITTED, FIRST, LAST, TIMES = range(4)
 
