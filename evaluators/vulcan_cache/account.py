@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.errors import UserError
-from vulcan.files import write_cache
-from vulcan.paths import cache_directory
-from vulcan.task import Json
 from vulcan_cache.spec import Requests
-
-log = logging.getLogger(__name__)
 
 MAX_REQUESTS = 1 << 30
 """Longest simulation with a history: a request's number takes the 30 bits beside its outcome."""
@@ -129,24 +119,3 @@ def oracle_for(sizes: NDArray[np.int64]) -> str:
     """Return the name of the oracle for objects of these sizes: Belady's where all are the same."""
     uniform = bool(len(sizes)) and bool((sizes == sizes[0]).all())
     return "belady" if uniform else "belady-size-sampled"
-
-
-def cached_misses(identity: list[Json], requests: int, run: Callable[[NDArray[np.uint8]], object]) -> NDArray[np.uint8]:
-    """Return the misses from the disk cache, calling `run` to fill an array of `requests` zeros where it has none."""
-    name = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    path = cache_directory("misses") / f"{name}.npy"
-    try:
-        packed = np.load(path)
-        if packed.dtype == np.uint8 and packed.shape == ((requests + 7) // 8,):
-            return np.unpackbits(packed, count=requests)
-        log.warning("%s is not as it was written and is computed again", path)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError) as error:
-        log.warning("%s cannot be used and is computed again: %s", path, error)
-    missed = np.zeros(requests, np.uint8)
-    run(missed)
-    content = io.BytesIO()
-    np.save(content, np.packbits(missed))
-    write_cache(path, content.getvalue())
-    return missed

@@ -8,22 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, Series, SmallTable, Statement
-from vulcan_cache.account import (
-    BASELINE_MISSES,
-    BASELINE_REGRET,
-    LOST,
-    MISSES,
-    ORACLE_MISSES,
-    PARENT_LOST,
-    PARENT_MISSES,
-    PARENT_REGRET,
-    PARENT_WON,
-    REGRET,
-    REQUESTS,
-    SHARED_REGRET,
-    WON,
-    Attribution,
-)
+from vulcan_cache import account as a
+from vulcan_cache.account import Attribution
 
 Rows = tuple[tuple[str | float, ...], ...]
 """Of a table."""
@@ -87,12 +73,12 @@ def findings_of(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
 
 def _against_baseline(found: Attribution, setting: Setting) -> str:
     whole = found.whole
-    theirs = int(whole[BASELINE_MISSES])
+    theirs = int(whole[a.BASELINE_MISSES])
     relation = "fewer" if theirs < found.misses else "more"
     return (
         f"The best baseline, {setting.baseline}, has {theirs:,} misses, {abs(theirs - found.misses):,} {relation}: it "
-        f"hits {int(whole[LOST]):,} requests that this policy misses (lost), and misses {int(whole[WON]):,} that this "
-        "policy hits (won)."
+        f"hits {int(whole[a.LOST]):,} requests that this policy misses (lost), and misses {int(whole[a.WON]):,} that "
+        "this policy hits (won)."
     )
 
 
@@ -103,8 +89,8 @@ def _evicted_too_early(found: Attribution, setting: Setting) -> str:
     return (
         f"Of {int(facts[k.EVICTIONS]):,} evictions {_part(facts[k.EVICTED_FOR_GOOD], facts[k.EVICTIONS])} were of "
         f"objects never requested again, and {_part(facts[k.EVICTED_EARLY], facts[k.EVICTIONS])} came too early: the "
-        f"oracle still held the object at its next request. {setting.baseline} has {int(whole[BASELINE_REGRET]):,} "
-        f"misses of that kind, {int(whole[SHARED_REGRET]):,} of them at the same requests."
+        f"oracle still held the object at its next request. {setting.baseline} has {int(whole[a.BASELINE_REGRET]):,} "
+        f"misses of that kind, {int(whole[a.SHARED_REGRET]):,} of them at the same requests."
     )
 
 
@@ -146,7 +132,7 @@ def _admission(found: Attribution) -> str:
         f"Admission: objects never hit between entry and eviction, "
         f"{_part(found.facts[k.NEVER_HIT], found.facts[k.EVICTIONS])} of the evictions, held {share:.0%} of the cache."
     )
-    regret = int(found.whole[REGRET])
+    regret = int(found.whole[a.REGRET])
     if share >= 1 or not regret:
         return told
     longer = 1 / (1 - share)
@@ -162,12 +148,12 @@ def _admission(found: Attribution) -> str:
 def _against_parent(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
     """Return what was changed from the policy's parent: misses, early evictions and space, and where it tells most."""
     whole = found.whole
-    lost, won = int(whole[PARENT_LOST]), int(whole[PARENT_WON])
+    lost, won = int(whole[a.PARENT_LOST]), int(whole[a.PARENT_WON])
     made: list[EvaluatorFinding] = [
         Statement(
-            f"Its parent, the policy it was made from, has {int(whole[PARENT_MISSES]):,} misses: {won:,} of them are "
+            f"Its parent, the policy it was made from, has {int(whole[a.PARENT_MISSES]):,} misses: {won:,} of them are "
             f"hits now, and {lost:,} of its hits are misses now. Misses of objects that were evicted or refused too "
-            f"early, which the oracle hits: {int(whole[PARENT_REGRET]):,} there, {int(whole[REGRET]):,} now. Held "
+            f"early, which the oracle hits: {int(whole[a.PARENT_REGRET]):,} there, {int(whole[a.REGRET]):,} now. Held "
             f"until a hit, and not kept too long: {_until_hits(found, setting, 'parent'):.0%} of the cache there, "
             f"{_until_hits(found, setting, 'policy'):.0%} now.",
             8.5,
@@ -175,12 +161,12 @@ def _against_parent(found: Attribution, setting: Setting) -> list[EvaluatorFindi
     ]
     most, table = 0.0, None
     for counts, title, names in _dimensions(found, setting):
-        gains = counts[:, PARENT_WON] - counts[:, PARENT_LOST]
-        shown = [n for n in range(len(names)) if counts[n, PARENT_WON] or counts[n, PARENT_LOST]]
+        gains = counts[:, a.PARENT_WON] - counts[:, a.PARENT_LOST]
+        shown = [n for n in range(len(names)) if counts[n, a.PARENT_WON] or counts[n, a.PARENT_LOST]]
         if (telling := float(np.abs(gains).sum())) > most and len(shown) > 1:
             columns = ("class", "hits now alone", "hits of the parent alone", "gain")
             rows: Rows = tuple(
-                (names[n], int(counts[n, PARENT_WON]), int(counts[n, PARENT_LOST]), int(gains[n])) for n in shown
+                (names[n], int(counts[n, a.PARENT_WON]), int(counts[n, a.PARENT_LOST]), int(gains[n])) for n in shown
             )
             most, table = telling, SmallTable(f"What the change from the parent did, by {title}", columns, rows, 5.5)
     return made if table is None else [*made, table]
@@ -208,15 +194,15 @@ def _pictures(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
         ]
         title = "Who holds the cache until a hit, and not for nothing"
         made.append(SmallTable(title, ("policy", "of the cache %"), tuple(shares), 0.0))
-    parts = [(n + 1, row) for n, row in enumerate(found.along) if row[REQUESTS]]
+    parts = [(n + 1, row) for n, row in enumerate(found.along) if row[a.REQUESTS]]
     if len(parts) > 1:
-        lines = (("policy", MISSES), (setting.baseline, BASELINE_MISSES), (_oracle(setting), ORACLE_MISSES))
+        lines = (("policy", a.MISSES), (setting.baseline, a.BASELINE_MISSES), (_oracle(setting), a.ORACLE_MISSES))
         made += [
             Series(
                 "Miss ratio along the trace",
                 "share of the requests",
                 name,
-                tuple((n / k.STRETCHES, float(row[column]) / float(row[REQUESTS])) for n, row in parts),
+                tuple((n / k.STRETCHES, float(row[column]) / float(row[a.REQUESTS])) for n, row in parts),
                 0.0,
             )
             for name, column in lines
@@ -243,13 +229,13 @@ def _dimensions(found: Attribution, setting: Setting) -> list[tuple[NDArray[np.i
 
 def _table(counts: NDArray[np.int64], title: str, names: list[str]) -> SmallTable | None:
     """Return the table of a dimension; None where all requests are in one class of it, or there is no regret."""
-    shown = [number for number in range(len(names)) if counts[number, REQUESTS]]
-    if len(shown) < 2 or not counts[:, REGRET].sum():
+    shown = [number for number in range(len(names)) if counts[number, a.REQUESTS]]
+    if len(shown) < 2 or not counts[:, a.REGRET].sum():
         return None
-    requests = int(counts[:, REQUESTS].sum())
+    requests = int(counts[:, a.REQUESTS].sum())
     rows: Rows = tuple(
-        (names[n], round(100 * int(counts[n, REQUESTS]) / requests, 1),
-         *(int(counts[n, column]) for column in (MISSES, REGRET, LOST, WON)))
+        (names[n], round(100 * int(counts[n, a.REQUESTS]) / requests, 1),
+         *(int(counts[n, column]) for column in (a.MISSES, a.REGRET, a.LOST, a.WON)))
         for n in shown
     )  # fmt: skip
     columns = ("class", "requests %", "misses", "regret", "lost", "won")
@@ -258,7 +244,7 @@ def _table(counts: NDArray[np.int64], title: str, names: list[str]) -> SmallTabl
 
 def _concentration(counts: NDArray[np.int64]) -> float:
     """Return how differently regret and requests are distributed over the classes: total variation, 0 to 1."""
-    requests, regret = counts[:, REQUESTS].astype(float), counts[:, REGRET].astype(float)
+    requests, regret = counts[:, a.REQUESTS].astype(float), counts[:, a.REGRET].astype(float)
     return float(np.abs(regret / regret.sum() - requests / requests.sum()).sum() / 2)
 
 
@@ -281,7 +267,7 @@ def _classes(dimension: int, setting: Setting) -> tuple[list[str], str]:
 def differences(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
     """Return where two policies differ: `found` is of the first, attributed against the second as its baseline."""
     whole = found.whole
-    lost, won, theirs = int(whole[LOST]), int(whole[WON]), int(whole[BASELINE_MISSES])
+    lost, won, theirs = int(whole[a.LOST]), int(whole[a.WON]), int(whole[a.BASELINE_MISSES])
     made: list[EvaluatorFinding] = [
         Statement(
             f"The first misses {found.misses:,} of {setting.requests:,} requests and the second {theirs:,}. "
@@ -291,9 +277,9 @@ def differences(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
             10.0,
         ),
         Statement(
-            f"Evicted or refused too early: at {int(whole[REGRET]):,} misses of the first and "
-            f"{int(whole[BASELINE_REGRET]):,} of the second the oracle {setting.oracle} still holds the object; "
-            f"{int(whole[SHARED_REGRET]):,} of these are misses of both. Held until a hit, and not kept too long: "
+            f"Evicted or refused too early: at {int(whole[a.REGRET]):,} misses of the first and "
+            f"{int(whole[a.BASELINE_REGRET]):,} of the second the oracle {setting.oracle} still holds the object; "
+            f"{int(whole[a.SHARED_REGRET]):,} of these are misses of both. Held until a hit, and not kept too long: "
             f"{_until_hits(found, setting, 'policy'):.0%} of the cache (bytes times requests) with the first, "
             f"{_until_hits(found, setting, 'baseline'):.0%} with the second, and "
             f"{_until_hits(found, setting, 'oracle'):.0%} with the oracle.",
@@ -301,12 +287,13 @@ def differences(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
         ),
     ]
     for counts, title, names in _dimensions(found, setting):
-        shown = [n for n in range(len(names)) if counts[n, LOST] or counts[n, WON]]
+        shown = [n for n in range(len(names)) if counts[n, a.LOST] or counts[n, a.WON]]
         if not shown:
             continue
-        gains = counts[:, WON] - counts[:, LOST]
+        gains = counts[:, a.WON] - counts[:, a.LOST]
         rows: Rows = tuple(
-            (names[n], *(int(counts[n, column]) for column in (REQUESTS, WON, LOST)), int(gains[n])) for n in shown
+            (names[n], *(int(counts[n, column]) for column in (a.REQUESTS, a.WON, a.LOST)), int(gains[n]))
+            for n in shown
         )
         columns = ("class", "requests", "hits of the first alone", "hits of the second alone", "gain of the first")
         weight = 1.0 + float(np.abs(gains).sum()) / max(1, lost + won)

@@ -23,41 +23,18 @@ FINITE = Property(
     required=True,
 )
 
-NOW = Scalar(
-    Feature(
-        "now",
-        "int",
-        "requests",
-        0.0,
-        MAX_REQUESTS,
-        "the time: the number of the current request, from 0",
-        resolution=TIME_RESOLUTION,
-    )
-)
 
+def _time(name: str, meaning: str) -> Feature:
+    return Feature(name, "int", "requests", 0.0, MAX_REQUESTS, meaning, resolution=TIME_RESOLUTION)
+
+
+NOW = Scalar(_time("now", "the time: the number of the current request, from 0"))
 ID = Feature("id", "int", "identity", 0.0, float(2**32), "identifies the object and means nothing else")
 MAX_OBJECT_SIZE = float(2**48)
 SIZE = Feature("size", "int", "bytes", 1.0, MAX_OBJECT_SIZE, "its size")
 COUNT = Feature("count", "int", "requests", 1.0, MAX_REQUESTS, "requests for it since it entered, that one included")
-LAST_ACCESS = Feature(
-    "last_access",
-    "int",
-    "requests",
-    0.0,
-    MAX_REQUESTS,
-    "the time of the latest request for it",
-    resolution=TIME_RESOLUTION,
-)
-INSERTION = Feature(
-    "insertion",
-    "int",
-    "requests",
-    0.0,
-    MAX_REQUESTS,
-    "the time at which it entered the cache",
-    resolution=TIME_RESOLUTION,
-)
-
+LAST_ACCESS = _time("last_access", "the time of the latest request for it")
+INSERTION = _time("insertion", "the time at which it entered the cache")
 USED = Feature("used", "int", "bytes", 0.0, MAX_EXACT_INTEGER, "bytes that are occupied")
 CAPACITY = Feature("capacity", "int", "bytes", 1.0, MAX_EXACT_INTEGER, "bytes that it can hold")
 OBJECTS = Feature("objects", "int", "objects", 0.0, float(2**32), "how many objects it holds")

@@ -15,23 +15,16 @@ VICTIM_SIZE, VICTIM_COUNT, VICTIM_LAST_ACCESS, VICTIM_INSERTION, VICTIM_PRIORITY
 MAX_SAMPLED = 1024
 """Objects that the mechanism `sample` can draw at an eviction."""
 
+_OBJECT = ("size", "count", "last_access", "insertion")
+_CACHE = ("used", "capacity", "objects", "evicted_priority")
+
 LAYOUT = Layout(
     features={
         "now": Slot("globals", NOW),
         "obj.id": Slot("key"),
-        "obj.size": Slot("entity", SIZE),
-        "obj.count": Slot("entity", COUNT),
-        "obj.last_access": Slot("entity", LAST_ACCESS),
-        "obj.insertion": Slot("entity", INSERTION),
-        "cache.used": Slot("globals", USED),
-        "cache.capacity": Slot("globals", CAPACITY),
-        "cache.objects": Slot("globals", OBJECTS),
-        "cache.evicted_priority": Slot("globals", EVICTED_PRIORITY),
-        "victim.size": Slot("globals", VICTIM_SIZE),
-        "victim.count": Slot("globals", VICTIM_COUNT),
-        "victim.last_access": Slot("globals", VICTIM_LAST_ACCESS),
-        "victim.insertion": Slot("globals", VICTIM_INSERTION),
-        "victim.priority": Slot("globals", VICTIM_PRIORITY),
+        **{f"obj.{name}": Slot("entity", n) for n, name in enumerate(_OBJECT)},
+        **{f"cache.{name}": Slot("globals", n) for n, name in enumerate(_CACHE, USED)},
+        **{f"victim.{name}": Slot("globals", n) for n, name in enumerate((*_OBJECT, "priority"), VICTIM_SIZE)},
     },
     global_slots=GLOBALS,
     histories={

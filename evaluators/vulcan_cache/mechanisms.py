@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy, ir
 from vulcan.anvil.feature_layout import Layout
+from vulcan.anvil.semantics import GOLDEN, mix
 from vulcan_cache import layout, queue_layout
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ FAST_COMPILE = 500_000
 RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
 QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
 """Events of the mechanisms, in the order in which kernels take their handlers."""
-
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +60,7 @@ class CacheMechanism:
 
 def generator_state(seed: int) -> int:
     """Return the initial state of the mechanism `sample`'s generator: splitmix64 of the seed, but never 0."""
-    z = (seed + 1) * _GOLDEN & _MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-    return (z ^ (z >> 31)) or _GOLDEN
+    return mix(seed * GOLDEN) or GOLDEN
 
 
 def _kernel(module: str, name: str) -> Kernel:

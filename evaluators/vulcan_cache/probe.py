@@ -57,7 +57,7 @@ class CacheProbe:
     def of(cls, scales: Sequence[ProbeScale], settings: Mapping[str, Any]) -> CacheProbe:
         """Make the probe for instances of these scales: the geometric mean of each."""
         random = np.random.RandomState(1)  # its stream is the same in every version of numpy
-        objects = _objects(random)
+        objects = probe_objects(random)
         object_size = geometric_mean(s.object_size for s in scales)
         weight = max(1, round(geometric_mean(max(s.residents, 1.0) for s in scales) / RESIDENTS))
         return cls(
@@ -77,7 +77,7 @@ class CacheProbe:
         return f"{result.evictions:016x}"
 
 
-def _objects(random: np.random.RandomState) -> NDArray[np.uint32]:
+def probe_objects(random: np.random.RandomState) -> NDArray[np.uint32]:
     """Dense ids of shape (requests,)."""
     popularity = np.arange(1, _POPULAR + 1) ** -0.6
     ranks = random.choice(_POPULAR, REQUESTS, p=popularity / popularity.sum())

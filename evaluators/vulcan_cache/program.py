@@ -21,6 +21,7 @@ from vulcan.robustness import SafePolicy
 from vulcan.simulator import override
 from vulcan.task import Metrics
 from vulcan_cache import program_loop
+from vulcan_cache.probe import probe_objects
 from vulcan_cache.simulate import CacheResult
 from vulcan_cache.simulator import CacheSimulator
 from vulcan_cache.spec import CacheSpec, Requests
@@ -186,18 +187,7 @@ def _loop() -> bytes:
 
 @cache
 def _probe() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Objects and sizes of a short trace in which objects come again soon, late and never, of sizes from 1 to 4."""
+    """Return a short trace in which objects come again soon, late and never, of sizes from 1 to 4."""
     random = np.random.RandomState(1)  # its stream is the same in every version of numpy
-    popular = (300 * random.rand(_PROBE_REQUESTS) ** 2.5).astype(np.int64)
-    kinds, back = random.rand(_PROBE_REQUESTS), random.randint(1, 9, _PROBE_REQUESTS)
-    asked: list[int] = []
-    for request in range(_PROBE_REQUESTS):
-        if kinds[request] < 0.3 and request > 8:
-            asked.append(asked[-back[request]])
-        elif kinds[request] < 0.45:
-            asked.append(1000 + request)
-        else:
-            asked.append(int(popular[request]) + request // 200 * 5)
-    dense: dict[int, int] = {}
-    objects = np.array([dense.setdefault(obj, len(dense)) for obj in asked], np.uint32)
-    return objects, random.randint(1, 5, len(dense)).astype(np.int64)[objects]
+    objects = probe_objects(random)[:_PROBE_REQUESTS]
+    return objects, random.randint(1, 5, int(objects.max()) + 1).astype(np.int64)[objects]

@@ -1,5 +1,7 @@
 """Declarations of the policies of the mechanism `queues`: their functions, arguments, events and claims."""
 
+from typing import Any
+
 from vulcan.task import (
     MAX_EXACT_INTEGER,
     Entity,
@@ -50,21 +52,22 @@ CACHE = Global(
     ),
 )
 
+
+def _each(name: str, unit: str, low: float, high: float, meaning: str, **further: Any) -> tuple[Feature, ...]:
+    """Declare a feature for each queue, of whose number the meaning says."""
+    return tuple(
+        Feature(f"{name}_{number}", "int", unit, low, high, meaning.format(number), **further) for number in NUMBERS
+    )
+
+
 QUEUES = Global(
     name="queues",
     meaning="the queues, by their numbers",
     features=(
-        *(
-            Feature(f"used_{number}", "int", "bytes", 0.0, MAX_EXACT_INTEGER, f"bytes of the objects in queue {number}")
-            for number in NUMBERS
-        ),
-        *(
-            Feature(f"objects_{number}", "int", "objects", 0.0, i.MAX_OBJECTS, f"how many objects queue {number} holds")
-            for number in NUMBERS
-        ),
+        *_each("used", "bytes", 0.0, MAX_EXACT_INTEGER, "bytes of the objects in queue {}"),
+        *_each("objects", "objects", 0.0, i.MAX_OBJECTS, "how many objects queue {} holds"),
     ),
 )
-
 QUEUE = Scalar(Feature("queue", "int", "number", 0.0, 4.0, "the number of a queue, 0 for the ghost list"))
 
 SOURCE = Scalar(Feature("source", "int", "number", 1.0, 4.0, "the number of the queue that the object has left"))
@@ -82,31 +85,15 @@ TAILS = Global(
     name="tails",
     meaning="the objects at the tails of the queues, by the queues' numbers",
     features=(
-        *(
-            Feature(
-                f"id_{number}", "int", "identity", -1.0, i.MAX_OBJECTS,
-                f"`obj.id` of the object at the tail of queue {number}, -1 if the queue is empty",
-            )
-            for number in NUMBERS
-        ),
-        *(
-            Feature(
-                f"size_{number}", "int", "bytes", 0.0, i.MAX_OBJECT_SIZE,
-                f"the size of the object at the tail of queue {number}, 0 if it is empty",
-            )
-            for number in NUMBERS
-        ),
-        *(
-            Feature(
-                f"last_access_{number}", "int", "requests", 0.0, i.MAX_REQUESTS,
-                f"the time of the latest request for the object at the tail of queue {number}, `now` if it is empty",
-                resolution=i.TIME_RESOLUTION,
-            )
-            for number in NUMBERS
-        ),
+        *_each("id", "identity", -1.0, i.MAX_OBJECTS,
+               "`obj.id` of the object at the tail of queue {}, -1 if the queue is empty"),
+        *_each("size", "bytes", 0.0, i.MAX_OBJECT_SIZE,
+               "the size of the object at the tail of queue {}, 0 if it is empty"),
+        *_each("last_access", "requests", 0.0, i.MAX_REQUESTS,
+               "the time of the latest request for the object at the tail of queue {}, `now` if it is empty",
+               resolution=i.TIME_RESOLUTION),
     ),
 )  # fmt: skip
-
 GHOSTS = Global(
     name="ghosts",
     meaning="the ghost lists, by their numbers: only `room.list` puts objects on the second one",

@@ -29,22 +29,17 @@ GLOBALS = ROOM_LIST + 1
 MAX_REMEMBERED = float(2**20)
 """Maximum hit count that an object retains when it is moved."""
 
+_OBJECT = ("size", "count", "last_access", "insertion", "hits", "queue")
+_CACHE = ("used", "capacity", "objects", "evictions")
+
 LAYOUT = Layout(
     features={
         "now": Slot("globals", NOW),
         "queue": Slot("globals", ASKED),
         "source": Slot("globals", SOURCE),
         "obj.id": Slot("key"),
-        "obj.size": Slot("entity", SIZE),
-        "obj.count": Slot("entity", COUNT),
-        "obj.hits": Slot("entity", HITS),
-        "obj.queue": Slot("entity", QUEUE),
-        "obj.last_access": Slot("entity", LAST_ACCESS),
-        "obj.insertion": Slot("entity", INSERTION),
-        "cache.used": Slot("globals", USED),
-        "cache.capacity": Slot("globals", CAPACITY),
-        "cache.objects": Slot("globals", OBJECTS),
-        "cache.evictions": Slot("globals", EVICTIONS),
+        **{f"obj.{name}": Slot("entity", n) for n, name in enumerate(_OBJECT)},
+        **{f"cache.{name}": Slot("globals", n) for n, name in enumerate(_CACHE, USED)},
         **{f"queues.used_{number}": Slot("globals", USED_IN + number) for number in range(1, QUEUES + 1)},
         **{f"queues.objects_{number}": Slot("globals", OBJECTS_IN + number) for number in range(1, QUEUES + 1)},
         **{f"tails.id_{number}": Slot("globals", TAIL_ID + number) for number in range(1, QUEUES + 1)},

@@ -3,54 +3,27 @@
 from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, History, Mechanism, Property, Rank, Task, Value
-from vulcan_cache.interface import (
-    CAPACITY,
-    COUNT,
-    EVICTED_PRIORITY,
-    FINITE,
-    ID,
-    IN_ORDER,
-    INSERTION,
-    LAST_ACCESS,
-    MAX_OBJECT_SIZE,
-    MAX_REQUESTS,
-    NOW,
-    OBJECTIVES,
-    OBJECTS,
-    READING,
-    SAMPLING,
-    SIZE,
-    TIME_RESOLUTION,
-    USED,
-    WORKLOAD,
-    cache_events,
-)
+from vulcan_cache import interface as i
 from vulcan_cache.queue_interface import QUEUED
 
 OBJECT = Entity(
     name="obj",
     meaning="the object to be scored, or to be admitted",
-    features=(ID, SIZE, COUNT, LAST_ACCESS, INSERTION),
+    features=(i.ID, i.SIZE, i.COUNT, i.LAST_ACCESS, i.INSERTION),
     key="id",
     population="cache",
 )
 
-CACHE = Global(name="cache", meaning="the whole cache", features=(USED, CAPACITY, OBJECTS, EVICTED_PRIORITY))
+CACHE = Global(name="cache", meaning="the whole cache", features=(i.USED, i.CAPACITY, i.OBJECTS, i.EVICTED_PRIORITY))
 
 VICTIM = Global(
     name="victim",
     meaning="the object that would be evicted next to make room; all 0 where there is room",
     features=(
-        Feature("size", "int", "bytes", 0.0, MAX_OBJECT_SIZE, "its size"),
-        Feature("count", "int", "requests", 0.0, MAX_REQUESTS, "requests for it since it entered"),
-        Feature(
-            "last_access", "int", "requests", 0.0, MAX_REQUESTS,
-            "the time of the latest request for it", resolution=TIME_RESOLUTION,
-        ),
-        Feature(
-            "insertion", "int", "requests", 0.0, MAX_REQUESTS,
-            "the time at which it entered the cache", resolution=TIME_RESOLUTION,
-        ),
+        Feature("size", "int", "bytes", 0.0, i.MAX_OBJECT_SIZE, "its size"),
+        Feature("count", "int", "requests", 0.0, i.MAX_REQUESTS, "requests for it since it entered"),
+        i.LAST_ACCESS,
+        i.INSERTION,
         Feature("priority", "float", "priority", -1e300, 1e300, "its priority"),
     ),
 )  # fmt: skip
@@ -110,14 +83,14 @@ TASK = Task(
     "requests as possible hit.",
     signature=Rank(
         function="priority",
-        arguments=(NOW, OBJECT, CACHE, GHOST),
+        arguments=(i.NOW, OBJECT, CACHE, GHOST),
         returns="the object's priority to stay: the object with the lowest priority is evicted",
         mechanisms=(SAMPLE, HEAP),
     ),
     others=(
         Value(
             function="admit",
-            arguments=(NOW, OBJECT, CACHE, VICTIM, GHOST),
+            arguments=(i.NOW, OBJECT, CACHE, VICTIM, GHOST),
             returns="above 0 to let the object in, else not; without this function, all are let in",
             low=-1e300,
             high=1e300,
@@ -131,32 +104,32 @@ TASK = Task(
         ),
         Value(
             function="recheck",
-            arguments=(NOW, OBJECT, CACHE, GHOST),
+            arguments=(i.NOW, OBJECT, CACHE, GHOST),
             returns="after how many requests the object is looked at again; without this function, none is",
             low=0.0,
-            high=MAX_REQUESTS,
+            high=i.MAX_REQUESTS,
             optional=True,
             mechanisms=(Mechanism("heap", RECHECK),),
         ),
     ),
     forms=(QUEUED,),
     evaluator="vulcan_cache.simulator:CacheSimulator",
-    objectives=OBJECTIVES,
+    objectives=i.OBJECTIVES,
     directory=Path(__file__).parent,
-    settings=(*WORKLOAD, *SAMPLING, *READING),
-    events=cache_events((NOW, OBJECT, CACHE, GHOST)),
-    assumptions=(IN_ORDER, "obj.insertion <= now"),
+    settings=(*i.WORKLOAD, *i.SAMPLING, *i.READING),
+    events=i.cache_events((i.NOW, OBJECT, CACHE, GHOST)),
+    assumptions=(i.IN_ORDER, "obj.insertion <= now"),
     properties=(
-        FINITE,
+        i.FINITE,
         Property(
-            "more requests, no lower priority", "nondecreasing", "all else equal", subject="obj.count", when=IN_ORDER
+            "more requests, no lower priority", "nondecreasing", "all else equal", subject="obj.count", when=i.IN_ORDER
         ),
         Property(
             "later access, no lower priority",
             "nondecreasing",
             "all else equal",
             subject="obj.last_access",
-            when=IN_ORDER,
+            when=i.IN_ORDER,
         ),
         Property("blind to identity", "independent", "an object's number says nothing about it", subject="obj.id"),
         SMALLER,

@@ -51,20 +51,11 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheBaseline:
-    """A baseline policy.
+    """A baseline policy: `module` is the module here that has its kernel, `function`, and says where it is from."""
 
-    `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel, `function`.
-    `unit_sizes_only` marks a bound that is one only where all objects have the same size. `version` grows
-    when the policy's results change, so that results cached on disk can be told from new ones.
-    """
-
-    name: str
     kind: BaselineKind
-    source: str
     module: str
     function: str = "simulate"
-    version: int = 1
-    unit_sizes_only: bool = False
 
     def kernel(self) -> Kernel:
         """Return the policy's native kernel; the first call in a process compiles it or loads it from disk."""
@@ -91,38 +82,24 @@ class CacheBaseline:
         return run
 
 
-_ALL = (
-    CacheBaseline("fifo", "baseline", "first in, first out", "fifo"),
-    CacheBaseline("lru", "baseline", "least recently used", "lru"),
-    CacheBaseline("lfu", "baseline", "least frequently used, of equals the least recently", "lfu"),
-    CacheBaseline("clock", "baseline", "Corbató, A Paging Experiment with the Multics System, 1968", "clock"),
-    CacheBaseline("sieve", "baseline", "Zhang et al., SIEVE, NSDI 2024", "sieve"),
-    CacheBaseline("s3-fifo", "baseline", "Yang et al., FIFO Queues Are All You Need, SOSP 2023", "s3_fifo"),
-    CacheBaseline("slru", "baseline", "Karedla, Love and Wherry, IEEE Computer 1994 (four segments)", "slru"),
-    CacheBaseline("2q", "baseline", "Johnson and Shasha, 2Q, VLDB 1994 (full version)", "two_q"),
-    CacheBaseline("arc", "baseline", "Megiddo and Modha, ARC, FAST 2003", "arc"),
-    CacheBaseline("lirs", "baseline", "Jiang and Zhang, LIRS, SIGMETRICS 2002", "lirs"),
-    CacheBaseline("gdsf", "baseline", "Cherkasova, GDSF, HPL-98-69R1, 1998", "gdsf"),
-    CacheBaseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
-    CacheBaseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
-    CacheBaseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
-    CacheBaseline("s3-fifo-refusing", "baseline", "S3-FIFO in libCacheSim: refuses more than its small queue holds",
-                  "s3_fifo", "refusing"),
-    CacheBaseline("lirs-refusing", "baseline", "LIRS in libCacheSim: refuses more than its share of HIR objects holds",
-                  "lirs", "refusing"),
-    CacheBaseline("w-tinylfu-refusing", "baseline", "W-TinyLFU that refuses more than its window holds",
-                  "w_tinylfu", "refusing"),
-    CacheBaseline("belady", "oracle", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
-    CacheBaseline(
-        "belady-size-sampled",
-        "oracle",
-        "of 64 sampled objects the one with the largest size x time to its next request (no proven bound)",
-        "belady_size_sampled",
-    ),
-)  # fmt: skip
+REFUSING = {name: f"{name}-refusing" for name in ("s3-fifo", "lirs", "w-tinylfu")}
+"""Published variants that differ from the policy of the same name where sizes do, and are mostly stronger there.
 
-REFUSING = tuple(baseline.name for baseline in _ALL if baseline.name.endswith("-refusing"))
-"""Published variants that differ from the policy of the same name where sizes do, and are mostly stronger there."""
+S3-FIFO, as in libCacheSim, refuses more than its small queue holds, LIRS, as there, more than its share of HIR objects
+holds, and W-TinyLFU more than its window holds.
+"""
 
-BASELINES: Mapping[str, CacheBaseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
+_MODULES = {
+    name: name.replace("-", "_").replace("2q", "two_q")
+    for name in (
+        "fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru", "2q", "arc", "lirs", "gdsf", "lhd", "lecar",
+        "w-tinylfu",
+    )
+}  # fmt: skip
+
+BASELINES: Mapping[str, CacheBaseline] = MappingProxyType(
+    {name: CacheBaseline("baseline", module) for name, module in _MODULES.items()}
+    | {variant: CacheBaseline("baseline", _MODULES[name], "refusing") for name, variant in REFUSING.items()}
+    | {name: CacheBaseline("oracle", name.replace("-", "_")) for name in ("belady", "belady-size-sampled")}
+)
 """Every known policy by name, in the order in which they are shown."""

@@ -27,7 +27,7 @@ from vulcan.anvil import check
 from vulcan.export import Provenance
 from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
-from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, GuardedResult, compiled, simulate_guarded
+from vulcan_cache.following import ALLOWANCE, SAFE_POLICIES, TOLERANCE, FollowedResult, compiled, simulate_guarded
 from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
@@ -68,7 +68,7 @@ def changing(kind: str) -> Trace:
     return objects, np.ones(len(objects), np.int64)
 
 
-def guarded(name: str, safe: str, trace: Trace, capacity: int) -> tuple[GuardedResult, Column]:
+def guarded(name: str, safe: str, trace: Trace, capacity: int) -> tuple[FollowedResult, Column]:
     outcome = np.zeros(len(trace[0]), np.uint32)
     policy = check(source_of(name), TASK)
     return simulate_guarded(policy, safe, *trace, capacity, outcome=outcome), outcome

@@ -23,7 +23,7 @@ from vulcan.export import Provenance
 from vulcan.export.source import policy_source
 from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
-from vulcan_cache.guard import ALLOWANCE, SAFE_POLICIES, TOLERANCE, compiled, simulate_guarded
+from vulcan_cache.following import ALLOWANCE, SAFE_POLICIES, TOLERANCE, compiled, simulate_guarded
 from vulcan_cache.simulate import simulate
 
 TASK = find_task("cache_eviction")
