@@ -24,10 +24,8 @@ from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_tiering.baselines import BASELINES
-from vulcan_tiering.baselines.run import run_baseline
 from vulcan_tiering.page_sample import KEEP, ONE_IN
-from vulcan_tiering.simulate import sample_accesses, simulate
+from vulcan_tiering.simulate import KNOWN, sample_accesses, simulate
 from vulcan_tiering.simulator import TieringSimulator
 from vulcan_traces.memory import PageCounts, load_page_counts
 from vulcan_traces.memory.kernels.gups import run_gups
@@ -100,10 +98,10 @@ def _engine(counts: PageCounts) -> dict[str, Callable[[], object]]:
         return lambda: simulate(policies[name], counts, samples, capacity, migration_limit=limit)
 
     def baseline(name: str) -> Callable[[], object]:
-        return lambda: run_baseline(name, counts, samples, capacity, migration_limit=limit)
+        return lambda: simulate(name, counts, samples, capacity, migration_limit=limit)
 
     made = {f"policy {name}": policy(name) for name in policies}
-    return made | {f"native {name}": baseline(name) for name in BASELINES if name != "omniscient"}
+    return made | {f"native {name}": baseline(name) for name in KNOWN if name != "omniscient"}
 
 
 def _ranking(candidates: int) -> dict[str, float]:

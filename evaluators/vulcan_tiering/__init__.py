@@ -2,5 +2,5 @@
 
     from vulcan_tiering.simulate import simulate
 
-runs a policy of the task `memory_tiering`; `vulcan_tiering.baselines` has the known policies.
+runs a policy of the task `memory_tiering`; `KNOWN` there are the known policies.
 """

@@ -2,43 +2,28 @@
 
 from vulcan.anvil.feature_layout import Layout, Slot
 
-# Float64 slots of a page's record
+# Float64 slots of a page's record, in the order of `_PAGE`
 ACCESSES, READS, WRITES, LAST_ACCESS, ARRIVAL, FAST, MOVED, SPARE = range(8)
 RECORD = 8
 
-# Float64 slots of the globals
+# Float64 slots of the globals, in the order of `_MEMORY` after the time
 (
-    NOW,
-    PAGES,
-    FAST_CAPACITY,
-    MIGRATIONS,
-    FAST_BANDWIDTH,
-    SLOW_BANDWIDTH,
-    FAST_LATENCY,
-    SLOW_LATENCY,
-    FAST_SHARE,
+    NOW, PAGES, FAST_CAPACITY, MIGRATIONS, FAST_BANDWIDTH, SLOW_BANDWIDTH, FAST_LATENCY, SLOW_LATENCY, FAST_SHARE,
     GLOBALS,
-) = range(10)
+) = range(10)  # fmt: skip
+
+_PAGE = ("accesses", "reads", "writes", "last_access", "arrival", "fast", "moved")
+_MEMORY = (
+    "pages", "fast_capacity", "migrations", "fast_bandwidth", "slow_bandwidth", "fast_latency", "slow_latency",
+    "fast_share",
+)  # fmt: skip
 
 LAYOUT = Layout(
     features={
         "now": Slot("globals", NOW),
         "page.id": Slot("key"),
-        "page.accesses": Slot("entity", ACCESSES),
-        "page.reads": Slot("entity", READS),
-        "page.writes": Slot("entity", WRITES),
-        "page.last_access": Slot("entity", LAST_ACCESS),
-        "page.arrival": Slot("entity", ARRIVAL),
-        "page.fast": Slot("entity", FAST),
-        "page.moved": Slot("entity", MOVED),
-        "memory.pages": Slot("globals", PAGES),
-        "memory.fast_capacity": Slot("globals", FAST_CAPACITY),
-        "memory.migrations": Slot("globals", MIGRATIONS),
-        "memory.fast_bandwidth": Slot("globals", FAST_BANDWIDTH),
-        "memory.slow_bandwidth": Slot("globals", SLOW_BANDWIDTH),
-        "memory.fast_latency": Slot("globals", FAST_LATENCY),
-        "memory.slow_latency": Slot("globals", SLOW_LATENCY),
-        "memory.fast_share": Slot("globals", FAST_SHARE),
+        **{f"page.{name}": Slot("entity", n) for n, name in enumerate(_PAGE)},
+        **{f"memory.{name}": Slot("globals", n) for n, name in enumerate(_MEMORY, PAGES)},
     },
     global_slots=GLOBALS,
 )

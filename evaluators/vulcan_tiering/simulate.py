@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
+from vulcan.anvil.semantics import GOLDEN, mix
 from vulcan.errors import UserError
+from vulcan.simulator import kinds_of
+from vulcan_tiering.bound import bound
 from vulcan_tiering.layout import LAYOUT, RECORD
-from vulcan_tiering.machine import TIERS, Machine
+from vulcan_tiering.machine import LINE, TIERS, Machine
 from vulcan_traces.memory import PageCounts
 
-MAX_SAMPLE_PERIOD = 2**31
+KNOWN = kinds_of(("first-touch", "tpp", "hemem", "memtis-like", "arms-like", "arms"), ("static-oracle", "omniscient"))
+"""Baselines, on the engine of a candidate (each of `kernels` says what it simplifies of its system), and oracles.
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
+The first oracle has the pages with the most accesses of all in the fast tier, and never moves them: no proven bound.
+"""
+
+MAX_SAMPLE_PERIOD = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +90,13 @@ def sample_accesses(counts: PageCounts, period: int, seed: int) -> AccessSamples
     if period == 1:
         return AccessSamples(np.asarray(counts.loads), np.asarray(counts.stores))
     reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)
-    state = sample(np.asarray(counts.loads), np.uint64(period), np.uint64(generator_state(seed)), reads)
+    state = sample(np.asarray(counts.loads), np.uint64(period), np.uint64(mix(seed * GOLDEN) or GOLDEN), reads)
     sample(np.asarray(counts.stores), np.uint64(period), np.uint64(state), writes)
     return AccessSamples(reads, writes, period)
 
 
 def simulate(
-    policy: Policy,
+    who: Policy | str,
     counts: PageCounts,
     samples: AccessSamples,
     capacity: int,
@@ -103,102 +108,62 @@ def simulate(
     weight: int = 1,
     history: NDArray[np.uint8] | None = None,
 ) -> TieringResult:
-    """Run a policy of the task `memory_tiering`, starting with no page mapped.
+    """Run a policy of the task `memory_tiering`, or one of `KNOWN`, starting with no page mapped.
 
     `capacity` is how many pages the fast tier holds, `migration_limit` how many may be copied after each interval. The
     intervals from `measure_from` to `measure_to` (without it) are measured, all before are run. Each page stands for
     `weight` ones: then the capacity and the limit are that many times as large too. `history`, zeros of shape
-    (intervals, pages), takes where each page is in each interval (`kernels.state`).
+    (intervals, pages), takes where each page is in each interval (`kernels.state`). Raises UserError for a fast tier
+    that has no page, KeyError for a name that is not known.
     """
-    from vulcan_tiering.kernels.ranking import rank_all
+    from vulcan_tiering.kernels import state
+    from vulcan_tiering.kernels.selection import DIGITS
 
-    native = policy.native(LAYOUT)
-    handlers = (native.events.get(name, 0) for name in ("on_tick", "on_page", "on_move"))
-    room = Room.of(counts, capacity, history)
-    records = _aligned(counts.pages * RECORD)
+    if capacity < 1:
+        raise UserError(f"a fast tier of {capacity} pages: at least one is needed")
     last = counts.intervals if measure_to is None else measure_to
-    moves = rank_all(
-        (native.score, native.enter, native.update, native.occasions.get("interval", 0), *handlers),
-        counts.loads,
-        counts.stores,
-        samples.reads,
-        samples.writes,
-        counts.arrivals,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
-        capacity,
-        migration_limit,
-        measure_from,
-        last,
-        native.new_globals(),
-        records,
-        native.new_statistics(counts.pages),
-        np.uint64(native.entity_slots),
-        *room.arrays(),
+    if who == "omniscient":
+        nanoseconds, accesses, hits = bound(counts, machine, capacity, measure_from, last, weight)
+        return TieringResult(nanoseconds * 1e-9, accesses, hits, 0.0, 0.0, LINE * (accesses - hits))
+    pages = counts.pages
+    fast, best, others = np.zeros((3, pages), np.uint8)
+    places, rest = np.zeros((2, 2 * pages), np.int64)
+    carried, totals = np.zeros(state.CARRIED), np.zeros(state.TOTALS)
+    tables = counts.loads, counts.stores, samples.reads, samples.writes
+    numbers = machine.numbers(counts.page_size, counts.overlap, counts.compute, weight)
+    limits = capacity, migration_limit, measure_from, last
+    room = (
+        fast, best, others, np.zeros(pages, np.uint64), places, np.zeros(DIGITS, np.int64), rest, carried, totals,
+        np.zeros((0, 0), np.uint8) if history is None else history,
+    )  # fmt: skip
+    if isinstance(who, str):
+        from vulcan_tiering.kernels.baselines import BASELINE_NUMBERS, MEMORY, OWN, place_all
+
+        chosen = np.zeros(pages, np.uint8)
+        if who == "static-oracle":
+            chosen[most_accessed(counts, capacity, measure_from, last)] = 1
+        way, own, memory = BASELINE_NUMBERS[who], np.zeros((pages, OWN)), np.zeros(MEMORY)
+        moves = place_all(way, *tables, counts.arrivals, numbers, *limits, samples.period, chosen, own, memory, *room)
+    else:
+        from vulcan_tiering.kernels.ranking import rank_all
+
+        native = who.native(LAYOUT)
+        handlers = (native.events.get(name, 0) for name in ("on_tick", "on_page", "on_move"))
+        policy = (native.score, native.enter, native.update, native.occasions.get("interval", 0), *handlers)
+        kept = (native.new_globals(), _aligned(pages * RECORD), native.new_statistics(pages))
+        width = np.uint64(native.entity_slots)
+        moves = rank_all(policy, *tables, counts.arrivals, numbers, *limits, *kept, width, *room)
+    nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, totals)
+    mapped = int(carried[state.MAPPED])
+    return TieringResult(
+        nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, int(moves), mapped, int(fast.sum())
     )
-    return room.result(int(moves))
 
 
-@dataclass(frozen=True, eq=False)
-class Room:
-    """The memory that a simulation works in."""
-
-    fast: NDArray[np.uint8]
-    best: NDArray[np.uint8]
-    others: NDArray[np.uint8]
-    keys: NDArray[np.uint64]
-    pages: NDArray[np.int64]
-    histogram: NDArray[np.int64]
-    rest: NDArray[np.int64]
-    carried: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    history: NDArray[np.uint8]
-
-    @classmethod
-    def of(cls, counts: PageCounts, capacity: int, history: NDArray[np.uint8] | None = None) -> Room:
-        """Raises UserError for a fast tier that has no page."""
-        from vulcan_tiering.kernels.selection import DIGITS
-        from vulcan_tiering.kernels.state import CARRIED, TOTALS
-
-        if capacity < 1:
-            raise UserError(f"a fast tier of {capacity} pages: at least one is needed")
-        pages = counts.pages
-        fast, best, others = np.zeros((3, pages), np.uint8)
-        places, rest = np.zeros((2, 2 * pages), np.int64)
-        return cls(
-            fast,
-            best,
-            others,
-            np.zeros(pages, np.uint64),
-            places,
-            np.zeros(DIGITS, np.int64),
-            rest,
-            np.zeros(CARRIED),
-            np.zeros(TOTALS),
-            np.zeros((0, 0), np.uint8) if history is None else history,
-        )
-
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        return (
-            self.fast, self.best, self.others, self.keys, self.pages, self.histogram, self.rest, self.carried,
-            self.totals, self.history,
-        )  # fmt: skip
-
-    def result(self, moves: int) -> TieringResult:
-        from vulcan_tiering.kernels.state import MAPPED
-
-        nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, self.totals)
-        mapped, fast = int(self.carried[MAPPED]), int(self.fast.sum())
-        return TieringResult(
-            nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, moves=moves, mapped=mapped, fast=fast
-        )
-
-
-def generator_state(seed: int) -> int:
-    """Return the initial state of the sampling generator: splitmix64 of the seed, but never 0."""
-    z = (seed + 1) * _GOLDEN & _MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-    return (z ^ (z >> 31)) or _GOLDEN
+def most_accessed(counts: PageCounts, capacity: int, first: int, last: int) -> NDArray[np.intp]:
+    """Return the pages with the most loads and stores in these intervals, as many as the fast tier holds."""
+    loads, stores = (table[first:last].sum(axis=0, dtype=np.int64) for table in (counts.loads, counts.stores))
+    return np.argsort(-(loads + stores), kind="stable")[:capacity]
 
 
 def _aligned(slots: int) -> NDArray[np.float64]:

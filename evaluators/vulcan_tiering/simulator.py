@@ -19,11 +19,8 @@ from vulcan.simulator.plan import SPLITS
 from vulcan.sizes import BYTES
 from vulcan.task import Json, Split
 from vulcan_tiering.account import Inputs, References, Spent, attribute, describe, differences, findings_of, hot_pages
-from vulcan_tiering.baselines import BASELINES
-from vulcan_tiering.baselines.run import run_baseline
-from vulcan_tiering.machine import TIERS
 from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
-from vulcan_tiering.simulate import AccessSamples, TieringResult, sample_accesses, simulate
+from vulcan_tiering.simulate import KNOWN, AccessSamples, TieringResult, sample_accesses, simulate
 from vulcan_tiering.spec import TieringSpec
 from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 
@@ -47,25 +44,20 @@ class TieringSimulator(Simulator[TieringSpec, Workload, TieringResult]):
     """
 
     spec = TieringSpec
-    known = {name: baseline.kind for name, baseline in BASELINES.items()}  # noqa: RUF012 - declared in the base
+    known = KNOWN
     kernels = ("vulcan_tiering.kernels.ranking",)
     explaining_kernels = ("vulcan_tiering.kernels.attribution",)
     identity = ("tiering", 1)
     unmeasured = ("trace",)
 
     @override
-    def version_of(self, baseline: str) -> Json:
-        return BASELINES[baseline].version
-
-    @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[TieringSpec]]:
         s: Any = settings
         _check(s)
-        sizes_of_pages = s.get("workloads", ["small-pages"])  # as before there was a choice
         embedded: dict[str, list[str]] = {
-            part: [one for size in sizes_of_pages for one in MEMORY_WORKLOADS[size][part]] for part in SPLITS
+            part: [one for size in s["workloads"] for one in MEMORY_WORKLOADS[size][part]] for part in SPLITS
         }
-        several = [_listed(s[name]) for name in _SEVERAL]
+        several = [s[name] for name in _SEVERAL]
         plan = sources(s["trace"] or (), embedded, split)
         for (source, part, share), size, slow_tier, period in product(plan, s["fast_size"], *several):
             counts = self._counts(source, size_in_bytes(s["page_size"], "page size"))
@@ -88,7 +80,7 @@ class TieringSimulator(Simulator[TieringSpec, Workload, TieringResult]):
                 migration_stall=s["migration_stall"],
                 sample_period=period,
                 sample_seed=s["sample_seed"],
-                sample_cost=s.get("sample_cost", 0.0),  # a run from before it was a setting has none
+                sample_cost=s["sample_cost"],
             )
             label = counts.name if ":" in counts.name else counts.name.removesuffix(".npz")
             yield Case(f"{label}@{size}{named}", part, spec)
@@ -113,16 +105,10 @@ class TieringSimulator(Simulator[TieringSpec, Workload, TieringResult]):
         Taking samples costs time that the threads share, and that does not depend on placement.
         """
         inputs = inputs_of(spec, workload)
-        how: dict[str, Any] = {
-            "migration_limit": inputs.limit,
-            "machine": spec.machine,
-            "measure_from": spec.measure_from,
-            "measure_to": spec.measure_to,
-            "weight": inputs.weight,
-            "history": history,
-        }
-        place: Any = run_baseline if isinstance(who, str) else simulate
-        result: TieringResult = place(who, inputs.counts, inputs.samples, inputs.capacity, **how)
+        result = simulate(
+            who, inputs.counts, inputs.samples, inputs.capacity, migration_limit=inputs.limit, machine=spec.machine,
+            measure_from=spec.measure_from, measure_to=spec.measure_to, weight=inputs.weight, history=history,
+        )  # fmt: skip
         if not spec.sample_cost or who in UNSAMPLED:
             return result
         measured = slice(spec.measure_from, spec.measure_to)
@@ -201,28 +187,20 @@ def inputs_of(spec: TieringSpec, workload: Workload) -> Inputs:
     return Inputs(*workload, capacity, limit, spec.one_in)
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 def _check(s: Mapping[str, Any]) -> None:
-    for name in ("fast_tier", "slow_tier"):
-        for tier in _listed(s[name]):
-            if tier not in TIERS:
-                raise UserError(f"no memory {tier!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
-    if not set(s.get("workloads", ["small-pages"])) & set(MEMORY_WORKLOADS):
+    if not s["workloads"]:
         raise UserError(f"workloads: name at least one of {', '.join(MEMORY_WORKLOADS)}")
     for name in _SEVERAL:
-        if not _listed(s[name]) or len(set(_listed(s[name]))) < len(_listed(s[name])):
+        if not s[name] or len(set(s[name])) < len(s[name]):
             raise UserError(f"{name.replace('_', ' ')}: give each value once, and at least one")
-    if not 0 <= s.get("sample_cost", 0.0) <= 1e6:
-        raise UserError(f"sample cost {s['sample_cost']}: must be from 0 to 1e6 nanoseconds")
-    if not 1 <= s["threads"] <= 4096:
-        raise UserError(f"threads is {s['threads']}: must be from 1 to 4096")
-    if not 0 <= s["migration_stall"] <= 1e9:
-        raise UserError(f"migration stall {s['migration_stall']}: must be from 0 to 1e9 nanoseconds")
-    if not 0 <= s["sample_seed"] < 2**63:
-        raise UserError(f"sample seed {s['sample_seed']}: from 0 to 2^63 - 1 are possible")
+    for name, least, most in (
+        ("sample_cost", 0, 1e6),
+        ("threads", 1, 4096),
+        ("migration_stall", 0, 1e9),
+        ("sample_seed", 0, 2**63 - 1),
+    ):
+        if not least <= s[name] <= most:
+            raise UserError(f"{name.replace('_', ' ')} is {s[name]}: must be from {least:g} to {most:g}")
 
 
 def size_in_pages(text: str, whole: int, page_size: int, what: str) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 
 from vulcan.kernel_support import kernel, types
 from vulcan_tiering.kernels import arms, arms_like, hemem, memtis, tpp
-from vulcan_tiering.kernels.ranking import BYTES, FLOATS, PLACES, TABLE, WORDS
+from vulcan_tiering.kernels.ranking import BYTES, FLOATS, INPUTS, ROOM
 from vulcan_tiering.kernels.state import FAST_PAGES, MAPPED, PROMOTED, exchange, map_pages, mark_best, serve
 
 U = np.uint64
@@ -27,34 +27,16 @@ OWN, MEMORY = 5, 64
 @kernel(
     types.uint64(
         types.int64,  # the way
-        TABLE,
-        TABLE,
-        TABLE,
-        TABLE,  # loads, stores, sampled reads, sampled writes
+        *INPUTS,
         types.int64,  # one access in so many is sampled
-        types.Array(types.int32, 1, "C", readonly=True),  # arrivals
-        FLOATS,  # the machine's numbers
-        types.int64,
-        types.int64,  # capacity of the fast tier and limit of migrations, in pages
-        types.int64,
-        types.int64,  # measured intervals: from, to
         BYTES,  # the pages that the static oracle has in the fast tier
-        types.Array(types.float64, 2, "C"),
-        FLOATS,  # room for what a way keeps, zeroed
-        BYTES,
-        BYTES,
-        BYTES,  # fast, and room for pages that may rise, and may fall
-        WORDS,
-        PLACES,
-        PLACES,
-        PLACES,  # room: keys, twice the pages, histogram, twice the pages
-        FLOATS,
-        FLOATS,  # carried, totals
-        types.Array(types.uint8, 2, "C"),  # room for a history, or none: see `serve`
+        types.Array(types.float64, 2, "C"),  # room for what a way keeps of pages, zeroed
+        FLOATS,  # and of the memory
+        *ROOM,
     )
 )
 def place_all(
-    way, loads, stores, reads, writes, period, arrivals, m, capacity, limit, first, last, chosen, own, memory, fast,
+    way, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, period, chosen, own, memory, fast,
     rises, falls, keys, pages, histogram, rest, carried, totals, history,
 ):  # fmt: skip
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""

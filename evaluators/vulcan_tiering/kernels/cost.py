@@ -18,20 +18,9 @@ from vulcan_tiering.machine import LINE
 
 # Places in `Machine.numbers`
 (
-    FAST_LATENCY,
-    FAST_READ,
-    FAST_WRITE,
-    SLOW_LATENCY,
-    SLOW_READ,
-    SLOW_WRITE,
-    OUTSTANDING,
-    COMPUTE,
-    STALL,
-    PAGE,
-    QUEUE,
+    FAST_LATENCY, FAST_READ, FAST_WRITE, SLOW_LATENCY, SLOW_READ, SLOW_WRITE, OUTSTANDING, COMPUTE, STALL, PAGE, QUEUE,
     WEIGHT,
-    NUMBERS,
-) = range(13)
+) = range(12)  # fmt: skip
 
 MAX_LATENCY = 1e6
 """Nanoseconds: what a policy is shown where a tier is busy all the time."""

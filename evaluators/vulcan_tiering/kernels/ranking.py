@@ -29,11 +29,25 @@ from vulcan_tiering.kernels.state import (
 U = np.uint64
 WORST = 1e300  # scores are held within +-1e300
 
-TABLE = types.Array(types.uint32, 2, "C", readonly=True)
 FLOATS = types.Array(types.float64, 1, "C")
 BYTES = types.Array(types.uint8, 1, "C")
-WORDS = types.Array(types.uint64, 1, "C")
-PLACES = types.Array(types.int64, 1, "C")
+_TABLE = types.Array(types.uint32, 2, "C", readonly=True)
+_PLACES = types.Array(types.int64, 1, "C")
+
+INPUTS = (
+    *(_TABLE,) * 4,  # loads, stores, sampled reads, sampled writes
+    types.Array(types.int32, 1, "C", readonly=True),  # arrivals
+    FLOATS,  # the machine's numbers
+    *(types.int64,) * 4,  # capacity of the fast tier and limit of migrations, in pages; measured intervals: from, to
+)
+ROOM = (
+    *(BYTES,) * 3,  # fast, and room for pages that belong there, and for others
+    types.Array(types.uint64, 1, "C"),  # room for keys
+    *(_PLACES,) * 3,  # room for twice the pages, a histogram, and twice the pages
+    *(FLOATS,) * 2,  # carried, totals
+    types.Array(types.uint8, 2, "C"),  # room for a history, or none: see `serve`
+)
+"""Arguments that all kernels have."""
 
 
 @helper
@@ -46,30 +60,12 @@ def _bounded(score):
     types.uint64(
         types.UniTuple(types.int64, 7),  # addresses of score, enter, update, interval, and the handlers of the task's
         # events; 0 where nothing needs them
-        TABLE,
-        TABLE,
-        TABLE,
-        TABLE,  # loads, stores, sampled reads, sampled writes
-        types.Array(types.int32, 1, "C", readonly=True),  # arrivals
-        FLOATS,  # the machine's numbers
-        types.int64,
-        types.int64,  # capacity of the fast tier and limit of migrations, in pages
-        types.int64,
-        types.int64,  # measured intervals: from, to
-        FLOATS,
-        FLOATS,
-        FLOATS,  # globals, records, statistics
+        *INPUTS,
+        FLOATS,  # globals
+        FLOATS,  # records
+        FLOATS,  # statistics
         types.uint64,  # statistics a page
-        BYTES,
-        BYTES,
-        BYTES,  # fast, and room for the best pages and the rest
-        WORDS,
-        PLACES,
-        PLACES,
-        PLACES,  # room: keys, twice the pages, histogram, twice the pages
-        FLOATS,
-        FLOATS,  # carried, totals
-        types.Array(types.uint8, 2, "C"),  # room for a history, or none: see `serve`
+        *ROOM,
     )
 )
 def rank_all(

@@ -27,18 +27,9 @@ MAPPED_SLOW, MAPPED_FAST = np.uint8(1), np.uint8(2)
 # What is carried from one interval to the next, in `carried`: mapped pages, how many of them are fast, pages just
 # promoted and demoted, and of the latest interval bandwidths, latencies, the share of hits and its length
 (
-    MAPPED,
-    FAST_PAGES,
-    PROMOTED,
-    DEMOTED,
-    FAST_BYTES_PER_NS,
-    SLOW_BYTES_PER_NS,
-    FAST_NS,
-    SLOW_NS,
-    HIT_SHARE,
-    INTERVAL_NS,
-    CARRIED,
-) = range(11)
+    MAPPED, FAST_PAGES, PROMOTED, DEMOTED, FAST_BYTES_PER_NS, SLOW_BYTES_PER_NS, FAST_NS, SLOW_NS, HIT_SHARE,
+    INTERVAL_NS, CARRIED,
+) = range(11)  # fmt: skip
 
 
 @function

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from effort import examples, slow
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from locations import ROOT
@@ -19,10 +19,8 @@ from tiering_cases import Case, cases, same
 
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_tiering.baselines import BASELINES
-from vulcan_tiering.baselines.run import most_accessed, run_baseline
 from vulcan_tiering.machine import QUEUEING, TIERS, Machine
-from vulcan_tiering.simulate import AccessSamples, simulate
+from vulcan_tiering.simulate import KNOWN, AccessSamples, most_accessed, simulate
 from vulcan_traces.memory import PageCounts
 
 TASK = find_task("memory_tiering")
@@ -52,21 +50,15 @@ POLICIES = {
     + "    return page.accesses.window_avg(3) + page.accesses.window_percentile(0.5, 4) + page.accesses.recent(2)\n",
 }
 CHECKED = {name: check(source, TASK) for name, source in POLICIES.items()}
-WAYS = [name for name in BASELINES if name != "omniscient"]
-COUNTS = [40, slow(1000)]
-"""Random cases, of which an ordinary run takes the fewer."""
+WAYS = [name for name in KNOWN if name != "omniscient"]
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_policies_run_as_in_plain_python(count: int):
-    @settings(max_examples=count, deadline=None, derandomize=True)
-    @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
-    def holds(case: Case, name: str) -> None:
-        memory = case.plain()
-        memory.run(PlainRanking(CHECKED[name], memory), case.first, case.last)
-        same(simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments()), memory)
-
-    holds()
+@settings(max_examples=examples(240), deadline=None, derandomize=True)
+@given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
+def test_policies_run_as_in_plain_python(case: Case, name: str) -> None:
+    memory = case.plain()
+    memory.run(PlainRanking(CHECKED[name], memory), case.first, case.last)
+    same(simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
 STATEFUL = list(stateful_programs(TASK, Random(4), examples(72)))
@@ -91,48 +83,15 @@ def test_the_regression_on_all_pages_runs_as_in_plain_python(case: Case) -> None
     same(simulate(REGRESSION, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
-OWN_AVERAGES = """class page:
-    quick = 0
-    slow = 0
-
-
-def on_page(now, page, memory):
-    if page.arrival == now:
-        page.quick = page.accesses
-        page.slow = page.accesses
-    page.quick += 0.6667 * (page.accesses - page.quick)
-    page.slow += 0.0952 * (page.accesses - page.slow)
-
-
-def score(now, page, memory):
-    return 0.731 * page.quick + 0.269 * page.slow
-"""
-
-
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
-@given(case=cases())
-def test_arms_with_averages_of_its_own_is_the_native_one(case: Case) -> None:
-    """It keeps in fields of the page what `arms_like` reads as statistics."""
-    native = run_baseline("arms-like", case.counts, case.samples, case.capacity, **case.arguments())
-    assert simulate(OWN, case.counts, case.samples, case.capacity, **case.arguments()) == native
-
-
-OWN = check(OWN_AVERAGES, TASK)
-
-
-@pytest.mark.parametrize("count", COUNTS)
-def test_known_ways_run_as_in_plain_python(count: int):
-    @settings(max_examples=count, deadline=None, derandomize=True)
-    @given(case=cases(), name=st.sampled_from(WAYS))
-    def holds(case: Case, name: str) -> None:
-        memory = case.plain()
-        if name == "static-oracle":
-            chosen = most_accessed(case.counts, case.capacity, case.first, case.last)
-            memory.place = lambda page: page in chosen
-        memory.run(way_of(name, memory), case.first, case.last)
-        same(run_baseline(name, case.counts, case.samples, case.capacity, **case.arguments()), memory)
-
-    holds()
+@settings(max_examples=examples(240), deadline=None, derandomize=True)
+@given(case=cases(), name=st.sampled_from(WAYS))
+def test_known_ways_run_as_in_plain_python(case: Case, name: str) -> None:
+    memory = case.plain()
+    if name == "static-oracle":
+        chosen = most_accessed(case.counts, case.capacity, case.first, case.last)
+        memory.place = lambda page: page in chosen
+    memory.run(way_of(name, memory), case.first, case.last)
+    same(simulate(name, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
 @settings(max_examples=examples(300), deadline=None, derandomize=True)
@@ -155,7 +114,7 @@ def test_pages_are_conserved(case: Case, name):
 def test_without_migrations_all_is_first_touch(case: Case, name):
     arguments = {**case.arguments(), "migration_limit": 0}
     still = simulate(CHECKED[name], case.counts, case.samples, case.capacity, **arguments)
-    assert still == run_baseline("first-touch", case.counts, case.samples, case.capacity, **arguments)
+    assert still == simulate("first-touch", case.counts, case.samples, case.capacity, **arguments)
     assert still.migrations == 0
 
 
@@ -183,9 +142,9 @@ def test_with_all_pages_fast_the_time_is_ideal(case: Case, name):
 @settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_nothing_beats_the_omniscient_bound(case: Case, name):
-    least = run_baseline("omniscient", case.counts, case.samples, case.capacity, **case.arguments())
+    least = simulate("omniscient", case.counts, case.samples, case.capacity, **case.arguments())
     found = [simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments())]
-    found += [run_baseline(way, case.counts, case.samples, case.capacity, **case.arguments()) for way in WAYS]
+    found += [simulate(way, case.counts, case.samples, case.capacity, **case.arguments()) for way in WAYS]
     for result in found:
         assert least.seconds <= result.seconds
         assert least.hits >= result.hits
@@ -199,8 +158,8 @@ def test_the_bound_is_reached_where_all_pages_fit(case: Case):
     counts = replace(case.counts, stores=np.zeros_like(case.counts.stores))
     machine = Machine(TIERS["dram"], TIERS["nvm"])
     arguments = {**case.arguments(), "machine": machine}
-    least = run_baseline("omniscient", counts, case.samples, counts.pages, **arguments)
-    ideal = run_baseline("first-touch", counts, case.samples, counts.pages, **arguments)
+    least = simulate("omniscient", counts, case.samples, counts.pages, **arguments)
+    ideal = simulate("first-touch", counts, case.samples, counts.pages, **arguments)
     assert least.seconds <= ideal.seconds
     assert least.seconds >= ideal.seconds * 0.6
 
@@ -237,15 +196,3 @@ def test_migrations_take_bandwidth_of_both_tiers_and_stall():
     assert times["stall"] == pytest.approx(gained + 2 * 500, rel=1e-9)
     assert times["fast"] > gained + 100  # 8 KiB at 1 GB/s are 8,192 ns that the tier is busy
     assert times["slow"] > gained + 100
-
-
-def test_latency_under_load_is_what_the_model_says():
-    """At half of the bandwidth a load takes a tenth longer."""
-    loads = 1000.0
-    idle = loads * 100.0
-    time = idle * (1 + QUEUEING)
-    machine = replace(QUIET, fast=replace(QUIET.fast, read=64 * loads / (time / 2)))
-    counts = counts_of([[int(loads)], [int(loads)]])
-    result = simulate(CHECKED["constant"], counts, AccessSamples(counts.loads, counts.stores), 1, migration_limit=0,
-                      machine=machine)  # fmt: skip
-    assert result.seconds == pytest.approx(2 * time * 1e-9, rel=1e-12)

@@ -1,4 +1,11 @@
-"""Simulation of a baseline over page counts."""
+"""A bound that no placement can beat: each interval on its own, accesses known in advance and free migrations.
+
+With the K pages of the fast tier chosen freely, at most the K largest counts of loads and, independently, of stores
+go to it. Within these limits any split of loads and stores is allowed, whether or not pages exist that have it.
+Queueing counts as if all stores that may go to the other tier did, separately for each tier. The rest of the model
+(`vulcan_tiering.kernels.cost`) grows with every migration, so it is smallest without any: the time found is never
+above that of any placement of pages.
+"""
 
 from __future__ import annotations
 
@@ -9,69 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan_tiering.machine import LINE, Machine
-from vulcan_tiering.simulate import DEFAULT_MACHINE, AccessSamples, Room, TieringResult
 from vulcan_traces.memory import PageCounts
-
-
-def run_baseline(
-    name: str,
-    counts: PageCounts,
-    samples: AccessSamples,
-    capacity: int,
-    *,
-    migration_limit: int,
-    machine: Machine = DEFAULT_MACHINE,
-    measure_from: int = 0,
-    measure_to: int | None = None,
-    weight: int = 1,
-    history: NDArray[np.uint8] | None = None,
-) -> TieringResult:
-    """Simulate one of `BASELINES`, as `vulcan_tiering.simulate` does a policy. Raises KeyError for another name."""
-    last = counts.intervals if measure_to is None else measure_to
-    if name == "omniscient":
-        return bound(counts, machine, capacity, measure_from, last, weight)
-    from vulcan_tiering.kernels.baselines import BASELINE_NUMBERS, MEMORY, OWN, place_all
-
-    room = Room.of(counts, capacity, history)
-    chosen = np.zeros(counts.pages, np.uint8)
-    if name == "static-oracle":
-        chosen[most_accessed(counts, capacity, measure_from, last)] = 1
-    moves = place_all(
-        BASELINE_NUMBERS[name],
-        counts.loads,
-        counts.stores,
-        samples.reads,
-        samples.writes,
-        samples.period,
-        counts.arrivals,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
-        capacity,
-        migration_limit,
-        measure_from,
-        last,
-        chosen,
-        np.zeros((counts.pages, OWN)),
-        np.zeros(MEMORY),
-        *room.arrays(),
-    )
-    return room.result(int(moves))
-
-
-def most_accessed(counts: PageCounts, capacity: int, first: int, last: int) -> NDArray[np.intp]:
-    """Return the pages with the most loads and stores in these intervals, as many as the fast tier holds."""
-    accesses = counts.loads[first:last].sum(axis=0, dtype=np.int64) + counts.stores[first:last].sum(
-        axis=0, dtype=np.int64
-    )
-    return np.argsort(-accesses, kind="stable")[:capacity]
-
-
-# A bound that no placement can beat: each interval on its own, with all accesses known in advance and free migrations.
-#
-# With the K pages of the fast tier chosen freely, at most the K largest counts of loads and, independently, of stores
-# go to it. Within these limits any split of loads and stores is allowed, whether or not pages exist that have it.
-# Queueing counts as if all stores that may go to the other tier did, separately for each tier. The rest of the model
-# (`vulcan_tiering.kernels.cost`) grows with every migration, so it is smallest without any: the time found is never
-# above that of any placement of pages.
 
 BELOW = 1.0 - 1e-9
 """The searches err upwards, by much less than this."""
@@ -88,9 +33,9 @@ class IntervalTotals:
 
 
 def bound(
-    counts: PageCounts, machine: Machine, capacity: int, measure_from: int, measure_to: int, weight: int = 1
-) -> TieringResult:
-    """Return the least time of the measured intervals; the other numbers are bounds too, each on its own."""
+    counts: PageCounts, machine: Machine, capacity: int, measure_from: int, measure_to: int, weight: int
+) -> tuple[float, float, float]:
+    """Return the least nanoseconds of the measured intervals, their accesses and the most hits, each on its own."""
     nanoseconds = accesses = hits = 0.0
     for i in range(measure_from, measure_to):
         loads, stores = (np.asarray(table[i], np.int64) for table in (counts.loads, counts.stores))
@@ -100,7 +45,7 @@ def bound(
         nanoseconds += least_time(found, machine, counts.overlap, counts.compute)
         accesses += total_loads + total_stores
         hits += top[2]
-    return TieringResult(nanoseconds * 1e-9, accesses, hits, 0.0, 0.0, LINE * (accesses - hits))
+    return nanoseconds, accesses, hits
 
 
 def _largest(values: NDArray[np.int64], count: int) -> int:
