@@ -27,10 +27,9 @@ from benchmarks import spot_windows
 from benchmarks.spot import ARCHIVE, DEADLINES, OVERHEADS, ZONES
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_spot.baselines import BOUND
 from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.simulate import BOUND, simulate, simulate_regions
 from vulcan_spot.simulator import public_score
 from vulcan_spot.windows import Windows, load_regions, regular
 from vulcan_traces.spot import load_spot

@@ -2,76 +2,34 @@
 
 from vulcan.anvil.feature_layout import Layout, Slot
 
-# Float64 slots of the globals.
+# Float64 slots of the globals, in the order of `_RUN` and then of `_REGIONS`.
 (
-    DURATION,
-    DEADLINE,
-    OVERHEAD,
-    GAP,
-    ELAPSED,
-    PROGRESS,
-    WORK_LEFT,
-    TIME_LEFT,
-    SLACK,
-    AVAILABLE,
-    SPELL,
-    PRICE_RATIO,
-    LAST,
-    HELD,
-    OVERHEAD_LEFT,
-    RUNNING,
-    PREEMPTIONS,
-    COUNT,
-    SEEN_REGIONS,
-    HERE,
-    LOWEST_PRICE,
-    GLOBALS,
-) = range(22)
+    DURATION, DEADLINE, OVERHEAD, GAP, ELAPSED, PROGRESS, WORK_LEFT, TIME_LEFT, SLACK, AVAILABLE, SPELL, PRICE_RATIO,
+    LAST, HELD, OVERHEAD_LEFT, RUNNING, PREEMPTIONS, COUNT, SEEN_REGIONS, HERE, LOWEST_PRICE, GLOBALS,
+) = range(22)  # fmt: skip
 
-# Float64 slots of a region's record. SEEN_AT is the kernel's own.
-SEEN, AGE, TICKS_SEEN, SEEN_SPELL, VISITS, SEEN_AT, REGION_PRICE, RECORD = range(8)
+# Float64 slots of a region's record, in the order of `_REGION`. SEEN_AT is the kernel's own.
+SEEN, AGE, TICKS_SEEN, SEEN_SPELL, VISITS, REGION_PRICE, SEEN_AT, RECORD = range(8)
 
-_JOB = {
-    "job.duration_s": Slot("globals", DURATION),
-    "job.deadline_s": Slot("globals", DEADLINE),
-    "job.overhead_s": Slot("globals", OVERHEAD),
-    "job.gap_s": Slot("globals", GAP),
-    "job.elapsed_s": Slot("globals", ELAPSED),
-    "job.progress_s": Slot("globals", PROGRESS),
-    "job.work_left_s": Slot("globals", WORK_LEFT),
-    "job.time_left_s": Slot("globals", TIME_LEFT),
-    "job.slack_s": Slot("globals", SLACK),
-    "spot.available": Slot("globals", AVAILABLE),
-    "spot.spell_s": Slot("globals", SPELL),
-    "spot.price_ratio": Slot("globals", PRICE_RATIO),
-    "vm.last": Slot("globals", LAST),
-    "vm.held": Slot("globals", HELD),
-    "vm.overhead_left_s": Slot("globals", OVERHEAD_LEFT),
-    "vm.running_s": Slot("globals", RUNNING),
-    "vm.preemptions": Slot("globals", PREEMPTIONS),
-}
+_RUN = (
+    "job.duration_s", "job.deadline_s", "job.overhead_s", "job.gap_s", "job.elapsed_s", "job.progress_s",
+    "job.work_left_s", "job.time_left_s", "job.slack_s", "spot.available", "spot.spell_s", "spot.price_ratio",
+    "vm.last", "vm.held", "vm.overhead_left_s", "vm.running_s", "vm.preemptions",
+)  # fmt: skip
+_REGIONS = ("regions.count", "regions.seen", "regions.here_s", "regions.lowest_price_ratio")
+_REGION = ("available", "age_s", "ticks_seen", "spell_s", "visits", "price_ratio")
 
-LAYOUT = Layout(features=_JOB, global_slots=GLOBALS)
+LAYOUT = Layout(features={name: Slot("globals", n) for n, name in enumerate(_RUN)}, global_slots=GLOBALS)
 """Of policies for one region."""
 
 REGIONS_LAYOUT = Layout(
     features={
-        **_JOB,
-        "regions.count": Slot("globals", COUNT),
-        "regions.seen": Slot("globals", SEEN_REGIONS),
-        "regions.here_s": Slot("globals", HERE),
-        "regions.lowest_price_ratio": Slot("globals", LOWEST_PRICE),
+        **{name: Slot("globals", n) for n, name in enumerate((*_RUN, *_REGIONS))},
         "region.id": Slot("key"),
-        "region.available": Slot("entity", SEEN),
-        "region.age_s": Slot("entity", AGE),
-        "region.ticks_seen": Slot("entity", TICKS_SEEN),
-        "region.spell_s": Slot("entity", SEEN_SPELL),
-        "region.visits": Slot("entity", VISITS),
-        "region.price_ratio": Slot("entity", REGION_PRICE),
+        **{f"region.{name}": Slot("entity", n) for n, name in enumerate(_REGION)},
     },
     global_slots=GLOBALS,
 )
-
 
 # Numbers of the deciders, as the kernels know them.
 

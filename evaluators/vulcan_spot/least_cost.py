@@ -109,18 +109,9 @@ def cheapest(
             if paid[i] <= limit:
                 break
     finished, spot, on_demand, starts, preempted, moves = best.T
-    return JobRuns(
-        cost=cost_of(spot * prices.spot, on_demand, finished, windows.gap, job, prices)
-        if windows.prices is None
-        else paid,
-        finished=finished,
-        spot_ticks=spot,
-        on_demand_ticks=on_demand,
-        starts=starts,
-        preemptions=preempted,
-        overruled=np.zeros_like(starts),
-        moves=moves,
-    )
+    if windows.prices is None:
+        paid = cost_of(spot * prices.spot, on_demand, finished, windows.gap, job, prices)
+    return JobRuns(paid, finished, spot, on_demand, starts, preempted, np.zeros_like(starts), moves)
 
 
 def _floors(windows: Windows, anywhere: Counts, job: SpotJob, prices: Prices) -> Floats:

@@ -46,7 +46,7 @@ def late_there_too(runs: JobRuns, there: JobRuns, job: SpotJob, prices: Prices) 
 class Decider:
     """The decider of a run, in the form that the kernel takes.
 
-    `number` is one of `baselines.numbers`; a baseline of which `migrates` is true goes to the next region in turn
+    `number` is one of `layout`; a baseline of which `migrates` is true goes to the next region in turn
     instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter`, `update` and the
     handler `on_tick`, 0 for none; its globals, and the statistics of all regions, as they are before anything is seen.
     """
@@ -127,27 +127,10 @@ def run(
         np.zeros((0, 0), np.uint8) if who.plan is None else who.plan,
         *counted,
     )
-    spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
-    finished = results[:, kernel.FINISHED]
-    return JobRuns(
-        cost=cost_of(
-            spot * prices.spot if windows.prices is None else paid * prices.on_demand,
-            on_demand,
-            finished,
-            windows.gap,
-            job,
-            prices,
-        ),
-        finished=finished,
-        spot_ticks=spot,
-        on_demand_ticks=on_demand,
-        starts=results[:, kernel.STARTS],
-        preemptions=results[:, kernel.PREEMPTED],
-        overruled=results[:, kernel.OVERRULED],
-        moves=results[:, kernel.MOVES],
-        decisions=int(decisions),
-        ended_in=results[:, kernel.ENDED_IN],
-    )
+    spot, on_demand, finished, starts, preempted, overruled, moves, ended_in = results.T
+    dollars = spot * prices.spot if windows.prices is None else paid * prices.on_demand
+    cost = cost_of(dollars, on_demand, finished, windows.gap, job, prices)
+    return JobRuns(cost, finished, spot, on_demand, starts, preempted, overruled, moves, int(decisions), ended_in)
 
 
 def cost_of(

@@ -19,11 +19,10 @@ from vulcan.simulator import Case, Simulator, distinct, kinds_of, override, sour
 from vulcan.simulator.plan import SPLITS
 from vulcan.task import Json, Split
 from vulcan_spot.account import References, Spending, differences, findings_of, spending_of
-from vulcan_spot.baselines import BASELINES, BOUND, REGION_BASELINES
 from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of, say_once
 from vulcan_spot.least_cost import MAX_WORK, room_for_plans, work_of
 from vulcan_spot.runs import JobRuns, Tally, late_there_too
-from vulcan_spot.simulate import Simulate, simulate, simulate_regions
+from vulcan_spot.simulate import BASELINES, BOUND, REGION_BASELINES, Simulate, simulate, simulate_regions
 from vulcan_spot.spec import BOTH, SpotSpec
 from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, load_regions, places_of, room
 from vulcan_spot.workload import classes_of, describe
@@ -37,44 +36,8 @@ _PROBED = 2
 _MULTIPLIER = 6364136223846793005
 
 
-def metrics_of(runs: JobRuns, gap: int, job: SpotJob) -> dict[str, float]:
-    """Means over all runs, of which none is left out.
-
-    Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed the
-    deadline, `latest_h` by how many hours the worst did.
-    """
-    hours = gap / SECONDS
-    mean = float(runs.cost.mean())
-    late = np.maximum(runs.finished - job.deadline, 0)
-    return {
-        "mean_cost": mean,
-        "std_cost": float(runs.cost.std()),
-        "worst_cost": float(runs.cost.max()),
-        "missed": float((late > 0).mean()),
-        "latest_h": float(late.max()) / SECONDS,
-        "runs": float(len(runs.cost)),
-        "finished_h": float(runs.finished.mean()) / SECONDS,
-        "spot_h": float(runs.spot_ticks.mean()) * hours,
-        "on_demand_h": float(runs.on_demand_ticks.mean()) * hours,
-        "starts": float(runs.starts.mean()),
-        "preemptions": float(runs.preemptions.mean()),
-        "overruled": float(runs.overruled.mean()),
-    }
-
-
-def public_metrics(runs: JobRuns, job: SpotJob, prices: Prices) -> dict[str, float]:
-    """Metrics of the public leaderboard, of runs under its rules.
-
-    `public_score` is from 0 (the work done on demand) to 100 (all of it on spot, without a single start-up):
-    clip((OD - cost) / (OD - SPOT)) * 100. A missed deadline costs nothing there but the hours that it takes.
-    """
-    missed = runs.finished > job.deadline
-    cost = float((runs.cost - prices.missed * missed).mean())
-    return {"public_score": public_score(cost, job, prices), "public_missed": float(missed.mean())}
-
-
 def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
-    """From 0 to 100; 0 where on-demand and spot cost the same."""
+    """From 0 (the work done on demand) to 100 (all of it on spot, without a single start-up)."""
     on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
     return 100 * min(1.0, max(0.0, (on_demand - cost) / (on_demand - spot))) if on_demand > spot else 0.0
 
@@ -94,12 +57,33 @@ class SpotResult:
         return made[0] if len(made) == 1 else (made[0] + 1) * _MULTIPLIER + made[1]
 
     def metrics(self) -> dict[str, float]:
-        """Return means over all runs, with `moves` where jobs may, and the public score under the published rules."""
-        metrics = metrics_of(self.runs, self.gap, self.spec.job)
+        """Return means over all runs, of which none is left out, with `moves` where jobs may.
+
+        Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed
+        the deadline, `latest_h` by how many hours the worst did. Under the published rules, `public_score` is that of
+        the public leaderboard, where a missed deadline costs nothing but the hours that it takes.
+        """
+        runs, job, hours = self.runs, self.spec.job, self.gap / SECONDS
+        late = np.maximum(runs.finished - job.deadline, 0)
+        metrics = {
+            "mean_cost": float(runs.cost.mean()),
+            "std_cost": float(runs.cost.std()),
+            "worst_cost": float(runs.cost.max()),
+            "missed": float((late > 0).mean()),
+            "latest_h": float(late.max()) / SECONDS,
+            "runs": float(len(runs.cost)),
+            "finished_h": float(runs.finished.mean()) / SECONDS,
+            "spot_h": float(runs.spot_ticks.mean()) * hours,
+            "on_demand_h": float(runs.on_demand_ticks.mean()) * hours,
+            "starts": float(runs.starts.mean()),
+            "preemptions": float(runs.preemptions.mean()),
+            "overruled": float(runs.overruled.mean()),
+        }
         if self.spec.regions > 0:
-            metrics["moves"] = float(self.runs.moves.mean())
+            metrics["moves"] = float(runs.moves.mean())
         if self.spec.net == "published":
-            metrics |= public_metrics(self.runs, self.spec.job, self.spec.costs)
+            cost = float((runs.cost - self.spec.missed_cost * (late > 0)).mean())
+            metrics |= {"public_score": public_score(cost, job, self.spec.costs), "public_missed": metrics["missed"]}
         return metrics
 
 
@@ -255,7 +239,7 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
 class SpotSimulator(WindowsSimulator):
     """An environment is one region."""
 
-    simulate = staticmethod(simulate)
+    simulate = simulate
     known = kinds_of(BASELINES, (BOUND,))
     usual_job = USUAL_SINGLE
     identity = ("spot", 5)
@@ -290,7 +274,7 @@ class RegionsSimulator(WindowsSimulator):
     """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
 
     migrates = True
-    simulate = staticmethod(simulate_regions)
+    simulate = simulate_regions
     known = kinds_of(REGION_BASELINES, (BOUND,))
     usual_job = USUAL_MULTI
     identity = ("spot regions", 5)

@@ -110,7 +110,7 @@ IDLE, ON_SPOT, ON_REQUEST, SEEN_AVAILABLE, TICKS = range(5)
 _F = types.Array(types.float64, 1, "C")
 _FRESH = types.Array(types.float64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
-    types.int64,  # who decides: see `baselines.numbers`
+    types.int64,  # who decides: see `vulcan_spot.layout`
     types.boolean,  # whether a baseline moves, to the next region in turn
     types.boolean,  # whether the safety net is the published one
     types.UniTuple(

@@ -14,8 +14,7 @@ from stateful_programs import stateful_programs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot.baselines import REGION_BASELINES
-from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.simulate import REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Windows
 from vulcan_traces.spot import SpotTrace
 
@@ -101,33 +100,19 @@ def test_one_region_is_the_simulator_of_one_region(name):
         assert np.all(several.moves == 0)
 
 
-def test_the_bound_is_the_best_of_all_sequences_of_decisions():
+@pytest.mark.parametrize(("priced", "cases"), [(False, 40), (True, 20)], ids=["one price", "prices by region"])
+def test_the_bound_is_the_best_of_all_sequences_of_decisions(priced, cases):
     compared = 0
     for seed in range(4000):
         case, regions = spot_cases.regions_case(seed, ticks=4)
         if case.job.deadline > 4 * case.gap or not 1 < len(regions) < 4:
             continue
         compared += 1
-        net = spot_cases.net(compared)
-        found = simulate_regions("least_cost", windows(regions, case.gap), case.job, net=net)
-        assert found.cost[0] == pytest.approx(plain_regions.least_cost(regions, case.gap, case.job, 4, net), abs=1e-9)
-        if compared == 40:
-            return
-    raise AssertionError(f"only {compared} cases are small enough")
-
-
-def test_the_bound_with_prices_by_region_is_the_best_of_all_sequences_of_decisions():
-    compared = 0
-    for seed in range(4000):
-        case, regions = spot_cases.regions_case(seed, ticks=4)
-        if case.job.deadline > 4 * case.gap or not 1 < len(regions) < 4:
-            continue
-        compared += 1
-        net, prices = spot_cases.net(compared), spot_cases.prices_of(seed, regions)
-        found = simulate_regions("least_cost", windows(regions, case.gap, prices), case.job, net=net)
+        net, prices = spot_cases.net(compared), spot_cases.prices_of(seed, regions) if priced else ()
+        found = simulate_regions("least_cost", windows(regions, case.gap, prices or None), case.job, net=net)
         least = plain_regions.least_cost(regions, case.gap, case.job, 4, net, prices)
         assert found.cost[0] == pytest.approx(least, abs=1e-9)
-        if compared == 20:
+        if compared == cases:
             return
     raise AssertionError(f"only {compared} cases are small enough")
 
