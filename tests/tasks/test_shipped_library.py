@@ -12,7 +12,6 @@ from locations import ROOT
 
 from benchmarks.cache_instances import METRICS, SOURCE_OF, TASK, improvement, instance_of, member_metrics
 from benchmarks.instance_traces import DATA, NEARLY_ALL_COLD, Source, counted, split
-from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, add_most
@@ -26,11 +25,6 @@ ENDING = ".oracleGeneral"
 @pytest.fixture(scope="module")
 def library() -> Library:
     return read_library(shipped_library(find_task("cache_eviction")))
-
-
-def test_every_member_is_a_policy_of_its_task(library: Library) -> None:
-    for member in library.members:
-        check(member.source, find_task(member.task))
 
 
 def test_the_members_are_policies_of_the_plan_and_its_candidates_are_explained(library: Library) -> None:

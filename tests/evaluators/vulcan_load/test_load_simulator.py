@@ -175,7 +175,7 @@ def test_the_bounded_pareto_is_bounded() -> None:
 
 @pytest.mark.parametrize("machines", ["mixed", "noisy"])
 def test_speeds_have_the_mean_1(machines: str) -> None:
-    workload = ServiceWorkload.of(Cluster(machines=machines, servers=200, load=0.5, requests=100_000))
+    workload = ServiceWorkload.of(Cluster(machines=machines, servers=200, load=0.5, requests=20_000))
     end = float(workload.arrivals[-1])
     lengths = np.diff(np.minimum(np.append(workload.changes, np.full((200, 1), np.inf), axis=1), end), axis=1)
     assert (lengths * workload.speeds).sum() / (200 * end) == pytest.approx(1.0, rel=0.1)
@@ -356,19 +356,6 @@ def test_policies_with_state_decide_as_plain_python() -> None:
         assert simulate(policy, workload).chosen.tolist() == run(workload, plain.decide, plain.watch)[1], policy.source
 
 
-def test_what_a_policy_counts_by_events_is_what_it_is_shown() -> None:
-    source = (
-        "class server:\n    unanswered = 0\n\n\n"
-        "def on_dispatch(now, server, servers):\n    server.unanswered += 1\n\n\n"
-        "def on_complete(now, server, servers, request):\n    server.unanswered -= 1\n\n\n"
-        "def score(now, server, servers):\n    return -{}\n"
-    )
-    task = find_task("load_balancing")
-    own, shown = (check(source.format(name), task) for name in ("server.unanswered", "server.mine"))
-    workload = ServiceWorkload.of(CASES[1])
-    assert simulate(own, workload).decisions == simulate(shown, workload).decisions
-
-
 def test_a_constant_is_a_random_choice_and_another_constant_the_same() -> None:
     workload = ServiceWorkload.of(Cluster(requests=2000))
     task = find_task("load_balancing")
@@ -386,13 +373,6 @@ def test_chance_is_uniform_and_other_for_each() -> None:
     counts = np.bincount(simulate(policy, workload).chosen, minlength=20)
     assert counts.min() > 850
     assert counts.max() < 1150
-
-
-def test_every_baseline_is_the_same_again() -> None:
-    workload = ServiceWorkload.of(Cluster(requests=3000, machines="noisy"))
-    for who in BASELINES:
-        first, second = simulate(who, workload), simulate(who, ServiceWorkload.of(workload.cluster))
-        assert np.array_equal(first.latencies, second.latencies)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,11 @@ from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
 
 TASK = find_task("prefix_cache")
+FEATURES = """
+def priority(now, node, server):
+    idle = now - node.last_access
+    return (node.hits + 1.0) * (1.0 + node.depth / 20000.0) / (idle + 60.0) + 0.01 * node.siblings - node.tokens * 1e-6
+"""
 
 
 def exported(policy: Policy, format: str, directory: Path, name: str) -> ModuleType:

@@ -107,16 +107,3 @@ def test_sglang_carries_no_eviction_by_blocks() -> None:
     policy = check(TASK.seed_policies()["lru_blocks"], TASK)
     with pytest.raises(UserError, match="of the mechanism blocks cannot be exported as sglang"):
         find_exporter("sglang", TASK).export(policy, Provenance("prefix_cache", "test", "", "", ""))
-
-
-def test_exports_name_the_interfaces_of_the_servers() -> None:
-    policy = check("def priority(now, node, server):\n    return node.last_access + node.gap.ewma(0.3)\n", TASK)
-    origin = Provenance("prefix_cache", "test", "", "", "")
-    for format, names in (
-        ("sglang", ("EvictionStrategy", "def get_priority", "def register")),
-        ("lmcache", ("BaseCachePolicy", "def get_evict_candidates", "def register")),
-        ("python", ("class PrefixPolicy",)),
-    ):
-        (text,) = find_exporter(format, TASK).export(policy, origin).values()
-        assert all(name in text for name in names)
-        compile(text, format, "exec")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exported_modules import TASK, exported
+from exported_modules import FEATURES, TASK, exported
 from locations import DATA
 from plain_prefix import serve
 
@@ -29,11 +29,7 @@ SERVER = Server()
 MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 
 POLICIES = {
-    "features": """
-def priority(now, node, server):
-    idle = now - node.last_access
-    return (node.hits + 1.0) * (1.0 + node.depth / 20000.0) / (idle + 60.0) + 0.01 * node.siblings - node.tokens * 1e-6
-""",
+    "features": FEATURES,
     "statistics": """
 def priority(now, node, server):
     return node.last_access + 30.0 * node.hits.max() + node.gap.ewma(0.3) - server.needed / server.capacity

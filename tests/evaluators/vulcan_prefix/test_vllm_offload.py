@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exported_modules import TASK, exported
+from exported_modules import FEATURES, TASK, exported
 from locations import DATA
 from plain_prefix import serve
 
@@ -32,11 +32,7 @@ SERVER = Server(decode_ms=0.0)
 MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 
 POLICIES = {
-    "features": """
-def priority(now, node, server):
-    idle = now - node.last_access
-    return (node.hits + 1.0) * (1.0 + node.depth / 20000.0) / (idle + 60.0) + 0.01 * node.siblings - node.tokens * 1e-6
-""",
+    "features": FEATURES,
     "statistics": """
 def priority(now, node, server):
     full = server.used / server.capacity + server.needed / server.capacity + 1e-6 * server.leaves
