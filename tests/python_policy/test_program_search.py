@@ -87,7 +87,7 @@ def test_a_search_with_a_model_that_writes_programs() -> None:
     assert verdicts[0] == (1, 0, "scored")
     assert verdicts[1][2] == "rejected"
     assert verdicts[2][:2] == (2, 1)
-    assert verdicts[3:] == [(3, 0, "duplicate"), (4, 0, "failed"), (5, 0, "rejected"), (5, 1, "rejected")]
+    assert verdicts[3:] == [(3, 0, "same-decisions"), (4, 0, "failed"), (5, 0, "rejected"), (5, 1, "rejected")]
     assert verdicts[2][2] in ("scored", "failed")
     seeds = {j.candidate: j for j in judged if j.origin == "seed"}
     assert len(seeds) == len(SEEDS)

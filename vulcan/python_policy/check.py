@@ -6,11 +6,10 @@ Dispatch by a task's interface, Anvil or PROGRAM: the checker, and the language 
 from __future__ import annotations
 
 import ast
-import copy
 import hashlib
 import marshal
 import warnings
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -18,7 +17,7 @@ from vulcan.anvil import Policy, check
 from vulcan.anvil.parse import SizeLimits, parse
 from vulcan.anvil.prompt_section import code, describe_language, table
 from vulcan.anvil.rejection import Rejected, Remark
-from vulcan.python_policy.allowed import EXCEPTIONS, FUNCTIONS, METHODS, MODULES, NAMES, WITHOUT_IMPORT
+from vulcan.python_policy.allowed import EXCEPTIONS, FUNCTIONS, MODULES, WITHOUT_IMPORT
 from vulcan.python_policy.parameters import parameters_of
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.python_policy.restrict import Restricted
@@ -60,89 +59,15 @@ class _Plain(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def fingerprint_of(tree: ast.Module, fixed_names: Collection[str]) -> str:
-    """Return a digest that is equal for programs that differ only in layout and in their own names.
-
-    `tree` is plain, and is modified. `fixed_names` are the names to which the task gives a meaning; they are not
-    renamed, nor are the names that a program is offered.
-    """
-    fixed = NAMES | METHODS | set(fixed_names) | {name for names in MODULES.values() for name in names}
-    return hashlib.sha256(ast.dump(_Renamed(fixed, tree).visit(tree)).encode()).hexdigest()
+def fingerprint_of(tree: ast.Module) -> str:
+    """Return a digest of a plain tree, equal for programs that differ only in layout."""
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def size_of(tree: ast.AST) -> int:
     """Count the nodes of the tree, without contexts, operators and `pass`."""
     idle = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Pass)
     return sum(not isinstance(node, idle) for node in ast.walk(tree))
-
-
-class _Renamed(ast.NodeTransformer):
-    """A renamer to numbered names in order of appearance: a function's locals by function, all others globally."""
-
-    def __init__(self, fixed: Set[str], tree: ast.AST) -> None:
-        # keyword arguments keep their names, in every function
-        self.fixed = fixed | {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg is not None}
-        self.shared: dict[str, str] = {}
-        self.scopes: list[dict[str, str]] = []
-
-    def name(self, name: str) -> str:
-        if name in self.fixed or name.startswith("__"):
-            return name
-        return self.shared.setdefault(name, f"v{len(self.shared)}")
-
-    def local(self, name: str) -> str:
-        for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
-        return self.name(name)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name = self.local(node.name)
-        return self._function(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return self._function(node)
-
-    def _function(self, node: ast.FunctionDef | ast.Lambda) -> ast.AST:
-        elsewhere = {name for n in ast.walk(node) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
-        own: dict[str, str] = {}
-        for part in ast.walk(node):
-            match part:
-                case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                    if name not in elsewhere and name not in self.fixed:
-                        own.setdefault(name, f"l{len(self.scopes)}.{len(own)}")
-        self.scopes.append(own)
-        made = self.generic_visit(node)
-        self.scopes.pop()
-        return made
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self.local(node.id)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg = self.local(node.arg)
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        node.attr = self.name(node.attr)
-        return self.generic_visit(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.name = self.local(node.name)
-        return self.generic_visit(node)
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        node.name = self.local(node.name) if node.name is not None else None
-        return self.generic_visit(node)
-
-    def visit_alias(self, node: ast.alias) -> ast.AST:
-        node.asname = self.local(node.asname) if node.asname is not None else None
-        return node
-
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        node.names = [self.name(name) for name in node.names]
-        return node
 
 
 BOUNDS = SizeLimits(MAX_SOURCE_BYTES, MAX_TREE_NODES, MAX_TREE_DEPTH)
@@ -159,9 +84,8 @@ def check_program(source: str, task: Task) -> ProgramPolicy:
     tunable = parameters_of(tree) if source.isascii() and "\r" not in source else ()
     tree = plain(tree)
     hooks, violations = _hooks(tree, interface)
-    kept = _fixed_names(interface)
-    fingerprint, size = fingerprint_of(copy.deepcopy(tree), kept), size_of(tree)
-    restricted = Restricted(tree, kept)
+    fingerprint, size = fingerprint_of(tree), size_of(tree)
+    restricted = Restricted(tree, _fixed_names(interface))
     tree = restricted.visit(tree)
     violations += restricted.violations
     if violations:
