@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from chaos import descendants
 from chat_server import ChatServer
 from console import Console
-from disturbed import RESUME, SEARCH, Model, contents, only_run, wait_until
+from disturbed import SEARCH, Model, contents, only_run
 from memory_group import memory_group
 
 from vulcan.cli import main
@@ -58,24 +57,6 @@ def test_a_candidates_process_that_the_kernel_kills_for_want_of_memory_is_told_f
                 child.ask(order)
         assert (ended.value.status, ended.value.message) == ("memory", HOST_RAN_OUT)
         assert group.kills >= 1
-
-
-@pytest.mark.slow
-def test_a_search_that_the_kernel_kills_for_want_of_memory_goes_on(vulcan: Console, calm: list[Any]) -> None:
-    model = Model(9)
-    with memory_group() as group, ChatServer(model) as server:
-        group.allow(1 << 20)
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        assert model.halted.wait(120)
-        children = scoring_children(search.pid)
-        group.take(search.pid)
-        model.goes_on.set()
-        _, errors = search.communicate(timeout=240)
-        assert search.returncode == -signal.SIGKILL, errors
-        assert group.kills >= 1
-        assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
-        vulcan.good("resume", only_run(vulcan), *RESUME)
-    assert contents(only_run(vulcan)) == calm
 
 
 def test_a_thread_that_cannot_be_started_is_told_in_a_line(

@@ -136,18 +136,19 @@ def test_a_set_up_that_fails_later_is_no_outcome(make: Make, tmp_path: Path) -> 
 
 
 class UnreliableWorker:
-    """Loses its first `losses` jobs."""
+    """Fails at its first jobs."""
 
-    def __init__(self, losses: int) -> None:
-        self.losses = losses
+    def __init__(self, failures: int, error: Exception | None = None) -> None:
+        self.failures = failures
+        self.error = error or WorkerLost("gone")
 
     def start(self) -> Defences:
         return Defences()
 
     def serve(self, request: JobRequest) -> Outcome:
-        if self.losses > 0:
-            self.losses -= 1
-            raise WorkerLost("gone")
+        if self.failures > 0:
+            self.failures -= 1
+            raise self.error
         return Outcome(request.job, "scored", (), "", 0.0)
 
     def interrupt(self) -> None: ...
@@ -164,6 +165,15 @@ def test_a_job_that_loses_its_worker_is_run_again_a_bounded_number_of_times() ->
         assert pool.submit(TOY.job("honest")).result().status == "scored"
     with Pool("test", TOY.setup, [UnreliableWorker(10**6), UnreliableWorker(0)]) as pool:
         assert {future.result().status for future in [pool.submit(TOY.job("honest")) for _ in range(9)]} == {"scored"}
+
+
+def test_a_worker_that_cannot_be_set_up_any_more_is_replaced_by_another() -> None:
+    """One host has lost its traces: the job goes to another one. Where none has them the user is told."""
+    error = UserError("no such trace")
+    with Pool("test", TOY.setup, [UnreliableWorker(2, error), UnreliableWorker(0)]) as pool:
+        assert {future.result().status for future in [pool.submit(TOY.job("honest")) for _ in range(9)]} == {"scored"}
+    with Pool("test", TOY.setup, [UnreliableWorker(TRIES, error)]) as pool, pytest.raises(UserError, match="no such"):
+        pool.submit(TOY.job("honest")).result()
 
 
 @pytest.mark.ray

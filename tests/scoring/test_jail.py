@@ -17,19 +17,11 @@ from scoring_toys import TOY_TASK, Toy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.scoring import Defences, JailedEvaluator, Limits, Setup
+from vulcan.scoring.sandbox.processes import is_alive, state
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
 
 TOY = Toy("forbidden_things", "allowed_things", "environment", "descriptors", "where_it_runs", "doze", "spin")
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
-    status = Path(f"/proc/{pid}/stat")
-    try:
-        return status.read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
@@ -181,15 +173,10 @@ evaluator.run(toy.job("spin", limit=600))
 def test_a_child_dies_with_its_parent() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], cwd=SUPPORT, stdout=subprocess.PIPE, text=True) as parent:
         child = int(parent.stdout.readline())
-        assert wait_until(lambda: is_running(child))
+        assert wait_until(lambda: state(child) == "R")
         parent.kill()
         parent.wait()
         assert wait_until(lambda: not is_alive(child))
-
-
-def is_running(pid: int) -> bool:
-    """Whether it is at work, not waiting for anything."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
 
 
 @on_linux

@@ -80,6 +80,7 @@ def test_a_child_warms_up_on_the_opening_of_an_instance_where_there_is_one(monke
     monkeypatch.setattr(CacheSimulator, "evaluate", watched)
     worker = EvaluatorWorker(Setup("cache_eviction", (first,)))
     assert ran_to == [WARM_UP_EVENTS]
-    job = {"source": task.seed_policies()["lru"], "instances": [0], "probe": False, "limit": 60.0, "ticket": "t"}
+    job = {"source": task.seed_policies()["lru"], "instances": [0], "limit": 60.0, "ticket": "t"}
+    job |= {"probe": False, "explain": False}
     assert worker.serve(job)["status"] == "scored"
     assert ran_to[1:] == [first.parameters["measure_to"]]

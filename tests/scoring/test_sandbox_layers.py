@@ -1,4 +1,4 @@
-"""Each layer of the jail stops things by itself, and a host without one of them is reported, not refused."""
+"""A host without a layer of the jail is reported, not refused; tests/doctor shows that each stops things alone."""
 
 import errno
 import json
@@ -10,9 +10,8 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
 PREAMBLE = """
-import errno, json, os, socket, sys
+import json, os, sys
 from vulcan.scoring.sandbox import linux, lockdown
-from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.job import Limits
 from vulcan.scoring.sandbox.seccomp_allowlist import this_architecture
 
@@ -22,10 +21,6 @@ def error_of(step):
     except OSError as error:
         return error.errno
     return 0
-
-def attempts():
-    return [error_of(lambda: os.open("/etc/passwd", os.O_RDONLY)), error_of(lambda: os.stat("/etc/passwd")),
-            error_of(socket.socket), error_of(lambda: os._exit(0) if os.fork() == 0 else os.wait())]
 """
 
 
@@ -34,28 +29,6 @@ def outcome_of(code: str) -> object:
         [sys.executable, "-c", PREAMBLE + code], stdout=subprocess.PIPE, text=True, check=True, timeout=60
     )
     return json.loads(done.stdout)
-
-
-def test_without_a_layer_everything_goes_through() -> None:
-    assert outcome_of("print(attempts())") == [0, 0, 0, 0]
-
-
-def test_landlock_alone_denies_files() -> None:
-    code = "linux.forbid_new_privileges(); linux.forbid_paths(); print(attempts())"
-    assert outcome_of(code) == [errno.EACCES, 0, 0, 0]
-
-
-def test_seccomp_alone_denies_files_names_sockets_and_processes() -> None:
-    code = "linux.forbid_new_privileges(); linux.forbid_system_calls(this_architecture()); print(attempts())"
-    assert outcome_of(code) == [errno.EPERM] * 4
-
-
-def test_limits_alone_deny_descriptors() -> None:
-    code = """
-lockdown.lock_down(Limits(), parent_death_signal=True, layers=Layers.only(Layer.OPEN_FILES))
-print(attempts()[:3])
-"""
-    assert outcome_of(code) == [errno.EMFILE, 0, errno.EMFILE]
 
 
 def test_a_kernel_without_landlock_or_seccomp_is_reported() -> None:

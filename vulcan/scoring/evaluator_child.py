@@ -22,12 +22,12 @@ from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator, located
 from vulcan.findings import InstanceFinding
-from vulcan.python_policy.check import AnyPolicy, check_policy
+from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import load_task
 from vulcan.scoring.foreign_code import ForeignCall, one_line
 from vulcan.scoring.job import Setup
-from vulcan.scoring.program_server_client import ForkedChild, ForkServer, ProgramEnded, ServerLost
+from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.exit_causes import out_of_memory
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.linux import adopt_orphans
@@ -45,31 +45,6 @@ SHARE_OF_TIME = 0.95
 """Share of its time limit that a program may use: the rest is for reporting a timeout and keeping this process."""
 
 
-class Programs:
-    """The fork server of a sandboxed evaluator, absent unless the task's policies are programs."""
-
-    def __init__(self, task: Task, setup: Setup) -> None:
-        """Start the server, before the evaluator loads any evidence and before the process is locked down.
-
-        Raises UserError if this host cannot sandbox free Python, unless the set-up allows that.
-        """
-        self._server: ForkServer | None = None
-        if isinstance(task.signature, Program):
-            self._server = ForkServer(RUNNER, setup.limits, allow_unsandboxed=setup.allow_unsandboxed)
-            self._server.start()
-
-    def placed(self, policy: AnyPolicy, seconds: float) -> AnyPolicy:
-        """Return the policy; a program is to run on the server, within `seconds` of wall clock from now."""
-        if not isinstance(policy, ProgramPolicy):
-            return policy
-        return policy.hosted_by(self._opener(seconds))
-
-    def _opener(self, limit: float) -> Callable[[], ForkedChild]:
-        server, deadline = self._server, time.monotonic() + SHARE_OF_TIME * limit
-        assert server is not None
-        return lambda: server.open(max(deadline - time.monotonic(), 1e-3), limit)
-
-
 Reply = dict[str, Any]
 
 
@@ -77,11 +52,18 @@ class EvaluatorWorker:
     """A task and its evaluator, ready to score candidates."""
 
     def __init__(self, setup: Setup) -> None:
-        """Load and warm up. Raises UserError if the task or its evaluator does not load or prepare."""
+        """Load and warm up.
+
+        Raises UserError if the task or its evaluator does not load or prepare, and if this host cannot sandbox free
+        Python, unless the set-up allows that.
+        """
         self.setup = setup
         self.task = load_task(setup.task)
         self.checked = lru_cache(KEPT_POLICIES)(lambda source: check_policy(source, self.task))
-        self.programs = Programs(self.task, setup)
+        self._server: ForkServer | None = None
+        if isinstance(self.task.signature, Program):  # started before any evidence is loaded and rights are dropped
+            self._server = ForkServer(RUNNER, setup.limits, allow_unsandboxed=setup.allow_unsandboxed)
+            self._server.start()
         self.evaluator: Evaluator = load_evaluator(self.task)
         self._set_up(f"{self.task.evaluator!r} does not prepare", self._prepare)
         self._set_up("its warm-up run fails", self._warm_up)
@@ -120,8 +102,8 @@ class EvaluatorWorker:
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """Score a job and return the reply. Ends the process if the evaluator does, or if the fork server is lost."""
         instances = [self.setup.instances[number] for number in request["instances"]]
-        if request.get("explain"):
-            others = request.get("against"), request.get("parent")
+        if request["explain"]:
+            others = request["against"], request["parent"]
             scored = self._explain(request["source"], instances, request["limit"], *others)
         else:
             scored = self._score(request["source"], instances, request["probe"], request["limit"])
@@ -130,11 +112,19 @@ class EvaluatorWorker:
             return reply
         return _bad("failed", f"its reply takes more than {MAX_REPLY} bytes") | {"ticket": request["ticket"]}
 
+    def _placed(self, source: str, limit: float) -> Policy:
+        """Check a policy; a program is to run on the server, within a share of `limit` of wall clock from now."""
+        policy = self.checked(source)
+        if isinstance(policy, ProgramPolicy):
+            server, deadline = self._server, time.monotonic() + SHARE_OF_TIME * limit
+            assert server is not None
+            policy = policy.hosted_by(lambda: server.open(max(deadline - time.monotonic(), 1e-3), limit))
+        return cast(Policy, policy)  # an evaluator of programs takes programs, any other takes Anvil policies
+
     def _score(self, source: str, instances: Sequence[Instance], probe: bool, limit: float) -> Reply:
         attempt = ForeignCall()
         with attempt:
-            # an evaluator of programs takes programs, any other takes Anvil policies
-            policy = cast(Policy, self.programs.placed(self.checked(source), limit))
+            policy = self._placed(source, limit)
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
         signature = None
@@ -162,11 +152,7 @@ class EvaluatorWorker:
         """Return the evaluator's findings; none from one that offers none."""
         attempt, other = ForeignCall(), against or parent
         with attempt:
-            policies = [
-                cast(Policy, self.programs.placed(self.checked(one), limit))
-                for one in (source, other)
-                if one is not None
-            ]
+            policies = [self._placed(one, limit) for one in (source, other) if one is not None]
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
         findings: list[InstanceFinding] = []
@@ -235,13 +221,10 @@ def plain_metrics(metrics: object) -> dict[str, float]:
     """Return the metrics as floats. Raises BadMetrics unless they map names to finite numbers."""
     if not isinstance(metrics, Mapping):
         raise BadMetrics(f"a {type(metrics).__name__} is not a mapping of metrics")
-    return {_name(name): _number(name, value) for name, value in metrics.items()}
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str):
-        raise BadMetrics(f"the name of a metric is a {type(name).__name__}, not a text")
-    return name
+    for name in metrics:
+        if not isinstance(name, str):
+            raise BadMetrics(f"the name of a metric is a {type(name).__name__}, not a text")
+    return {name: _number(name, value) for name, value in metrics.items()}
 
 
 def _number(name: str, value: object) -> float:

@@ -10,19 +10,19 @@ import selectors
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from dataclasses import asdict
 from typing import IO, Any, NoReturn
 
 from vulcan.errors import UserError
 from vulcan.scoring.executor import WorkerLost
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.job import Job, JobRequest, Outcome, Setup, Status
-from vulcan.scoring.sandbox.environment import child_environment
+from vulcan.scoring.sandbox.environment import spawn
 from vulcan.scoring.sandbox.exit_causes import classify_exit, describe, is_external, kernel_kills, may_be_external
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
@@ -167,22 +167,13 @@ class ChildProcess:
 
 def _start(childs_end: socket.socket, directory: str, layers: Layers) -> subprocess.Popen[bytes]:
     descriptor = childs_end.fileno()
-    environment = child_environment()
     childs_end.set_inheritable(True)
-    if Layer.ENVIRONMENT not in layers:
-        environment = {**os.environ, **environment}
-    return subprocess.Popen(
-        # -P: a file in the working directory must not stand in for a module
-        [sys.executable, "-P", "-m", "vulcan.scoring.evaluator_child", str(descriptor)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environment,
-        cwd=directory,
+    return spawn(
+        "vulcan.scoring.evaluator_child", descriptor, directory, layers,
         start_new_session=Layer.SESSION in layers,
         close_fds=Layer.DESCRIPTORS in layers,
         pass_fds=(descriptor,) if Layer.DESCRIPTORS in layers else (),
-    )
+    )  # fmt: skip
 
 
 logger = logging.getLogger(__name__)
@@ -272,16 +263,7 @@ class JailedEvaluator:
         ticket = secrets.token_hex(8)
         began = time.monotonic()
         deadline = began + (request.limit if Layer.WALL_CLOCK in self._layers else _FOREVER)
-        message = {
-            "ticket": ticket,
-            "source": request.source,
-            "instances": request.instances,
-            "probe": request.probe,
-            "limit": request.limit,
-            "explain": request.explain,
-            "against": request.against,
-            "parent": request.parent,
-        }
+        message = {"ticket": ticket, **asdict(request)}
         names = tuple(self.setup.instances[number].name for number in request.instances)
 
         def bad(status: Status, why: str) -> Outcome:

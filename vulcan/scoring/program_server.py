@@ -42,8 +42,8 @@ OUT_OF_MEMORY, FAILED = 77, 78
 """Exit codes of a child whose runner raised an error."""
 
 _CHUNK = 1 << 16
-_END = struct.Struct("=idq")
-"""How a child ended, from the template: exit code as of `subprocess.Popen`, seconds of processor time, peak memory."""
+_END = struct.Struct("=id")
+"""How a child ended, from the template: exit code as of `subprocess.Popen`, and seconds of processor time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,8 @@ class Child:
         """Have the process forked. Its first message, unsolicited, reports its defences."""
         self._host = host
         self._limit = limit
-        self._began = time.monotonic()
         self._kills_before = kernel_kills()
-        self._deadline = self._began + seconds if Layer.WALL_CLOCK in host.layers else None
+        self._deadline = time.monotonic() + seconds if Layer.WALL_CLOCK in host.layers else None
         self._inbox = bytearray()
         self._outbox = b""
         self._mark = NO_QUESTION
@@ -110,19 +109,11 @@ class Child:
         if self._report is not None:
             return
         self._host.orders.send(b"e")
-        exit_code, cpu_seconds, peak_bytes = _END.unpack(self._host.orders.recv(_END.size))
+        exit_code, cpu_seconds = _END.unpack(self._host.orders.recv(_END.size))
         self._socket.close()
         if status == "crashed" and not message:
             status, message = self._verdict(exit_code, cpu_seconds)
-        self._report = json.dumps(
-            {
-                "status": status,
-                "message": message,
-                "seconds": time.monotonic() - self._began,
-                "cpu_seconds": cpu_seconds,
-                "peak_bytes": peak_bytes,
-            }
-        ).encode()
+        self._report = json.dumps({"status": status, "message": message}).encode()
 
     def report(self) -> bytes:
         """Return how it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
@@ -252,8 +243,7 @@ class ProgramTemplate:
         os.kill(self._pid, signal.SIGKILL)  # as process 1 of its namespace, it takes all others in it with it
         _, status, used = os.wait4(self._pid, 0)
         self._kill_remaining()
-        peak_bytes = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        return _END.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, peak_bytes)
+        return _END.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime)
 
     def _kill_remaining(self) -> None:
         """Kill and reap leftovers; without process namespaces, processes that left the child's group too.

@@ -7,9 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import TracebackType
@@ -19,13 +17,11 @@ from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_wire import MAX_MESSAGE, FrameKind, Frames, Hangup, MessageChannel
-from vulcan.scoring.sandbox.environment import child_environment
-from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
+from vulcan.scoring.program_wire import MAX_MESSAGE, FrameKind, Frames, Hangup
+from vulcan.scoring.sandbox.environment import spawn
+from vulcan.scoring.sandbox.layers import ALL, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 from vulcan.scoring.sandbox.processes import kill_descendants
-
-__all__ = ["ForkServer", "ForkedChild", "MessageChannel", "ProgramEnded", "ServerLost"]
 
 End = Literal["timeout", "memory", "crashed", "ended"]
 _LIMITS = Limits()
@@ -36,15 +32,11 @@ class ProgramEnded(Exception):
     """The end of a candidate's process.
 
     `status` is `timeout`, `memory` or `crashed` if the candidate caused it, and `ended` if it was requested;
-    `message` gives the reason on one line. `seconds` is wall clock, `cpu_seconds` processor time, and `peak_bytes` the
-    peak resident memory.
+    `message` gives the reason on one line.
     """
 
     status: End
     message: str
-    seconds: float
-    cpu_seconds: float
-    peak_bytes: int
 
     def __str__(self) -> str:
         return self.message
@@ -166,21 +158,10 @@ class ForkServer(Closing):
 
     def _exec(self, servers: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = servers.fileno()
-        environment: Mapping[str, str] = child_environment()
-        if Layer.ENVIRONMENT not in self.layers:
-            environment = {**os.environ, **environment}
-        return subprocess.Popen(
-            # -P: a file in the working directory must not stand in for a module
-            [sys.executable, "-P", "-m", "vulcan.scoring.program_server", str(descriptor)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=self.directory,
-            process_group=0,
-            close_fds=True,
-            pass_fds=(descriptor,),
-        )
+        return spawn(
+            "vulcan.scoring.program_server", descriptor, self.directory, self.layers,
+            process_group=0, close_fds=True, pass_fds=(descriptor,),
+        )  # fmt: skip
 
     def _exchange(self, kind: FrameKind, body: bytes) -> tuple[FrameKind, bytes]:
         """Send a frame to the server and return its reply. Raises ServerLost."""

@@ -39,7 +39,7 @@ class Hangup(Exception):
     """The closing of the other end by the peer."""
 
 
-class _Stream:
+class Stream:
     """A descriptor with buffered reads and unbuffered writes: most messages take one system call."""
 
     def __init__(self, descriptor: int) -> None:
@@ -71,7 +71,7 @@ class _Stream:
             raise Hangup from error
 
 
-class Frames(_Stream):
+class Frames(Stream):
     """Either end of the connection between a client and its server, which trust each other."""
 
     def receive(self) -> tuple[FrameKind, bytes]:
@@ -84,7 +84,7 @@ class Frames(_Stream):
         self.write(HEADER.pack(kind, len(body)) + body)
 
 
-class MessageChannel(_Stream):
+class MessageChannel(Stream):
     """A candidate's end of its socket, which replies to each message with exactly one."""
 
     def __init__(self, descriptor: int) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import struct
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from vulcan.findings import InstanceFinding
 from vulcan.scoring.job import JobRequest, Outcome
+from vulcan.scoring.program_wire import Hangup, Stream
 
 HEADER = struct.Struct("!I")
 MAX_REPLY = 1 << 20
@@ -92,27 +92,16 @@ def _is_signature(signature: object) -> bool:
     return isinstance(signature, str) and 0 < len(signature) <= MAX_SIGNATURE
 
 
-class Channel:
+class Channel(Stream):
     """The child's end of the socket: plain `read` and `write`, the only calls on it that the sandbox allows."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
 
     def receive(self) -> bytes | None:
         """Return the body of the next message; None once the parent has closed its end."""
-        header = self._read(HEADER.size)
-        return None if header is None else self._read(HEADER.unpack(header)[0])
+        try:
+            return self.read(*HEADER.unpack(self.read(HEADER.size)))
+        except Hangup:
+            return None
 
     def send(self, message: Mapping[str, Any]) -> None:
-        left = memoryview(encode(message))
-        while left:
-            left = left[os.write(self._descriptor, left) :]
-
-    def _read(self, count: int) -> bytes | None:
-        chunks = bytearray()
-        while len(chunks) < count:
-            chunk = os.read(self._descriptor, count - len(chunks))
-            if not chunk:
-                return None
-            chunks += chunk
-        return bytes(chunks)
+        """Send a message. Raises Hangup."""
+        self.write(encode(message))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from typing import Any
 
 from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
+from vulcan.scoring.sandbox.layers import Layer, Layers
 
 _INHERITED = ("HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _ONE_THREAD = (
@@ -35,3 +38,20 @@ def child_environment() -> dict[str, str]:
         **dict.fromkeys(_ONE_THREAD, "1"),
         **{name: os.environ[name] for name in _INHERITED if name in os.environ},
     }
+
+
+def spawn(module: str, descriptor: int, directory: str, layers: Layers, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a child that runs a module of Vulcan's with a descriptor; `options` are those of `subprocess.Popen`."""
+    environment = child_environment()
+    if Layer.ENVIRONMENT not in layers:
+        environment = {**os.environ, **environment}
+    return subprocess.Popen(
+        # -P: a file in the working directory must not stand in for a module
+        [sys.executable, "-P", "-m", module, str(descriptor)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=directory,
+        **options,
+    )

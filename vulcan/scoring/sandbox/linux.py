@@ -203,12 +203,6 @@ NOBODY = 65534
 _MOUNT_POINTS = ("/sys", "/mnt", "/tmp")
 
 
-def _check(result: int, what: str) -> None:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
 def become_nobody() -> None:
     """Drop root if this process has it; the process limit, for example, does not apply to root."""
     if os.geteuid() == 0:
@@ -219,7 +213,7 @@ def become_nobody() -> None:
 
 def unshare(kinds: int) -> None:
     """Move to new, empty namespaces of these kinds. A new user namespace requires a single thread."""
-    _check(_libc.unshare(ctypes.c_int(kinds)), "unshare")
+    _checked(_libc.unshare(ctypes.c_int(kinds)), "unshare")
 
 
 def enter_new_users(kinds: int) -> None:
@@ -239,7 +233,7 @@ def mount_empty_directory() -> str:
     """Mount an empty, read-only file system in this mount namespace, and return its path."""
     mount_point = next(path for path in _MOUNT_POINTS if os.path.isdir(path))
     flags = ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    _check(_libc.mount(b"none", mount_point.encode(), b"tmpfs", flags, b"size=4k,nr_inodes=2,mode=555"), "mount")
+    _checked(_libc.mount(b"none", mount_point.encode(), b"tmpfs", flags, b"size=4k,nr_inodes=2,mode=555"), "mount")
     return mount_point
 
 
@@ -262,4 +256,4 @@ class ProcessNamespaces:
         unshare(NEW_PROCESSES)
 
     def restore(self) -> None:
-        _check(_libc.setns(ctypes.c_int(self._own), ctypes.c_int(NEW_PROCESSES)), "setns")
+        _checked(_libc.setns(ctypes.c_int(self._own), ctypes.c_int(NEW_PROCESSES)), "setns")
