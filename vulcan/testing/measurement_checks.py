@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from vulcan.anvil import Policy, Rejected, check
@@ -235,11 +235,7 @@ def features(subject: Subject) -> str:
     looks = 0
     for policy in reading(subject):
         declared = dict(policy.task.interface.features())
-        seen = Violations()
-        watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
-        for instance in subject.measured:
-            subject.evaluate(watched, instance)
-        seen.collect()
+        seen = _watched(subject, policy, subject.measured)
         looks += seen.checks
         _check_ranges(seen, declared)
     if not looks:
@@ -247,6 +243,15 @@ def features(subject: Subject) -> str:
             "no feature was ever shown to a policy", "have `evaluate` call the policy, and decide by what it returns"
         )
     return f"{looks} looks"
+
+
+def _watched(subject: Subject, policy: Policy, instances: Sequence[Instance]) -> Violations:
+    """Evaluate a policy on the instances, and return what was seen of its features and events."""
+    watched = WatchedPolicy.of(policy)
+    for instance in instances:
+        subject.evaluate(watched, instance)
+    watched.seen.collect()
+    return watched.seen
 
 
 def _check_ranges(seen: Violations, declared: Mapping[str, Feature]) -> None:
@@ -280,11 +285,7 @@ def _events_of(subject: Subject, task: Task) -> Counter[str]:
             *((source, ()) for source in own),
         ):
             policy = _check_own(with_handlers(check(source, task), event, others), task)
-            seen = Violations()
-            watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
-            for instance in subject.searched:
-                subject.evaluate(watched, instance)
-            seen.collect()
+            seen = _watched(subject, policy, subject.searched)
             _check_ranges(seen, dict(task.whole_interface.features()))
             counts[event.function] += seen.events.get(event.function, 0)
             if counts[event.function] or event.rare:
@@ -313,12 +314,7 @@ def _statistics_of(subject: Subject, task: Task) -> str:
     if not expected:
         return ""
     parts = [reading_everything(declared, "total", ".ewma(0.5)") for declared in task.functions]
-    policy = _check_own("\n".join([*mechanism_line(task), *parts]), task)
-    seen = Violations()
-    watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
-    for instance in subject.searched:
-        subject.evaluate(watched, instance)
-    seen.collect()
+    seen = _watched(subject, _check_own("\n".join([*mechanism_line(task), *parts]), task), subject.searched)
     for occasion in sorted(expected):
         if not seen.events.get(occasion):
             raise CheckFailed(

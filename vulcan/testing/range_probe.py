@@ -25,7 +25,6 @@ from vulcan.task import MECHANISM, Event, Feature, Signature, Task
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
 
-MAX_DISTINCT = float(2**62)
 _serial = itertools.count()
 
 
@@ -70,12 +69,12 @@ class Violations:
 
 def fits(feature: Feature, value: float) -> bool:
     """Check whether a value is in the feature's range, and integral where declared so."""
-    number = float(value)
-    if not feature.low <= number <= feature.high:
-        return False
-    if feature.type == "bool":
-        return number in (0.0, 1.0)
-    return feature.type == "float" or abs(number) >= MAX_DISTINCT or number.is_integer()
+    low, high = _range(feature)
+    return low <= float(value) <= high and (feature.type == "float" or float(value).is_integer())
+
+
+def _range(feature: Feature) -> tuple[float, float]:
+    return (max(feature.low, 0.0), min(feature.high, 1.0)) if feature.type == "bool" else (feature.low, feature.high)
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,8 @@ class WatchedMachineCode:
         return fresh
 
     def _text(self, name: str, address: int, placed: Mapping[str, Feature], layout: Layout, gives: str) -> str:
-        lines = [f"define {gives} @{name}(ptr %globals, ptr %entity, ptr %statistics, double %key) {{"]
+        lines = ["declare double @llvm.floor.f64(double)"]
+        lines.append(f"define {gives} @{name}(ptr %globals, ptr %entity, ptr %statistics, double %key) {{")
         calls = _at(self.counts, len(placed))
         lines += [f"%n = load i64, ptr {calls}", "%m = add i64 %n, 1", f"store i64 %m, ptr {calls}"]
         for i, (reads, feature) in enumerate(placed.items()):
@@ -241,21 +241,15 @@ class WatchedMachineCode:
 
 def _fits(i: int, feature: Feature) -> Iterable[str]:
     """Yield the LLVM IR of `fits` for the value %v."""
-    yield f"%low{i} = fcmp oge double %v{i}, {_double(feature.low)}"
-    yield f"%high{i} = fcmp ole double %v{i}, {_double(feature.high)}"
+    low, high = _range(feature)
+    yield f"%low{i} = fcmp oge double %v{i}, {_double(low)}"
+    yield f"%high{i} = fcmp ole double %v{i}, {_double(high)}"
     yield f"%in{i} = and i1 %low{i}, %high{i}"
-    if feature.type == "float":
-        yield f"%ok{i} = and i1 %in{i}, %in{i}"
-        return
-    most = 1.0 if feature.type == "bool" else MAX_DISTINCT
-    yield f"%safe{i} = select i1 %in{i}, double %v{i}, double {_double(0.0)}"
-    yield f"%over{i} = fcmp oge double %safe{i}, {_double(most)}"
-    yield f"%under{i} = fcmp ole double %safe{i}, {_double(-most)}"
-    yield f"%far{i} = or i1 %over{i}, %under{i}"
-    yield f"%near{i} = select i1 %far{i}, double {_double(0.0)}, double %safe{i}"
-    yield f"%int{i} = fptosi double %near{i} to i64"
-    yield f"%back{i} = sitofp i64 %int{i} to double"
-    yield f"%whole{i} = fcmp oeq double %near{i}, %back{i}"
+    whole = f"%v{i}"
+    if feature.type != "float":
+        whole = f"%floor{i}"
+        yield f"{whole} = call double @llvm.floor.f64(double %v{i})"
+    yield f"%whole{i} = fcmp oeq double %v{i}, {whole}"
     yield f"%ok{i} = and i1 %in{i}, %whole{i}"
 
 

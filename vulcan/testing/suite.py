@@ -5,6 +5,7 @@ Checks of declarations: settings, properties, policies to start from, and prompt
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -25,22 +26,8 @@ from vulcan.testing import isolation_checks, measurement_checks, objective_check
 from vulcan.testing.check import Check, CheckFailed, Subject
 
 _COMMANDS_OWN = {
-    *OPTIONS,
-    *EXECUTION_OPTIONS,
-    "task",
-    "config",
-    "replay",
-    "runs_dir",
-    "quiet",
-    "json",
-    "dry_run",
-    "part",
-    "plot",
-    "help",
-    "output",
-    "policy",
-    "other",
-    "property",
+    *(*OPTIONS, *EXECUTION_OPTIONS, "task", "config", "replay", "runs_dir", "quiet", "json", "dry_run", "part"),
+    *("plot", "help", "output", "policy", "other", "property"),
 }
 """Options of the commands that also take a task's options."""
 
@@ -209,8 +196,6 @@ def examine(subject: Subject) -> Iterator[TaskCheck]:
 
 @cache
 def _subject(reference: str, settings: str) -> Subject:
-    import json
-
     return Subject(reference, json.loads(settings))
 
 
@@ -226,8 +211,6 @@ class TaskConformance:
     @classmethod
     def subject(cls) -> Subject:
         """Return the task under these settings, cached for all tests of a process."""
-        import json
-
         return _subject(str(cls.task), json.dumps(dict(cls.settings), sort_keys=True))
 
 
