@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from console import Console
 
@@ -42,6 +44,10 @@ def test_json_carries_the_same(vulcan: Console) -> None:
     ]  # fmt: skip
     assert all(set(w) == {"rule", "line", "column", "message", "hint"} for w in document["warnings"])
     plan = document["plan"]
+    assert set(plan) == {
+        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "system_bytes",
+        "functions", "events", "state",
+    }  # fmt: skip
     assert (plan["operations"], plan["operations_limit"]) == (16, 10_000)
     assert [(s["kind"], s["scope"], s["feature"], s["arguments"]) for s in plan["statistics"]] == [
         ("ewma", "entity", "obj.count", [0.3]), ("percentile", "population", "obj.size", [0.5]),
@@ -56,6 +62,8 @@ def test_a_rejected_policy_is_shown_with_carets_and_hints(vulcan: Console) -> No
     (vulcan.directory / "bad.py").write_text(HEAD + "\tx = obj.colour; '漢字'; y = [1]\n\treturn x + y\n")
     result = vulcan("check", "bad.py", "--task", "cache_eviction")
     assert (result.returncode, result.stderr) == (1, "")
+    document = json.loads(vulcan("check", "bad.py", "--task", "cache_eviction", "--json").stdout)
+    assert (document["accepted"], [v["rule"] for v in document["violations"]]) == (False, ["feature", "expression"])
     assert result.stdout.splitlines() == [
         "rejected: bad.py",
         "  line 2, column 6: [feature] `obj.colour` is not declared; did you mean 'obj.count'?",

@@ -1,110 +1,24 @@
-"""The command as a process: interrupted, killed, started elsewhere, and how little its first second loads."""
+"""The command as a process: started elsewhere, read in part, and how little its first second loads."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import threading
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from chat_server import ChatServer, Exchange, Received, answer
-from console import MOOD_TASK, Console, one_line
+from chat_server import ChatServer, answer
+from console import Console
 
 from vulcan.registry import built_in_directory
-from vulcan.store.events import RunStarted, RunStopped
-from vulcan.store.runs import open_store
 
-ROUNDS = 6
-SEARCH = (
-    "search", "--task", MOOD_TASK, "--strategy", "policysmith", "--rounds", str(ROUNDS), "--samples", "1",
-    "--workers", "1", "--model", "toy", "--tune", "0", "--simplify", "0",
-)  # fmt: skip
-
-
-class Halting:
-    """A model that answers some calls and then none, until it is let go on; each answer is another program."""
-
-    def __init__(self, answers: int) -> None:
-        self._left = answers
-        self._given = 0
-        self.halted = threading.Event()
-        self.goes_on = threading.Event()
-
-    def __call__(self, request: Received):
-        if self._given >= self._left and not self.goes_on.is_set():
-            return self._halt
-        self._given += 1
-        return answer(f"```python\ndef decide(load, room):\n    return min(load, room) * {1 + self._given / 10}\n```")
-
-    def _halt(self, exchange: Exchange) -> None:
-        self.halted.set()
-        exchange.closing.wait(60)
-        exchange.hang_up()
-
-
-def contents(directory: Path) -> list[Any]:
-    """All that a run holds, but times and what the interruption itself left."""
-    with closing(open_store(directory)) as store:
-        events = [event for event in store.events() if not isinstance(event, RunStopped | RunStarted)]
-        return [events, [replace(call, seconds=0.0) for call in store.calls()]]
-
-
-@pytest.fixture(scope="module")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """What the run holds when nothing disturbs it."""
-    console = Console(tmp_path_factory.mktemp("calm"))
-    with ChatServer(Halting(ROUNDS)) as server:
-        run = console.document(*SEARCH, "--executor", "local", "--api-base", server.url)["run"]
-        assert len(server.requests) == ROUNDS
-    return contents(console.directory / run)
-
-
-def only_run(console: Console) -> Path:
-    (run,) = (console.directory / "runs").iterdir()
-    return run
-
-
-def disturb(console: Console, model: Halting, server: ChatServer, number: int, executor: str) -> tuple[int, str, str]:
-    """Start a search, send its process group a signal when the model halts; exit code, standard output and error."""
-    search = console.start(*SEARCH, "--executor", executor, "--api-base", server.url)
-    assert model.halted.wait(120)
-    again = console("resume", only_run(console).name, "--executor", "local")
-    assert "another process is searching in" in one_line(again)
-    os.killpg(search.pid, number)
-    out, err = search.communicate(timeout=60)
-    model.goes_on.set()
-    return search.returncode, out, err
-
-
-@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
-def test_ctrl_c_leaves_a_run_that_goes_on_as_if_nothing_had_been(
-    vulcan: Console, calm: list[Any], executor: str
-) -> None:
-    model = Halting(3)
-    with ChatServer(model) as server:
-        code, out, err = disturb(vulcan, model, server, signal.SIGINT, executor)
-        run = only_run(vulcan)
-        assert code == 130, err
-        assert out == ""
-        assert "Traceback" not in err
-        assert err.splitlines()[-1] == (f"interrupted; nothing is lost: continue with `vulcan resume runs/{run.name}`")
-        assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
-        summary = vulcan.document("resume", run.name, "--executor", "local", "--workers", "1")
-        assert len(server.requests) == ROUNDS + 1  # the one that was never answered is asked again, no other
-    assert summary["state"] == "finished"
-    assert contents(run) == calm
+PROGRAM = "```python\ndef decide(load, room):\n    return min(load, room) * {}\n```"
 
 
 def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None:
     elsewhere = vulcan.directory / "else" / "where"
-    with ChatServer(Halting(99)) as server:
+    with ChatServer([answer(PROGRAM.format(share)) for share in (1.1, 1.2)]) as server:
         environment = {
             "VULCAN_RUNS_DIR": str(elsewhere), "VULCAN_MODEL": "toy", "VULCAN_API_BASE": server.url,
         }  # fmt: skip

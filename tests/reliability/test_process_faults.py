@@ -5,32 +5,50 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
+import pytest
+from chaos import SEARCH as WHOLE
 from chaos import descendants
 from chat_server import ChatServer
 from console import Console, one_line
-from disturbed import RESUME, SEARCH, Model, only_run
+from disturbed import RESUME, SEARCH, Model, contents, only_run
 
 from vulcan.store.runs import LOCK, lock_run
 
 
-def test_sigterm_is_an_orderly_end(vulcan: Console) -> None:
-    """From which the run goes on as after Ctrl-C, see tests/cli/test_cli_processes.py."""
+@pytest.mark.parametrize(
+    ("executor", "number"),
+    [
+        ("local", signal.SIGTERM),
+        ("local", signal.SIGINT),
+        pytest.param("ray", signal.SIGINT, marks=[pytest.mark.ray, pytest.mark.slow]),
+    ],
+)
+def test_a_search_that_is_told_to_end_goes_on_as_if_nothing_had_been(
+    vulcan: Console, calm: list[Any], executor: str, number: signal.Signals
+) -> None:
+    """SIGTERM goes to its process alone, Ctrl-C to the whole group."""
     model = Model(2)
     with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        assert model.halted.wait(120)
+        search = vulcan.start(*WHOLE, "--executor", executor, "--workers", "1", "--api-base", server.url)
+        assert model.halted.wait(240)
+        run = only_run(vulcan)
         children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.evaluator_child" in line]
-        search.terminate()
+        if number == signal.SIGINT:
+            os.killpg(search.pid, number)
+        else:
+            search.send_signal(number)
         out, errors = search.communicate(timeout=60)
-        assert search.returncode == 128 + signal.SIGTERM
-        assert (out, errors.splitlines()[-1]) == (
-            "", f"interrupted; nothing is lost: continue with `vulcan resume runs/{only_run(vulcan).name}`",
-        )  # fmt: skip
+        assert search.returncode == 128 + number, errors
+        assert out == ""
+        assert errors.splitlines()[-1] == f"interrupted; nothing is lost: continue with `vulcan resume runs/{run.name}`"
         assert "Traceback" not in errors
         assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
         assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
         model.goes_on.set()
+        vulcan.good("resume", run, *RESUME)
+    assert contents(run) == calm
 
 
 def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -16,53 +15,6 @@ from chat_server import ChatServer
 from console import Console
 from disturbed import RESUME, Model, contents, only_run
 from locations import TESTS
-from scoring_toys import Toy
-
-from vulcan.errors import UserError
-from vulcan.scoring import Outcome
-from vulcan.scoring.job import JobRequest
-from vulcan.scoring.local_pool import TRIES, Pool
-from vulcan.scoring.sandbox.lockdown import Defences
-
-TOY = Toy("doze", "honest")
-
-
-class Mortal:
-    """A worker that fails as it is told to, and counts its jobs."""
-
-    def __init__(self, *failures: Exception) -> None:
-        self._failures = list(failures)
-        self.jobs = 0
-
-    def start(self) -> Defences:
-        return Defences()
-
-    def serve(self, request: JobRequest) -> Outcome:
-        self.jobs += 1
-        if self._failures:
-            raise self._failures.pop(0)
-        return Outcome(request.job, "scored", (), "", 0.0)
-
-    def interrupt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def statuses(futures: list[Future[Outcome]]) -> list[str]:
-    return [future.result(timeout=60).status for future in futures]
-
-
-def test_a_worker_that_cannot_be_set_up_any_more_is_replaced_by_another() -> None:
-    """One host has lost its traces: the job goes to another one. Where none has them the user is told."""
-    sick, well = Mortal(*[UserError("no such trace")] * 2), Mortal()
-    with Pool("test", TOY.setup, [sick, well]) as pool:
-        assert statuses([pool.submit(TOY.job("honest")) for _ in range(9)]) == ["scored"] * 9
-    with (
-        Pool("test", TOY.setup, [Mortal(*[UserError("no such trace")] * TRIES)]) as pool,
-        pytest.raises(UserError, match="no such trace"),
-    ):
-        pool.submit(TOY.job("honest")).result(timeout=60)
-
 
 CLUSTER = """
 import os, sys, time

@@ -11,8 +11,8 @@ import pytest
 from chaos import descendants, reply_to
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import Console
-from disturbed import RESUME, Model, only_run
 from disturbed import SEARCH as WHOLE
+from disturbed import Model, only_run
 
 from vulcan.models.redact import redact, shown_url
 
@@ -113,17 +113,3 @@ def test_what_any_variable_of_a_secrets_name_holds_is_hidden(monkeypatch: pytest
     monkeypatch.setenv(name, KEY)
     assert redact(f"it is {KEY}, {json.dumps(KEY)}") == 'it is [hidden], "[hidden]"'
     assert os.environ[name] == KEY
-
-
-@pytest.mark.slow
-def test_a_run_that_was_interrupted_holds_no_key_either(vulcan: Console) -> None:
-    model = Model(2)
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url, **ENVIRONMENT)
-        assert model.halted.wait(120)
-        search.kill()
-        search.communicate()
-        assert leaks(vulcan.directory) == []
-        model.goes_on.set()
-        vulcan.good("resume", only_run(vulcan), *RESUME, **ENVIRONMENT)
-    assert leaks(vulcan.directory) == []

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-from chat_server import ChatServer
 from console import Console
-from disturbed import RESUME, SEARCH, Model, contents, only_run
-from edited_log import configured
 from whole_runs import Runs
 
 from vulcan.errors import UserError
@@ -39,32 +34,6 @@ def mounted(place: Path, options: str) -> Iterator[None]:
 
 def remount(place: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
-
-
-@pytest.mark.slow
-def test_a_search_that_may_write_no_more_bytes_goes_on_when_it_may(vulcan: Console, calm: list[Any]) -> None:
-    """The same by a limit of the process, which needs no file system of its own."""
-    model = Model(9)
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        assert model.halted.wait(120)
-        run = only_run(vulcan)
-        largest = max(path.stat().st_size for path in run.iterdir())
-        resource.prlimit(search.pid, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
-        model.goes_on.set()
-        server._closing.set()  # those that wait are answered by nobody, and ask again
-        _, errors = search.communicate(timeout=240)
-    assert search.returncode == 2, errors
-    assert "Traceback" not in errors
-    with ChatServer(Model()) as server:
-        change_address(run, server.url)
-        vulcan.good("resume", run, *RESUME, VULCAN_API_BASE=server.url)
-    assert contents(run) == calm
-
-
-def change_address(run: Path, url: str) -> None:
-    """A run keeps the address of its model: here the same model has another one."""
-    configured(run / FILE, api_base=url)
 
 
 def test_a_finished_run_on_a_full_disk_is_shown_again_and_again(vulcan: Console, runs: Runs) -> None:

@@ -268,8 +268,6 @@ class ToyEvaluator(Evaluator):
             return {}
         if kind == "find marks":
             return dict(zip(("of others", "its own", "bytes"), find_marks(servers[0], _MARK), strict=True))
-        if kind == "scale":
-            return {name: value * instance.parameters["by"] for name, value in honest(policy).items()}
         return BEHAVIOURS[kind](policy)
 
     def decisions(self, policy):
