@@ -37,7 +37,6 @@ from benchmarks.instance_traces import (
     split,
 )
 from vulcan.anvil import check
-from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
 from vulcan.portfolio.library_file import read_library
@@ -46,6 +45,7 @@ from vulcan.portfolio.selector import Choice, select, shipped_library
 from vulcan.portfolio.workloads import prefixes_of, shared_settings
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
+from vulcan.simulator.base import cached_metrics
 from vulcan.task import Metrics, Split
 
 TASK = find_task("cache_eviction")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.baseline_cache import cached_metrics
+from vulcan.simulator.base import cached_metrics
 from vulcan.task import Metrics
 
 

@@ -30,7 +30,7 @@ LAYERS = (
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
-    {"vulcan.baseline_cache", "vulcan.registry"},
+    {"vulcan.registry"},
     {"vulcan.findings", "vulcan.lessons", "vulcan.robustness"},
     {"vulcan.evaluator"},
     {"vulcan.simulator"},
@@ -50,7 +50,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator", "vulcan.findings",
-    "vulcan.baseline_cache", "vulcan.errors", "vulcan.lessons", "vulcan.robustness", "vulcan.simulator",
+    "vulcan.errors", "vulcan.lessons", "vulcan.robustness", "vulcan.simulator",
     "vulcan.kernel_support", "vulcan.files", "vulcan.paths", "vulcan.sizes",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line

@@ -24,18 +24,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "Candidate": "vulcan.api.run",
-    "Run": "vulcan.api.run",
-    "SeedRuns": "vulcan.api.run",
+    **dict.fromkeys(("Candidate", "Run", "SeedRuns"), "vulcan.api.run"),
+    **dict.fromkeys(("compare", "evaluate", "explain"), "vulcan.api.policies"),
+    **dict.fromkeys(("load", "search", "search_seeds"), "vulcan.api.search"),
     "UserError": "vulcan.errors",
-    "compare": "vulcan.api.policies",
-    "evaluate": "vulcan.api.policies",
-    "explain": "vulcan.api.policies",
-    "load": "vulcan.api.search",
-    "search": "vulcan.api.search",
-    "search_seeds": "vulcan.api.search",
 }
 """Names imported lazily: they load pandas and more, which `import vulcan` and the command line do not need."""
+
 
 __all__ = [
     "Candidate",

@@ -351,13 +351,6 @@ class Program(Signature):
             if not isinstance(argument, Scalar) or argument.feature.type != "int":
                 raise ValueError(f"class {self.function!r}: it is made with {argument.name!r}, no whole number")
 
-    def hook(self, name: str) -> Hook:
-        """Return the hook of that name. Raises KeyError."""
-        for hook in self.hooks:
-            if hook.name == name:
-                return hook
-        raise KeyError(name)
-
 
 def check_functions(task: str, functions: tuple[Signature, ...]) -> None:
     """Check that the functions of one policy are consistent. Raises ValueError."""

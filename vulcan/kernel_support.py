@@ -12,30 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from llvmlite import ir
-
 from vulcan.files import report_uncached
 from vulcan.imports import import_without
 from vulcan.paths import keep_compiled_kernels_in_cache
 
 log = logging.getLogger(__name__)
-
-__all__ = [
-    "allocating_helper",
-    "allocating_kernel",
-    "carray",
-    "cfunc",
-    "cgutils",
-    "from_dtype",
-    "function",
-    "helper",
-    "intrinsic",
-    "ir",
-    "kernel",
-    "lazy_kernel",
-    "njit",
-    "types",
-]
 
 
 def _load_numba() -> Any:
@@ -67,6 +48,7 @@ def _save_kernels_if_there_is_room(numba_cache: Any) -> None:
 _numba = _load_numba()
 njit, cfunc, types, carray, from_dtype = _numba.njit, _numba.cfunc, _numba.types, _numba.carray, _numba.from_dtype
 intrinsic: Any = importlib.import_module("numba.extending").intrinsic
+ir: Any = importlib.import_module("llvmlite.ir")
 cgutils: Any = importlib.import_module("numba.core.cgutils")
 
 # Without numba's reference counting (`_nrt=False`), which costs two atomic operations wherever an array is passed on;

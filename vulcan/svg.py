@@ -158,17 +158,12 @@ class Axis:
     label: str
     low: float
     high: float
-    log: bool = False
-    reverse: bool = False
     steps: tuple[str, ...] = ()
 
     def share(self, value: float) -> float:
         """Return where a value is: 0 at the low end, 1 at the high end; values beyond them are at the ends."""
-        low, high, at = self.low, self.high, min(max(value, self.low), self.high)
-        if self.log:
-            low, high, at = math.log(low), math.log(high), math.log(at)
-        share = (at - low) / (high - low) if high > low else 0.5
-        return 1.0 - share if self.reverse else share
+        at = min(max(value, self.low), self.high)
+        return (at - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def has(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -178,15 +173,7 @@ class Axis:
         if self.steps:
             every = max(1, math.ceil(len(self.steps) / 40))
             return [(n, said) for n, said in enumerate(self.steps) if n % every == 0 and self.has(n)]
-        if not self.log:
-            found = ticks(self.low, self.high)
-        else:
-            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-            every = max(1, len(powers) // 6)
-            found = [10.0**n for n in powers if n % every == 0]
-            if len([value for value in found if self.has(value)]) < 2:
-                found = [factor * 10.0**n for n in powers for factor in (1, 2, 5)]
-        return [(value, number(value)) for value in found if self.has(value)]
+        return [(value, number(value)) for value in ticks(self.low, self.high) if self.has(value)]
 
 
 def around(values: Iterable[float], margin: float = 0.05) -> tuple[float, float]:

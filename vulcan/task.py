@@ -258,12 +258,7 @@ class Task:
 
     def function(self, name: str | None = None) -> Rank | Value | Program:
         """Return the declaration of that function, by default the main one. Raises KeyError."""
-        if name is None:
-            return self.signature
-        for signature in self.functions:
-            if signature.function == name:
-                return signature
-        raise KeyError(name)
+        return self.signature if name is None else {each.function: each for each in self.functions}[name]
 
     def alone(self, name: str) -> Task:
         """Return the task with only one of its functions, and the properties claimed of it. Raises KeyError."""
@@ -360,10 +355,7 @@ class Task:
 
     def event(self, name: str) -> Event:
         """Return the declaration of that event. Raises KeyError."""
-        for declared in self.events:
-            if declared.function == name:
-                return declared
-        raise KeyError(name)
+        return {declared.function: declared for declared in self.events}[name]
 
     @cached_property
     def interface(self) -> Signature:
@@ -377,12 +369,7 @@ class Task:
 
     def objective(self, name: str | None = None) -> Objective:
         """Return the objective of that name, by default the first one. Raises KeyError."""
-        if name is None:
-            return self.objectives[0]
-        for objective in self.objectives:
-            if objective.name == name:
-                return objective
-        raise KeyError(name)
+        return self.objectives[0] if name is None else {each.name: each for each in self.objectives}[name]
 
     def seed_policies(self) -> dict[str, str]:
         """Return the source of each policy shipped with the task, by name: those without state first, then by name."""

@@ -12,9 +12,9 @@ import pytest
 from test_store_faults import mounted, remount
 
 from vulcan import files, paths
-from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.files import replace_file, write_file, write_output
+from vulcan.simulator.base import cached_metrics
 from vulcan_traces import load_trace
 
 CALLS = ("open", "fsync", "replace")

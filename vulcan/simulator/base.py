@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from typing_extensions import override
 
-from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import BaselineKind, Evaluator, Instance
+from vulcan.files import write_cache
+from vulcan.paths import cache_directory
 from vulcan.simulator.spec import SpecT, decode, encode
 from vulcan.task import Json, Metrics, Split, SplitName
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -209,4 +216,29 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
 
     def compare_with(self, instance: Instance) -> object:
         """Compute what findings of the instance compare with, such as runs of baselines; remember it by `once`."""
+        return None
+
+
+def cached_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metrics:
+    """Return the metrics from the cache, calling `measure` once per machine to fill it.
+
+    `identity` is all that the metrics depend on: the evaluator, the baseline with its version, and the instance. An
+    unreadable entry is measured again, with a warning.
+    """
+    text = json.dumps(identity, sort_keys=True)
+    path = cache_directory("baselines") / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
+    metrics = _read(path)
+    if metrics is None:
+        metrics = measure()
+        write_cache(path, json.dumps(dict(metrics)).encode())
+    return metrics
+
+
+def _read(path: Path) -> Metrics | None:
+    try:
+        return cast(dict[str, float], json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be used and is computed again: %s", path, error)
         return None
