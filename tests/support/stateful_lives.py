@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TypeVar
 
 from anvil_values import values_for
 from c_programs import SEED, CProgram, DoubleProgram, IntegerProgram
+from language_programs import LanguageProgram
 from margins import Margined
 from sender_states import sender_state
 
@@ -13,9 +15,12 @@ from vulcan.anvil import Policy
 from vulcan.anvil.interpreter import Reference
 
 KEYS = (0.0, 1.0, 2.0)
+Lived = TypeVar("Lived", DoubleProgram, LanguageProgram)
 
 
-def handle(program: CProgram, reference: Reference, event: str, key: float | None, values: dict[str, float]) -> None:
+def handle(
+    program: CProgram | LanguageProgram, reference: Reference, event: str, key: float | None, values: dict[str, float]
+) -> None:
     """Let an event happen to both, and expect of the controls what the reference sets."""
     controls = reference.handle(event, values, key)
     if event in program.handlers:
@@ -25,9 +30,9 @@ def handle(program: CProgram, reference: Reference, event: str, key: float | Non
                 program.control(feature.name, controls.get(f"{control.name}.{feature.name}", 0.0))
 
 
-def lived_in_doubles(number: int, policy: Policy, random: Random) -> DoubleProgram:
+def lived_in_doubles(number: int, policy: Policy, random: Random, make: type[Lived] = DoubleProgram) -> Lived:
     """A random life of a few items, some of which come back while they are remembered."""
-    program, reference, live = DoubleProgram(number, policy), policy.reference(SEED), set()
+    program, reference, live = make(number, policy), policy.reference(SEED), set()
     for _ in range(14):
         key = random.choice(KEYS)
         values = values_for(program.interface, random) | {"item.id": key}

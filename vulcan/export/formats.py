@@ -29,6 +29,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.c.naming import flat
+from vulcan.export.languages.printer import LANGUAGE_EXPORTERS
 from vulcan.export.pack_formats import pack_formats, pack_text
 from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
@@ -174,6 +175,7 @@ EXPORTERS: dict[str, Exporter] = {
             "make beside {file}, which needs clang and bpftool; README.md there says how to load it",
             _bpf_program,
         ),
+        *LANGUAGE_EXPORTERS,
     )
 }
 

@@ -138,8 +138,8 @@ class WatchedFunction(PolicyFunction):
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         return self.of._watch_native(super().native(layout, hurried), layout)
 
-    def reference(self) -> Reference:
-        return WatchedReference(self.program, self.plan, self.task, self.of.seen)
+    def reference(self, seed: int = 0) -> Reference:
+        return WatchedReference(self.program, self.plan, self.task, self.of.seen, seed)
 
 
 class WatchedReference(Reference):

@@ -20,7 +20,7 @@ from vulcan.export.c.statements import Statements
 from vulcan.export.c.statistic_groups import Group, group_of
 from vulcan.task import Signature
 
-_SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*"}
+_SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _EXACT = {"round": "rint", "trunc": "trunc", "floor": "floor", "ceil": "ceil", "abs": "fabs"}
 _FOLDED = {"min": "policy_min", "max": "policy_max", "and": "policy_both", "or": "policy_either"}
 
@@ -57,7 +57,7 @@ class Doubles:
         """
         for function in self.program.functions:
             is_handler = function in self.program.handlers
-            writer = _Function(self, function, "return;" if is_handler else None)
+            writer = FunctionInDoubles(self, function, "return;" if is_handler else None)
             if function.name in openings:
                 first = openings[function.name]
                 names = re.findall(r"(\w+)[,)]", first.rpartition("\n")[2])
@@ -71,7 +71,7 @@ class Doubles:
             yield "\n".join(writer.lines(first, names))
 
 
-class _Function(Statements):
+class FunctionInDoubles(Statements):
     def __init__(self, shared: Doubles, function: ir.Function, nothing: str | None) -> None:
         super().__init__(function, nothing)
         self.shared = shared
@@ -144,15 +144,11 @@ class _Function(Statements):
         return self.shared.values.get(id(e), ANYTHING)
 
     def operation(self, operation: str, operands: tuple[ir.Expression, ...]) -> str:
-        values = [self.value(operand) for operand in operands]
-        if operation in _SYMBOLS:
-            text = f"({values[0]} {_SYMBOLS[operation]} {values[1]})"
+        values = self.operands(operands)
+        if operation in _SYMBOLS and (operation != "divide" or not self.bounds(operands[1]).has_zero):
+            text = self.binary(_SYMBOLS[operation], *values)
             most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
-            return text if most < MAX else f"policy_saturate{text}"
-        if operation == "divide" and not self.bounds(operands[1]).has_zero:
-            text = f"({values[0]} / {values[1]})"
-            most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
-            return text if most < MAX else f"policy_saturate{text}"
+            return f"({text})" if most < MAX else f"policy_saturate({text})"
         if operation == "negate":
             return f"(-{values[0]})"
         if operation == "plus":
@@ -165,6 +161,12 @@ class _Function(Statements):
                 text = f"{_FOLDED[operation]}({text}, {other})"
             return text
         return f"policy_{operation}({', '.join(values)})"
+
+    def operands(self, operands: tuple[ir.Expression, ...]) -> list[str]:
+        return [self.value(operand) for operand in operands]
+
+    def binary(self, symbol: str, a: str, b: str) -> str:
+        return f"{a} {symbol} {b}"
 
     def lvalue(self, group: Group, part: Part) -> str:
         return f"{group.owner}->{group.prefix}{part_names(group.parts, self.shared.signature)[part]}"

@@ -8,7 +8,7 @@ from vulcan.anvil import Policy, ir, log_buckets
 from vulcan.anvil.policy import interface_of
 from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
 from vulcan.export.c.double import Doubles, number, population_name
-from vulcan.export.c.header import function, needed, origin, struct, struct_of_features
+from vulcan.export.c.header import function, functions_of, needed, origin, struct, struct_of_features
 from vulcan.export.c.naming import feature_name, member_of, part_names
 from vulcan.export.c.own_state import OwnState, happens
 from vulcan.export.c.statistic_groups import Group, groups_of
@@ -220,7 +220,7 @@ class _Header:
         constants = list(self.doubles.constants())
         functions = [*constants, *functions] if self.policy.program.variables else [*functions, *constants]
         functions += self.doubles.functions({**self.openings, **self.handlers})
-        library = needed("double.h", "\n".join(functions))
+        library = needed(functions_of("double.h"), "\n".join(functions))
         use = _WITH_ENTITY if self.has_entity else _WITHOUT_ENTITY
         if others := [name for name in self.openings if name != self.policy.task.signature.function]:
             named = ", ".join(f"policy_score_{name}" for name in others)

@@ -16,7 +16,15 @@ from vulcan.export.c.fixed_point import (
     quantised,
 )
 from vulcan.export.c.fixed_statistics import FixedStatistics
-from vulcan.export.c.header import function, needed, origin, require_one_function, struct, struct_of_features
+from vulcan.export.c.header import (
+    function,
+    functions_of,
+    needed,
+    origin,
+    require_one_function,
+    struct,
+    struct_of_features,
+)
 from vulcan.export.c.naming import feature_name, flat, member_of
 from vulcan.export.c.own_state import happens
 from vulcan.export.c.statistic_groups import occasions
@@ -158,7 +166,7 @@ def _parts(
         yield struct("policy_entity", "What the policy remembers of one entity.", ["struct policy_fields fields;"])
     if controls := own_state.controls():
         yield controls
-    yield needed("fixed.h", "\n".join((*functions, *setters)))
+    yield needed(functions_of("fixed.h"), "\n".join((*functions, *setters)))
     yield from setters
     yield from functions
     yield "#endif"

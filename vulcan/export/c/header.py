@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -99,11 +99,12 @@ def _members(argument: Argument, member: Member, query: Callable[[str, str], str
             described_members = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
             yield from listed(argument.name, argument.meaning, described_members)
         case History():
-            asked = [(query(argument.name, name), meaning) for name, meaning in _answers(argument)]
+            asked = [(query(argument.name, name), meaning) for name, meaning in answers(argument)]
             yield from listed(argument.name, argument.meaning, asked)
 
 
-def _answers(history: History) -> tuple[tuple[str, str], ...]:
+def answers(history: History) -> tuple[tuple[str, str], ...]:
+    """Return each query that a history answers, with its meaning."""
     return (
         ("contains", "1 where the entity is among those that left most recently, else 0"),
         ("count", f"the {history.count_of} it had when it left, else 0"),
@@ -138,21 +139,24 @@ def each(count: int, statement: str) -> Iterator[str]:
     yield "}"
 
 
-_DEFINED = re.compile(r"\b(policy_[a-z0-9_]+)\([^;{]*\)\n\{", re.MULTILINE)
+_DEFINED = re.compile(r"\b(policy_[a-z0-9_]+)\([^;{]*\)[^;{]*\{")
 _CALLED = re.compile(r"\bpolicy_[a-z0-9_]+\b")
 
 
 @cache
 def functions_of(file: str) -> dict[str, str]:
     """Return the text of each function of a file by name, in the order of definition."""
-    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    return blocks_of((Path(__file__).parent / file).read_text(encoding="utf-8"))
+
+
+def blocks_of(text: str) -> dict[str, str]:
+    """Return the text of each function by name, where two empty lines divide them."""
     blocks = [block.strip("\n") for block in text.split("\n\n\n")]
     return {match.group(1): block for block in blocks if (match := _DEFINED.search(block))}
 
 
-def needed(file: str, code: str) -> str:
-    """Return the functions of a file that the code calls, directly or indirectly."""
-    functions = functions_of(file)
+def needed(functions: Mapping[str, str], code: str) -> str:
+    """Return the functions that the code calls, directly or indirectly."""
     wanted: set[str] = set()
     pending = [code]
     while pending:

@@ -21,6 +21,17 @@ def _busy(statement: ir.Statement) -> tuple[ir.Statement, ...]:
     return () if idle else (statement,)
 
 
+def ends(body: tuple[ir.Statement, ...]) -> bool:
+    """Check whether nothing behind these statements is reached."""
+    match body[-1:]:
+        case (ir.Return() | ir.Break() | ir.Continue(),):
+            return True
+        case (ir.If(then=then, otherwise=otherwise),):
+            return ends(then) and ends(otherwise)
+        case _:
+            return False
+
+
 class Statements(ABC):
     """A writer of one function. `names` maps its locals and arguments to C names.
 
@@ -91,18 +102,21 @@ class Statements(ABC):
         if unread := [name for name in arguments if not re.search(rf"(?<![>.\w]){name}\b", text)]:
             yield _INDENT + " ".join(f"(void){name};" for name in unread)
         yield from (_INDENT + line for line in first)
-        own = (ir.assigned_names(self.function.body) & self.read) - set(self.function.arguments)
-        for name in sorted(own):
+        for name in self.own_locals():
             yield _INDENT + self.declaration(name)
         yield from body
-        if not isinstance(self.function.body[-1], ir.Return):
+        if not ends(self.function.body):
             yield _INDENT + ("return 0; /* is not reached */" if self.nothing is None else self.nothing)
         yield "}"
 
+    def own_locals(self) -> list[str]:
+        """Return the locals that are read, besides the arguments."""
+        return sorted((ir.assigned_names(self.function.body) & self.read) - set(self.function.arguments))
+
     def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
-        for statement in body:
+        for number, statement in enumerate(body, 1):
             yield from self.statement(statement, indent)
-            if isinstance(statement, ir.Return | ir.Break | ir.Continue):
+            if ends(body[:number]):
                 return
 
     def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
@@ -110,13 +124,13 @@ class Statements(ABC):
             case ir.Assign(name, value) if name in self.read:
                 yield f"{indent}{self.names[name]} = {self.assigned(name, value)};"
             case ir.Assign(name, value):  # a random number that is drawn for nothing
-                yield f"{indent}(void){self.assigned(name, value)};"
+                yield indent + self.unused(name, value)
             case ir.Write():
                 place, text = self.written(statement)
                 if place.endswith(", "):
                     yield f"{indent}{place}{text});"
                 elif place != text:  # which compilers warn about
-                    yield f"{indent}{place} = {text};"
+                    yield indent + self.put(place, text)
             case ir.Return(value):
                 yield indent + (self.nothing or f"return {self.returned(value)};")
             case ir.If():
@@ -125,6 +139,15 @@ class Statements(ABC):
                 yield from self.loop(statement, indent)
             case ir.Break() | ir.Continue():
                 yield indent + ("break;" if isinstance(statement, ir.Break) else "continue;")
+
+    def unused(self, name: str, value: ir.Expression) -> str:
+        return f"(void){self.assigned(name, value)};"
+
+    def put(self, place: str, value: str) -> str:
+        return f"{place} = {value};"
+
+    def counted(self, counter: str, trips: int) -> str:
+        return f"for (int {counter} = 0; {counter} < {trips}; {counter}++) {{"
 
     def branch(self, statement: ir.If, indent: str, word: str) -> Iterator[str]:
         yield f"{indent}{word} ({self.truth(statement.test)}) {{"
@@ -144,7 +167,7 @@ class Statements(ABC):
             return
         self.turns += 1
         counter = f"policy_turn_{self.turns}"
-        yield f"{indent}for (int {counter} = 0; {counter} < {loop.trips}; {counter}++) {{"
+        yield indent + self.counted(counter, loop.trips)
         number = f"{loop.start} + {counter} * {loop.step}" if (loop.start, loop.step) != (0, 1) else counter
         if loop.name in self.read:
             yield f"{indent}{_INDENT}{self.names[loop.name]} = {self.turn(loop.name, number)};"

@@ -1,0 +1,98 @@
+"""Policies in Java, Go and Rust have the bits of the reference; what they cannot have is refused by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from anvil_programs import random_program
+from anvil_state import STATEFUL
+from anvil_toy import TOY, returning
+from anvil_twin import bits
+from anvil_values import values_for
+from c_programs import provenance
+from effort import examples
+from language_programs import Go, Java, LanguageProgram, Rust, missing
+from stateful_lives import lived_in_doubles
+
+from vulcan.anvil import Policy, Rejected, check, ir
+from vulcan.errors import UserError
+from vulcan.export.formats import export_policy
+from vulcan.registry import find_task
+from vulcan.task import Task
+
+LANGUAGES = [
+    pytest.param(
+        made, id=made.language.name,
+        marks=pytest.mark.skipif(bool(missing(made.language)), reason=f"no {missing(made.language)}"),
+    )
+    for made in (Java, Go, Rust)
+]  # fmt: skip
+in_each = pytest.mark.parametrize("language", LANGUAGES)
+
+
+def generated(task: Task, random: Random, without: frozenset[str]) -> Iterator[Policy]:
+    """Random programs without statistics and without functions whose last bits are a language's own."""
+    while True:
+        source = random_program(task.signature, random, statistics=False, events=task.events)
+        try:
+            policy = check(source, task)
+        except Rejected:
+            continue
+        functions = policy.program.functions
+        used = {e.operation for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Operate)}
+        if not used & without and not policy.plan.statistics:
+            yield policy
+
+
+@in_each
+def test_generated_programs_with_state_have_the_bits_of_the_reference(
+    language: type[LanguageProgram], tmp_path: Path
+) -> None:
+    random = Random(31)
+    policies = generated(STATEFUL, random, language.language.of_own)
+    programs = [lived_in_doubles(n, next(policies), random, language) for n in range(examples(8))]
+    got = iter(list(language.run(programs, tmp_path)))
+    for program in programs:
+        for what, expected in program.expected:
+            value = next(got)
+            assert bits(value) == bits(expected), f"{what}: {value!r}, reference {expected!r}\n{program.policy.source}"
+    assert next(got, None) is None
+
+
+OWN = (
+    "math.exp(item.signed)", "math.expm1(item.tiny)", "math.log(item.whole)", "math.log2(item.positive)",
+    "math.log10(item.whole)", "math.log1p(item.below)", "item.positive ** 0.3", "2 ** -item.whole", "item.below ** 3",
+    "math.tanh(item.signed)", "math.atan(item.huge)", "math.sin(item.signed)", "math.cos(item.tiny)",
+)  # fmt: skip
+
+
+@in_each
+def test_functions_of_the_mathematical_library_are_right_to_their_last_digits(
+    language: type[LanguageProgram], tmp_path: Path
+) -> None:
+    random, programs = Random(5), []
+    for number, expression in enumerate(OWN):
+        policy = check(returning(expression), TOY)
+        program, reference = language(number, policy), policy.reference()
+        for _ in range(40):
+            values = values_for(program.interface, random)
+            program.ask("rate", 0.0, values, reference(values, 0.0))
+        programs.append(program)
+    expected = [(source, value) for program, source in zip(programs, OWN, strict=True) for _, value in program.expected]
+    exact = language.language.of_own == frozenset()
+    for value, (source, right) in zip(language.run(programs, tmp_path), expected, strict=True):
+        is_right = bits(value) == bits(right) if exact else math.isclose(value, right, rel_tol=1e-13, abs_tol=5e-324)
+        assert is_right, f"{source}: {value!r}, reference {right!r}"
+
+
+@in_each
+def test_statistics_are_refused_by_name(language: type[LanguageProgram]) -> None:
+    policy = check(
+        "def priority(now, obj, cache, ghost):\n    return obj.size.ewma(0.3)\n", find_task("cache_eviction")
+    )
+    with pytest.raises(UserError, match=r"the policy uses obj.size.ewma: .* cannot be exported as"):
+        export_policy(policy, language.language.name, provenance())

@@ -1,0 +1,262 @@
+"""The printer of policies in Java, Go and Rust: what the C header in doubles computes, without derived statistics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vulcan.anvil import Policy, ir
+from vulcan.anvil.policy import interface_of
+from vulcan.errors import UserError
+from vulcan.export.c.double import Doubles, FunctionInDoubles
+from vulcan.export.c.header import answers, blocks_of, described, needed, origin
+from vulcan.export.c.naming import flat, helper_name, own_names
+from vulcan.export.c.own_state import GENERATOR, OwnState
+from vulcan.export.c.statements import ends
+from vulcan.export.languages.table import LANGUAGES, WORDS, Language, Member
+from vulcan.export.provenance import Provenance
+from vulcan.task import Argument, Entity, Global, History, Scalar
+
+_FOLDER = Path(__file__).parent
+_ABOUT = """\
+State is made once for the whole system{fields}; set the features that a function reads before each call.
+Functions: {functions}.
+{handlers}
+No call fails or loops without a bound: what has no value is 0, what overflows saturates. The results are bit for bit
+those that Vulcan searched with{but}."""
+_FIELDS = ", and Fields for each entity, kept as long as it is remembered"
+_BUT = ", but for the last bits of {functions}, which are those of the language's own library"
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageExporter:
+    """An exporter to one file in Java, Go or Rust."""
+
+    language: Language
+    takes_programs: bool = False
+    takes_state: bool = True
+
+    @property
+    def format(self) -> str:
+        return self.language.name
+
+    @property
+    def summary(self) -> str:
+        return f"a file in {self.language.name.capitalize()}, in doubles"
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file."""
+        return {self.language.file: language_file(policy, provenance, self.language)}
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return self.language.use.format(file=file)
+
+
+LANGUAGE_EXPORTERS = tuple(LanguageExporter(language) for language in LANGUAGES)
+
+
+def language_file(policy: Policy, provenance: Provenance, language: Language, behind: str = "") -> str:
+    """Return the text of the file, with more code behind the policy. Raises UserError where it has statistics."""
+    return PolicyFile(policy, language).text(provenance, behind)
+
+
+class PolicyFile(Doubles):
+    """The context of the functions of one program, and what is written around them."""
+
+    def __init__(self, policy: Policy, language: Language) -> None:
+        signature = interface_of(policy.task, policy.program)
+        if policy.plan.statistics:
+            named = sorted({f"{s.feature}.{s.kind}" for s in policy.plan.statistics})
+            raise UserError(
+                f"the policy uses {', '.join(named)}: statistics cannot be exported as {language.name}; "
+                "try --format c or python"
+            )
+        super().__init__(policy.program, signature, (), OwnState(policy, "number", "word"))
+        self.policy = policy
+        self.language = language
+        shown = {name: about for argument in signature.arguments for name, about in _features(argument)}
+        # the scalar `a_b` and the feature `b` of `a` may both exist
+        names = {name: flat(name) + "_" * ("." in name and flat(name) in shown) for name in shown}
+        spelled = own_names(names.values(), WORDS)
+        self.places = {name: spelled[new] for name, new in names.items()}
+        self.features: list[Member] = [(self.places[name], "number", "0.0", about) for name, about in shown.items()]
+        members = own_names((v.name.partition(".")[2] for v in policy.program.variables), WORDS)
+        self.members = {v.name: members[v.name.partition(".")[2]] for v in policy.program.variables}
+
+    def feature(self, name: str) -> str:
+        return f"features.{self.language.public(self.places[name])}"
+
+    def variable(self, name: str) -> str:
+        """Return the place of a register, an array, a field or a control."""
+        if name not in self.members:
+            return f"controls.{self.language.public(flat(name))}"
+        owner = "state" if name.startswith(f"{ir.STATE}.") else "fields"
+        return f"{owner}.{self.language.public(self.members[name])}"
+
+    def callable(self, name: str) -> str:
+        """Return the name of a function of the task, or of an event."""
+        public = self.language.public(name)
+        return f"{public}_" if public in WORDS or public in ("State", "Fields", "Features", "Controls") else public
+
+    def number(self, value: float) -> str:
+        if math.copysign(1.0, value) > 0.0:
+            return repr(value)
+        return f"({value!r})" if value else self.language.negative_zero
+
+    def arguments(self, function: ir.Function) -> Iterator[str]:
+        """Yield the declared arguments of a function."""
+        is_handler = function in self.program.handlers
+        first = self.language.changed if is_handler else self.language.shown
+        if function in self.program.helpers:
+            if function.name in self.readers:
+                yield self.language.shown.format(name="state", type="State")
+            return
+        yield first.format(name="state", type="State")
+        if self.own_state.fields and (not is_handler or self.own_state.shows_entity(function.name)):
+            yield first.format(name="fields", type="Fields")
+        yield self.language.shown.format(name="features", type="Features")
+        if is_handler and self.own_state.events[function.name].controls:
+            yield self.language.changed.format(name="controls", type="Controls")
+
+    def structs(self) -> Iterator[str]:
+        struct = self.language.struct
+        yield struct("Features", "What the policy is shown.", self.features)
+        members = [self.stored(v) for v in self.own_state.registers]
+        members += [(GENERATOR, "word", "0", "starts the random numbers")] * self.own_state.draws
+        yield struct("State", "What the policy remembers of the whole system.", members)
+        if self.own_state.fields:
+            kept = [self.stored(v) for v in self.own_state.fields]
+            yield struct("Fields", "What the policy keeps of one entity.", kept)
+        settable = {c.name: c for event in self.own_state.events.values() for c in event.controls}
+        if settable:
+            controls = [
+                (flat(f"{c.name}.{f.name}"), "number", "0.0", described(f))
+                for c in settable.values()
+                for f in c.features
+            ]
+            yield struct("Controls", "What handlers of events may set besides.", controls)
+
+    def stored(self, variable: ir.Variable) -> Member:
+        value = variable.initial
+        text = self.parameters[value.name] if isinstance(value, ir.Parameter) else self.number(value.value)
+        if variable.length is None:
+            return self.members[variable.name], "number", text, ""
+        text = self.language.array.format(length=variable.length, value=text)
+        return self.members[variable.name], "array", text, ""
+
+    def text(self, provenance: Provenance, behind: str = "") -> str:
+        language = self.language
+        parts = [
+            language.constant.format(name=self.parameters[name], value=self.number(value))
+            for name, value in self.program.parameters
+        ]
+        parts += self.structs()
+        code = "\n\n".join("\n".join(_Function(self, f).written_out()) for f in self.program.functions)
+        total = language.total((_FOLDER / "total.txt").read_text(encoding="utf-8"))
+        own = (_FOLDER / f"{language.name}.txt").read_text(encoding="utf-8")
+        parts += [needed(blocks_of(total + "\n\n" + own), "\n".join((*parts, code))), code, behind.strip("\n")]
+        named = [self.callable(f.name) for f in self.program.entries]
+        handlers = ", ".join(self.callable(f.name) for f in self.program.handlers)
+        operations = {
+            e.operation for f in self.program.functions for e in ir.expressions(f.body) if isinstance(e, ir.Operate)
+        }
+        differing = ", ".join(sorted(operations & language.of_own))
+        about = _ABOUT.format(
+            fields=_FIELDS if self.own_state.fields else "",
+            functions=", ".join(named),
+            handlers=f"At each event that the policy handles call its function: {handlers}." if handlers else "",
+            but=_BUT.format(functions=differing) if differing else "",
+        )
+        comment = origin(self.policy, provenance, language.needs, about.replace("\n\n", "\n"))
+        # Java reads these in comments too
+        comment = comment.replace("\\u", "\\ u") if language.name == "java" else comment
+        body = "\n\n".join(part for part in parts if part)
+        return "\n\n".join(part for part in (comment, language.head, body, language.tail) if part) + "\n"
+
+
+class _Function(FunctionInDoubles):
+    """A writer of one function."""
+
+    def __init__(self, shared: PolicyFile, function: ir.Function) -> None:
+        super().__init__(shared, function, "return;" if function in shared.program.handlers else None)
+        self.file = shared
+        self.declared = function
+        self.language = shared.language
+        self.names = own_names(ir.assigned_names(function.body) | set(function.arguments), WORDS)
+
+    def written_out(self) -> Iterator[str]:
+        file, language = self.file, self.language
+        arguments = list(file.arguments(self.declared))
+        if self.declared in file.program.helpers:
+            name = helper_name(self.function.name)
+            arguments += [language.argument.format(self.names[each]) for each in self.declared.arguments]
+        else:
+            name = file.callable(self.function.name)
+        opening = language.function if self.nothing is None else language.handler
+        yield opening.format(name=name, arguments=", ".join(arguments))
+        for local in self.own_locals():
+            yield "    " + language.local.format(name=self.names[local], value="0.0")
+        yield from (language.spelled(line) for line in self.block(self.function.body, "    "))
+        if self.nothing is None and not ends(self.function.body):
+            yield "    return 0.0;"
+        yield "}"
+
+    def counted(self, counter: str, trips: int) -> str:
+        return self.language.loop.format(counter=counter, trips=trips)
+
+    def turn(self, name: str, counter: str) -> str:
+        return self.language.turn.format(counter)
+
+    def unused(self, name: str, value: ir.Expression) -> str:
+        return self.language.unused.format(name=f"policy_unused_{name}", value=self.value(value))
+
+    def put(self, place: str, value: str) -> str:
+        return self.language.put.format(place=place, value=value)
+
+    def place(self, name: str, index: ir.Expression | None) -> str:
+        place = self.file.variable(name)
+        if index is None:
+            return place
+        return f"{place}[policy_index({self.value(index)}, {self.file.lengths[name]})]"
+
+    def value(self, e: ir.Expression) -> str:
+        match e:
+            case ir.Number(value):
+                return self.file.number(value)
+            case ir.Read(feature):
+                return self.file.feature(feature)
+            case ir.Query(history, query):
+                return self.file.feature(f"{history}.{query}")
+            case ir.Draw():
+                return "policy_draw(state)"
+            case ir.Compare() | ir.Operate("not" | "truth"):
+                return self.language.choose.format(test=self.truth(e), then="1.0", otherwise="0.0")
+            case ir.Choose(test, then, otherwise):
+                return self.language.choose.format(
+                    test=self.truth(test), then=self.value(then), otherwise=self.value(otherwise)
+                )
+            case _:
+                return super().value(e)
+
+    def operands(self, operands: tuple[ir.Expression, ...]) -> list[str]:
+        values = super().operands(operands)
+        if all(isinstance(operand, ir.Number) for operand in operands):
+            values[0] = self.language.literal.format(values[0])
+        return values
+
+    def binary(self, symbol: str, a: str, b: str) -> str:
+        return self.language.product.format(a, b) if symbol == "*" else super().binary(symbol, a, b)
+
+
+def _features(argument: Argument) -> Iterator[tuple[str, str]]:
+    """Yield each feature that an argument shows, by the name that it is read by, with its description."""
+    match argument:
+        case Scalar(feature):
+            yield feature.name, described(feature)
+        case Entity(features=features) | Global(features=features):
+            yield from ((f"{argument.name}.{f.name}", described(f)) for f in features)
+        case History():
+            yield from ((f"{argument.name}.{query}", meaning) for query, meaning in answers(argument))
