@@ -325,7 +325,7 @@ class Task:
         """Return the task as a search with these settings shows it to who writes policies.
 
         It has no feature of which `Feature.only` names another value of a setting, and none of the `hidden` ones, such
-        as `obj.size` or an event's name; nor is anything assumed of these.
+        as `obj.size` or the name of an event or a further function; nor is anything assumed of these.
         """
 
         def limited(declared: Any) -> Any:
@@ -335,7 +335,7 @@ class Task:
         def shown(of: Any) -> Any:
             main = limited(of.signature)
             events = tuple(limited(event) for event in of.events if event.function not in hidden)
-            others = tuple(map(limited, of.others))
+            others = tuple(limited(other) for other in of.others if other.function not in hidden)
             if (main, others, events) == (of.signature, of.others, of.events):
                 return of
             left = (claim for claim in of.properties if claim.subject not in hidden)

@@ -29,7 +29,8 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.c.naming import flat
-from vulcan.export.languages.printer import LANGUAGE_EXPORTERS
+from vulcan.export.languages.printer import PolicyFile
+from vulcan.export.languages.table import LANGUAGES, Language
 from vulcan.export.pack_formats import pack_formats, pack_text
 from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
@@ -151,6 +152,15 @@ def _python(policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
     return {f"{policy.task.name}.py": python_module(policy, provenance, load_template(policy.task))}
 
 
+def _in_language(language: Language) -> OwnExporter:
+    return OwnExporter(
+        language.name,
+        f"a file in {language.name.capitalize()}, in doubles",
+        language.use,
+        lambda policy, provenance: {language.file: PolicyFile(policy, language).text(provenance)},
+    )
+
+
 EXPORTERS: dict[str, Exporter] = {
     exporter.format: exporter
     for exporter in (
@@ -175,7 +185,7 @@ EXPORTERS: dict[str, Exporter] = {
             "make beside {file}, which needs clang and bpftool; README.md there says how to load it",
             _bpf_program,
         ),
-        *LANGUAGE_EXPORTERS,
+        *map(_in_language, LANGUAGES),
     )
 }
 

@@ -9,7 +9,7 @@ A format added by a pack is an exported Python module with more code after the p
     modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
     use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
-    hides = ["obj.cost"]                 features and events that it cannot show a policy; none where it is left out
+    hides = ["obj.cost"]                 what it cannot show or has not: features, events, functions
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
 export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
@@ -22,6 +22,10 @@ policy as `--format c` writes it, and may ask with `#ifdef` for
     POLICY_DEFINES_NAME      a function that it defines, POLICY_HANDLES_NAME an event, POLICY_READS_NAME a history
     POLICY_KEEPS_FIELDS      it keeps fields of entities; POLICY_DRAWS: it draws random numbers
     POLICY_NAME              a setting of the task that is a whole number: its value in the policy's search
+
+With `language` (java, go or rust) that file is in that language, and written behind the policy as `--format java` has
+it, with `Fields` and all functions and events of the task: those that the policy lacks return 0. It may use numbers
+called as those above, without POLICY_: those of the format's mechanisms and of functions are 0 or 1.
 
 With `program` too, that file of the folder, which includes the header, is written beside it.
 """
@@ -38,13 +42,15 @@ from vulcan.anvil import Policy
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError, did_you_mean
 from vulcan.export.c.double_header import double_header
+from vulcan.export.languages.printer import PolicyFile
+from vulcan.export.languages.table import LANGUAGES
 from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
 from vulcan.export.template import CUT, load_template, python_file
 from vulcan.task import Task
 
 _TEXTS = ("summary", "needs", "use")
-_KEYS = (*_TEXTS, "modules", "header", "program", "mechanisms", "hides")
+_KEYS = (*_TEXTS, "modules", "header", "program", "language", "mechanisms", "hides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class _Declared:
                 f"policies of the mechanism {policy.mechanism} cannot be exported as {self.format}, which has "
                 f"{' and '.join(self.mechanisms)}; use --format c or python"
             )
-        used = {*policy.plan.read, *(event for event, _ in policy.plan.events)}
+        used = {*policy.plan.read, *(f.name for f in (*policy.program.handlers, *policy.program.entries))}
         if hidden := ", ".join(sorted(used.intersection(self.hides))):
             raise UserError(f"the policy uses {hidden}, which {self.needs} does not show; try --format python")
 
@@ -110,26 +116,36 @@ class HeaderFormat(_Declared):
 
     header: str
     program: str | None = None
+    language: str | None = None
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: files named as the pack's header is, and its program."""
         self.require_carried(policy)
         folder = policy.task.directory / "export"
         text = pack_text(policy.task, folder / self.header)
+        if self.language is not None:
+            language = next(each for each in LANGUAGES if each.name == self.language)
+            file = PolicyFile(policy, language, whole=True)
+            constants = {f"MECHANISM_{name}".upper(): 0.0 for name in self.mechanisms}
+            constants |= {f"DEFINES_{function.function}".upper(): 0.0 for function in file.every_function}
+            defined = (line.partition(" ") for line in _defined(policy, provenance))
+            constants |= {name: float(value or 1) for name, _, value in defined}
+            return {language.file: file.text(provenance, constants, text)}
         defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
         beside = {self.program: pack_text(policy.task, folder / self.program)} if self.program else {}
         return {**beside, self.header: f"{double_header(policy, provenance)}\n{defines}\n{text}"}
 
 
 def hidden_by(task: Task, format: str | None) -> tuple[str, ...]:
-    """Return the features and events of a task that a format of its pack cannot show a policy. Raises UserError."""
+    """Return what a format of the task's pack hides from policies. Raises UserError."""
     declared = pack_formats(task).get(format or "")
     hides = declared.hides if declared is not None else ()
-    known = [*(feature for feature, _ in task.whole_interface.features()), *(event.function for event in task.events)]
+    known = [feature for feature, _ in task.whole_interface.features()]
+    known += (each.function for each in (*task.events, *task.others))
     for name in hides:
         if name not in known:
             raise UserError(
-                f"task {task.name!r}: {format} hides {name!r}, no feature or event{did_you_mean(name, known)}"
+                f"task {task.name!r}: {format} hides {name!r}, no feature, event or function{did_you_mean(name, known)}"
             )
     return hides
 
@@ -176,7 +192,9 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     mechanisms = _names(name, table, "mechanisms", path) if header or "mechanisms" in table else ()
     told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides)
     if isinstance(header, str):
-        return HeaderFormat(*told, header, table.get("program"))
+        if (language := table.get("language")) not in (None, *(each.name for each in LANGUAGES)):
+            raise UserError(f"{path}: {name} has a language {language!r}; Vulcan writes java, go and rust")
+        return HeaderFormat(*told, header, table.get("program"), language)
     return PackFormat(*told, _names(name, table, "modules", path))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vulcan.anvil import Policy, ir
@@ -15,9 +14,9 @@ from vulcan.export.c.header import answers, blocks_of, described, needed, origin
 from vulcan.export.c.naming import flat, helper_name, own_names
 from vulcan.export.c.own_state import GENERATOR, OwnState
 from vulcan.export.c.statements import ends
-from vulcan.export.languages.table import LANGUAGES, WORDS, Language, Member
+from vulcan.export.languages.table import WORDS, Language, Member
 from vulcan.export.provenance import Provenance
-from vulcan.task import Argument, Entity, Global, History, Scalar
+from vulcan.task import Argument, Entity, Event, Global, History, Scalar
 
 _FOLDER = Path(__file__).parent
 _ABOUT = """\
@@ -30,43 +29,10 @@ _FIELDS = ", and Fields for each entity, kept as long as it is remembered"
 _BUT = ", but for the last bits of {functions}, which are those of the language's own library"
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageExporter:
-    """An exporter to one file in Java, Go or Rust."""
-
-    language: Language
-    takes_programs: bool = False
-    takes_state: bool = True
-
-    @property
-    def format(self) -> str:
-        return self.language.name
-
-    @property
-    def summary(self) -> str:
-        return f"a file in {self.language.name.capitalize()}, in doubles"
-
-    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: one file."""
-        return {self.language.file: language_file(policy, provenance, self.language)}
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return self.language.use.format(file=file)
-
-
-LANGUAGE_EXPORTERS = tuple(LanguageExporter(language) for language in LANGUAGES)
-
-
-def language_file(policy: Policy, provenance: Provenance, language: Language, behind: str = "") -> str:
-    """Return the text of the file, with more code behind the policy. Raises UserError where it has statistics."""
-    return PolicyFile(policy, language).text(provenance, behind)
-
-
 class PolicyFile(Doubles):
     """The context of the functions of one program, and what is written around them."""
 
-    def __init__(self, policy: Policy, language: Language) -> None:
+    def __init__(self, policy: Policy, language: Language, whole: bool = False) -> None:
         signature = interface_of(policy.task, policy.program)
         if policy.plan.statistics:
             named = sorted({f"{s.feature}.{s.kind}" for s in policy.plan.statistics})
@@ -77,6 +43,11 @@ class PolicyFile(Doubles):
         super().__init__(policy.program, signature, (), OwnState(policy, "number", "word"))
         self.policy = policy
         self.language = language
+        self.whole = whole
+        self.keeps_fields = whole or bool(self.own_state.fields)
+        task = policy.task.whole or policy.task
+        self.every_function = task.functions
+        signature = task.whole_interface if whole else signature
         shown = {name: about for argument in signature.arguments for name, about in _features(argument)}
         # the scalar `a_b` and the feature `b` of `a` may both exist
         names = {name: flat(name) + "_" * ("." in name and flat(name) in shown) for name in shown}
@@ -106,28 +77,27 @@ class PolicyFile(Doubles):
             return repr(value)
         return f"({value!r})" if value else self.language.negative_zero
 
-    def arguments(self, function: ir.Function) -> Iterator[str]:
+    def arguments(self, function: ir.Function, is_handler: bool) -> Iterator[str]:
         """Yield the declared arguments of a function."""
-        is_handler = function in self.program.handlers
         first = self.language.changed if is_handler else self.language.shown
         if function in self.program.helpers:
             if function.name in self.readers:
                 yield self.language.shown.format(name="state", type="State")
             return
         yield first.format(name="state", type="State")
-        if self.own_state.fields and (not is_handler or self.own_state.shows_entity(function.name)):
+        if self.keeps_fields and (not is_handler or self.shows_entity(function.name)):
             yield first.format(name="fields", type="Fields")
         yield self.language.shown.format(name="features", type="Features")
-        if is_handler and self.own_state.events[function.name].controls:
+        if is_handler and self.policy.task.event(function.name).controls:
             yield self.language.changed.format(name="controls", type="Controls")
 
     def structs(self) -> Iterator[str]:
         struct = self.language.struct
         yield struct("Features", "What the policy is shown.", self.features)
         members = [self.stored(v) for v in self.own_state.registers]
-        members += [(GENERATOR, "word", "0", "starts the random numbers")] * self.own_state.draws
+        members += [(GENERATOR, "word", "0", "starts the random numbers")] * (self.own_state.draws or self.whole)
         yield struct("State", "What the policy remembers of the whole system.", members)
-        if self.own_state.fields:
+        if self.keeps_fields:
             kept = [self.stored(v) for v in self.own_state.fields]
             yield struct("Fields", "What the policy keeps of one entity.", kept)
         settable = {c.name: c for event in self.own_state.events.values() for c in event.controls}
@@ -147,9 +117,27 @@ class PolicyFile(Doubles):
         text = self.language.array.format(length=variable.length, value=text)
         return self.members[variable.name], "array", text, ""
 
-    def text(self, provenance: Provenance, behind: str = "") -> str:
+    def shows_entity(self, event: str) -> bool:
+        return any(isinstance(argument, Entity) for argument in self.policy.task.event(event).arguments)
+
+    def missing(self) -> Iterator[str]:
+        """Yield a function that returns 0 for each that the task names and the policy lacks, for code behind it."""
+        defined = {function.name for function in self.program.functions}
+        for named in (*self.every_function, *self.policy.task.events):
+            if named.function not in defined:
+                is_handler = isinstance(named, Event)
+                arguments = ", ".join(self.arguments(ir.Function(named.function, (), ()), is_handler))
+                opening = self.language.handler if is_handler else self.language.function
+                opening = opening.format(name=self.callable(named.function), arguments=arguments)
+                yield f"{opening}\n" + "    return 0.0;\n" * (not is_handler) + "}"
+
+    def text(self, provenance: Provenance, constants: Mapping[str, float] | None = None, behind: str = "") -> str:
         language = self.language
         parts = [
+            language.constant.format(name=name, value=self.number(float(value)))
+            for name, value in (constants or {}).items()
+        ]
+        parts += [
             language.constant.format(name=self.parameters[name], value=self.number(value))
             for name, value in self.program.parameters
         ]
@@ -157,7 +145,8 @@ class PolicyFile(Doubles):
         code = "\n\n".join("\n".join(_Function(self, f).written_out()) for f in self.program.functions)
         total = language.total((_FOLDER / "total.txt").read_text(encoding="utf-8"))
         own = (_FOLDER / f"{language.name}.txt").read_text(encoding="utf-8")
-        parts += [needed(blocks_of(total + "\n\n" + own), "\n".join((*parts, code))), code, behind.strip("\n")]
+        parts += [needed(blocks_of(total + "\n\n" + own), "\n".join((*parts, code))), code]
+        parts += [*self.missing(), behind.strip("\n")] if self.whole else []
         named = [self.callable(f.name) for f in self.program.entries]
         handlers = ", ".join(self.callable(f.name) for f in self.program.handlers)
         operations = {
@@ -189,7 +178,7 @@ class _Function(FunctionInDoubles):
 
     def written_out(self) -> Iterator[str]:
         file, language = self.file, self.language
-        arguments = list(file.arguments(self.declared))
+        arguments = list(file.arguments(self.declared, self.nothing is not None))
         if self.declared in file.program.helpers:
             name = helper_name(self.function.name)
             arguments += [language.argument.format(self.names[each]) for each in self.declared.arguments]
