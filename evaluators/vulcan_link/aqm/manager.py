@@ -32,18 +32,15 @@ MAX_SHOWN = 1 << 30
 class QueueManager:
     """Queue manager: RED, PIE or a policy of `active_queue_management`; drop-tail and CoDel are the queue's own.
 
-    RED's thresholds in packets are, where not given, those that ns-2 chooses by the link's rate: the least is what
-    `target_ms` / 2 carry and at least 5, the most three times that, and its average forgets within a second (Floyd,
-    Gummadi and Shenker, "Adaptive RED", 2001). `target_ms` is PIE's reference delay too (RFC 8033: 15).
+    RED's thresholds in packets are those that ns-2 chooses by the link's rate: the least is what `target_ms` / 2 carry
+    and at least 5, the most three times that, and its average forgets within a second (Floyd, Gummadi and Shenker,
+    "Adaptive RED", 2001). `target_ms` is PIE's reference delay too (RFC 8033: 15).
     """
 
     kind: Literal["red", "pie", "policy"]
     policy: Policy | None = None
     seed: int = 1
     target_ms: float = 15.0
-    min_packets: float | None = None
-    max_packets: float | None = None
-    max_probability: float = 0.1
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -69,10 +66,9 @@ class QueueManager:
         state[q.RANDOM] = generator_state(self.seed, _STREAM)
         state[q.BUSY_FROM] = -1.0
         rate = rate_bps / 8.0 / PACKET_BYTES  # packets a second
-        least = max(5.0, rate * self.target_ms / 2e3) if self.min_packets is None else self.min_packets
-        state[q.MIN] = least
-        state[q.MAX] = 3.0 * least if self.max_packets is None else self.max_packets
-        state[q.MAX_PROBABILITY] = self.max_probability
+        state[q.MIN] = max(5.0, rate * self.target_ms / 2e3)
+        state[q.MAX] = 3.0 * state[q.MIN]
+        state[q.MAX_PROBABILITY] = 0.1
         state[q.WEIGHT] = -math.expm1(-1.0 / max(rate, 1.0))
         state[q.TYPICAL_MS] = 1e3 / max(rate, 1.0)
         state[q.COUNT] = -1.0

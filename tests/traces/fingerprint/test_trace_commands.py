@@ -74,16 +74,6 @@ def test_oracle_general_is_libcachesims_byte_for_byte(cache_traces: Path, tmp_pa
     assert (tmp_path / "again.oracleGeneral").read_bytes() == original.read_bytes()
 
 
-def test_libcachesim_reads_what_is_written(tmp_path: Path) -> None:
-    libcachesim = pytest.importorskip("libcachesim", reason="libcachesim is the oracle and is not installed")
-    path = tmp_path / "t.oracleGeneral"
-    run("convert", SPEC, str(path))
-    reader = libcachesim.TraceReader(str(path), libcachesim.TraceType.ORACLE_GENERAL_TRACE)
-    trace = load_trace(SPEC)
-    theirs = np.array([(request.obj_id, request.obj_size) for request in reader])
-    assert np.array_equal(theirs, np.stack([trace.keys[trace.objects], trace.sizes], axis=1))
-
-
 MISTAKES = [
     (["stats", "absent.csv"], "no trace at absent.csv"),
     (["stats", SPEC, "--first", "0"], "at least 1"),

@@ -58,8 +58,7 @@ def test_codel_drops_more_often_with_the_square_root_of_its_drops() -> None:
 
 def test_red_drops_about_as_its_formula_says() -> None:
     """With the average half-way between the thresholds, packets between drops are uniform from 1 to 1 / p_b."""
-    manager = QueueManager("red", min_packets=20, max_packets=60, max_probability=0.1)
-    result = run(15, manager)
+    result = run(15, QueueManager("red", target_ms=20.0))  # from 20 to 60 packets
     between = result.queueing_delay_avg_ms / 0.5  # packets, at 0.5 ms each
     base = 0.1 * (between - 20) / 40
     assert result.drop_share == pytest.approx(2 * base / (1 + base), rel=0.5)
