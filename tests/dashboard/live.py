@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -17,8 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from console import COMMAND, MOOD_TASK
 from edited_log import rewrite_log
-from locations import TASKS, recorded_run
+from locations import recorded_run
 
 from vulcan.store import RunRecord
 from vulcan.store.events import (
@@ -35,8 +35,6 @@ from vulcan.store.events import (
 )
 from vulcan.store.runs import create_store, open_store
 
-COMMAND = str(Path(sys.executable).parent / "vulcan")
-MOOD_TASK = str(TASKS / "mood_task")
 MARKUP = "</script><img src=x onerror=\"document.title='broken'\"><b>&amp;"
 """What a model might write to have a page do its bidding."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from browsing import Tab, tab
 from live import Server, unfinished
+from locations import recorded_run
 from playwright.sync_api import Browser, expect
 
 from vulcan.store.events import RunStopped
@@ -20,9 +22,17 @@ from vulcan.store.runs import open_store
 PHONE = {"width": 390, "height": 844}
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server]) -> Server:
+    """A server over the recorded search."""
+    directory = tmp_path_factory.mktemp("charts")
+    shutil.copytree(recorded_run(), directory / "runs" / "recorded")
+    return serve(directory)
+
+
 @pytest.fixture
-def opened(browser: Browser, page_server: Server) -> Iterator[Tab]:
-    with tab(browser, page_server.home, page_server.address) as one:
+def opened(browser: Browser, server: Server) -> Iterator[Tab]:
+    with tab(browser, server.home, server.address) as one:
         one.open("/runs/recorded")
         expect(one.page.locator("#chart svg")).to_be_visible()
         yield one
@@ -40,8 +50,8 @@ def test_a_click_on_a_point_opens_its_candidate(opened: Tab) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_of_it_fits_a_telephone(scheme: Any, page_server: Server, browser: Browser) -> None:
-    with tab(browser, page_server.home, page_server.address, color_scheme=scheme) as one:
+def test_all_of_it_fits_a_telephone(scheme: Any, server: Server, browser: Browser) -> None:
+    with tab(browser, server.home, server.address, color_scheme=scheme) as one:
         one.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         for path in ("/", "/runs/recorded", "/runs/recorded/candidates/30"):
             page = one.open(path)
