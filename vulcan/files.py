@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def write_output(path: Path, content: str, top: Path | None = None) -> None:
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     write_file(target, content, named=path)
+
+
+def write_files(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
+    """Write an export's files, and return where; several go into a directory, which is made. Raises UserError.
+
+    It is named after the main file and the format by default.
+    """
+    main = next(iter(files))
+    top = output or Path(main if len(files) == 1 else f"{main.partition('.')[0]}_{format}")
+    written = [top] if len(files) == 1 else [top / name for name in files]
+    for path, text in zip(written, files.values(), strict=True):
+        write_output(path, text, top)
+    return written
 
 
 def sync_directory(directory: Path) -> None:

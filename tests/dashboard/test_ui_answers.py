@@ -163,7 +163,7 @@ def test_five_thousand_candidates_are_served_a_page_at_a_time(page_server: Serve
         for path in (
             "",
             "/figures/progress",
-            "/descent",
+            "/operators",
             "/candidates",
             "/candidates?sort=score&order=down&page=7",
             "/candidates?filter=while",

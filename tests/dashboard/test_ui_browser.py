@@ -81,7 +81,7 @@ def winner_of(server: Server) -> float:
 
 def test_everything_that_can_be_done_can_be_reached_with_tab(opened: Tab) -> None:
     page = opened.open("/runs/recorded")
-    expect(page.locator("#descent a").first).to_be_visible()
+    expect(page.locator("#tree svg a").first).to_be_visible()
     reached = set()
     for _ in range(200):
         page.keyboard.press("Tab")

@@ -10,8 +10,7 @@ from json_schema import make_schema
 from jsonschema import Draft202012Validator
 
 from vulcan.doctor import host
-from vulcan.doctor.attacks.attack import AttackResult
-from vulcan.doctor.host import DefenceCheck
+from vulcan.documents.host import AttackResult, DefenceCheck
 from vulcan.scoring.sandbox.layers import Layer
 
 
@@ -32,7 +31,7 @@ def test_the_document(tmp_path: Path) -> None:
 
 
 def holding(layer: Layer, holds: bool) -> DefenceCheck:
-    return DefenceCheck(layer, holds, "tried", "seen")
+    return host._checked(layer, holds, "tried", "seen")
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,16 @@ from locations import recorded_run
 from typer.testing import CliRunner
 
 from vulcan.cli.main import app
-from vulcan.results.notes import NOTES, RunNotes, read_notes
+from vulcan.documents.run import NotesDocument
+from vulcan.results.notes import NOTES, read_notes
 
 
 def test_a_file_that_is_not_vulcans_holds_none(tmp_path: Path) -> None:
     for text in ("", "[]", "{", '{"title": "x", "tags": 3}', "[" * 100_000):
         (tmp_path / NOTES).write_text(text)
-        assert read_notes(tmp_path) == RunNotes()
+        assert read_notes(tmp_path) == NotesDocument()
     (tmp_path / NOTES).write_text(json.dumps({"title": 3, "tags": [4]}))
-    assert read_notes(tmp_path) == RunNotes("3", "", ("4",))
+    assert read_notes(tmp_path) == NotesDocument("3", "", ("4",))
 
 
 def test_notes_are_given_and_listed_by_command(tmp_path: Path) -> None:

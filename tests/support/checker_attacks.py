@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from vulcan.anvil import Rejected
-from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.doctor.attacks.in_evaluator import TASK
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
+from vulcan.documents.host import AttackResult
 from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task
 from vulcan.task import Feature, Hook, Program, Record, Scalar, Task

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, AttackResult
+from vulcan.doctor.attacks.attack import OWN_PROCESS
+from vulcan.documents.host import AttackResult
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.program_wire import MessageChannel

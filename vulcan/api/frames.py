@@ -16,7 +16,7 @@ from vulcan.results.report.data import (
     progress,
     scores_by_instance,
 )
-from vulcan.results.run import Named, compare_instances, metrics_of
+from vulcan.results.run import compare_instances, metrics_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.task import Metrics
 
@@ -91,20 +91,21 @@ def instances(report: Report) -> pd.DataFrame:
     return _frame(
         (
             {
-                "instance": row.instance,
-                "split": row.split,
-                "winner": row.winner,
-                "best_baseline": _score(row.best_baseline),
-                "best_baseline_policy": _policy(row.best_baseline),
-                "oracle": _score(row.oracle),
-                "oracle_policy": _policy(row.oracle),
-                "gap": None if row.winner is None or row.best_baseline is None else row.winner - row.best_baseline[1],
-                "parameters": parameters[row.instance, row.split],
+                **row,
+                "best_baseline": (rival := row["best_baseline"] or _NOBODY)["score"],
+                "best_baseline_policy": rival["policy"],
+                "oracle": (oracle := row["oracle"] or _NOBODY)["score"],
+                "oracle_policy": oracle["policy"],
+                "gap": None if row["winner"] is None or rival is _NOBODY else row["winner"] - rival["score"],
+                "parameters": parameters[row["instance"], row["split"]],
             }
             for row in compare_instances(report.record, report.scorer)
         ),
         INSTANCES,
     )
+
+
+_NOBODY: dict[str, Any] = {"policy": None, "score": None}
 
 
 def failures(data: RunData) -> pd.DataFrame:
@@ -161,11 +162,3 @@ def _frame(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...], index: s
         elif column in _NUMBERS:
             frame[column] = frame[column].astype("float64")
     return frame if index is None else frame.set_index(index)
-
-
-def _score(known: Named | None) -> float | None:
-    return None if known is None else known[1]
-
-
-def _policy(known: Named | None) -> str | None:
-    return None if known is None else known[0]

@@ -9,9 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vulcan.api.files import write_files
 from vulcan.errors import UserError, did_you_mean
-from vulcan.files import write_output
+from vulcan.files import write_files, write_output
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document

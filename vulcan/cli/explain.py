@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,16 +14,11 @@ from vulcan.files import write_output
 
 if TYPE_CHECKING:
     from vulcan.findings import EvaluatorFinding
-    from vulcan.results.explanation import Explanation
 
 CONTEXT = TASK_OPTIONS
 
 PolicyFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="POLICY",
-        help="Policy file, or a module written by `vulcan export`.",
-    ),
+    Path, typer.Argument(metavar="POLICY", help="Policy file, or a module written by `vulcan export`.")
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a self-contained HTML page with pictures to this file.")
@@ -58,30 +53,14 @@ def explain(
       vulcan explain best.py --task cache_eviction --trace my.csv --part train --by-part
       vulcan explain best.py --task cache_eviction --trace my.csv --json
     """
-    from vulcan.registry import find_task
-    from vulcan.results import explanation
-
-    declared = find_task(task)
-    settings = task_settings(declared, context)
-    found = explanation.explain(
-        read_policy(policy),
-        task,
-        settings,
-        part=part,
-        by_part=by_part,
-        limit=limit,
-        allow_unsandboxed=allow_unsandboxed,
-    )
-    _show(found, output, as_json=as_json)
+    options = {"part": part, "by_part": by_part, "limit": limit, "allow_unsandboxed": allow_unsandboxed}
+    _explain(context, policy, task, output, as_json, **options)
 
 
 def compare(
     context: typer.Context,
     policy: PolicyFile,
-    other: Annotated[
-        Path,
-        typer.Argument(metavar="OTHER", help="The policy to compare it with."),
-    ],
+    other: Annotated[Path, typer.Argument(metavar="OTHER", help="The policy to compare it with.")],
     task: TaskName,
     part: Part = "whole",
     by_part: ByPart = False,
@@ -96,22 +75,8 @@ def compare(
     Examples:
       vulcan compare best.py other.py --task cache_eviction --trace my.csv --cache-size 10%
     """
-    from vulcan.registry import find_task
-    from vulcan.results import explanation
-
-    declared = find_task(task)
-    settings = task_settings(declared, context)
-    found = explanation.explain(
-        read_policy(policy),
-        task,
-        settings,
-        against=read_policy(other),
-        part=part,
-        by_part=by_part,
-        limit=limit,
-        allow_unsandboxed=allow_unsandboxed,
-    )
-    _show(found, output, as_json=as_json)
+    options = {"part": part, "by_part": by_part, "limit": limit, "allow_unsandboxed": allow_unsandboxed}
+    _explain(context, policy, task, output, as_json, against=read_policy(other), **options)
 
 
 def hazards(context: typer.Context, task: TaskName, as_json: AsJson = False) -> None:
@@ -137,7 +102,13 @@ def hazards(context: typer.Context, task: TaskName, as_json: AsJson = False) -> 
         print_findings(found.of(instance))
 
 
-def _show(found: Explanation, output: Path | None, *, as_json: bool) -> None:
+def _explain(
+    context: typer.Context, policy: Path, task: str, output: Path | None, as_json: bool, **options: Any
+) -> None:
+    from vulcan.registry import find_task
+    from vulcan.results.explanation import explain
+
+    found = explain(read_policy(policy), task, task_settings(find_task(task), context), **options)
     if output is not None:
         write_output(output, found.html())
         tell(f"wrote {output}")

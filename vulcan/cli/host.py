@@ -42,12 +42,11 @@ def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJs
 
 
 def _attacks(quiet: bool) -> AttacksDocument:
-    from vulcan.doctor.attacks.suite import results
-    from vulcan.doctor.host import attacks_document
+    from vulcan.doctor.host import attack_results, attacks_document
 
     found = []
     form = None
-    for result in results():
+    for result in attack_results():
         if not quiet and result.form != form:
             form = result.form
             tell(f"attacking: {_FORMS[form]} ...")
@@ -66,17 +65,14 @@ def _print_host(document: HostDocument) -> None:
     say("What keeps a policy in, each tried by an attack that it alone has to stop:")
     print_table(
         ("defence", "holds", "needed for", "tried by", "seen"),
-        [
-            (d["defence"], _yes(d["holds"]), d["needed_for"], d["test"], d["observed"][:60])
-            for d in document["defences"]
-        ],
+        [(d.defence, "yes" if d.holds else "NO", d.needed_for, d.test, d.observed[:60]) for d in document["defences"]],
     )
     ray, kernels = document["ray"], document["kernels"]
     up = f"up, with {count(round(ray['cpus'] or 0), 'processor')}" if ray["available"] else f"not up: {ray['error']}"
     say(f"Ray: {up}" + (f", joined at {ray['address']}" if ray["address"] else ""))
-    exposed = [port for port in ray["ports"] if not port["loopback"]]
+    exposed = [port for port in ray["ports"] if not port.loopback]
     if ray["ports"]:
-        seen = ", ".join(f"{port['process']} on {port['address']}:{port['port']}" for port in exposed)
+        seen = ", ".join(f"{port.process} on {port.address}:{port.port}" for port in exposed)
         say(
             f"Ray's ports: {len(ray['ports'])}, "
             + (f"OPEN TO THE NETWORK: {seen}" if exposed else "all on the loopback interface")
@@ -103,15 +99,11 @@ def _print_attacks(document: AttacksDocument) -> None:
     print_table(
         ("attack", "on", "stopped by", "seen"),
         [
-            (a["attack"], _FORMS[a["form"]], a["stopped_by"] or "NOTHING", " ".join(a["observed"].split())[:60])
+            (a.attack, _FORMS[a.form], a.stopped_by or "NOTHING", " ".join(a.observed.split())[:60])
             for a in document["attacks"]
         ],
     )
     say(f"{document['stopped']} attacks stopped, {document['succeeded']} got through")
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "NO"
 
 
 _Kinds = Annotated[

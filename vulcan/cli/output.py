@@ -13,13 +13,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vulcan.inputs import read_policy_file
 from vulcan.terminal_text import printable
-
-if TYPE_CHECKING:
-    pass
 
 
 def print_json(document: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,8 +89,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
 
 def _state(place: Path, record: RunRecord) -> str:
     """Return the state of a run: of those that no stop is recorded of, some are running and some crashed."""
-    from vulcan.dashboard.lock_holder import lock_owner
-    from vulcan.dashboard.status import run_status
+    from vulcan.dashboard.status import lock_owner, run_status
 
     state = run_status(record, lock_owner(place)).state
     return "waiting" if state == "asked" else state
@@ -120,7 +118,7 @@ def note(
     reads = text is None and title is None and tag is None
     notes = read_notes(path) if reads else write_notes(path, title, text, tag)
     if as_json:
-        print_json(notes.document())
+        print_json(notes)
         return
     say(f"title  {notes.title or '-'}\ntags   {', '.join(notes.tags) or '-'}")
     if notes.note:
@@ -323,14 +321,6 @@ def _show_repair(one: RepairReport) -> None:
         say(f"  the damaged file is kept as {one.backup}")
 
 
-class ReportFormat(StrEnum):
-    """Formats of a report."""
-
-    html = "html"
-    md = "md"
-    json = "json"
-
-
 def report(
     runs: RunNames,
     output: Annotated[
@@ -338,7 +328,10 @@ def report(
         typer.Option("--output", "-o", help="Output file. Default: report.html; standard output for md and json."),
     ] = None,
     format: Annotated[
-        ReportFormat | None, typer.Option("--format", "-f", help="Output format. Default: by the file name, else html.")
+        str | None,
+        typer.Option(
+            "--format", "-f", metavar="html|md|json", help="Output format. Default: by the file name, else html."
+        ),
     ] = None,
     seconds: Annotated[
         float,

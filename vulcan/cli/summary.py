@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
+from vulcan.documents.run import InstanceScores, PolicyScore
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
 from vulcan.results.run import (
-    InstanceComparison,
-    Named,
     cautions_of,
     compare_instances,
     comparison_of,
@@ -128,23 +127,23 @@ def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: 
         say(f"An interval of the mean needs {MIN} instances or more that differ.")
 
 
-def _print_instances(rows: list[InstanceComparison], shown: list[SplitName]) -> None:
+def _print_instances(rows: list[InstanceScores], shown: list[SplitName]) -> None:
     if not rows:
         return
     say("Instance by instance:")
     print_table(
         ("instance", "split", "winner", "baseline", "best baseline", "oracle", "best oracle"),
         [
-            (row.instance, row.split, number(row.winner), *_spelled(row.best_baseline), *_spelled(row.oracle))
-            for row in rows
+            (r["instance"], r["split"], number(r["winner"]), *_spelled(r["best_baseline"]), *_spelled(r["oracle"]))
+            for r in rows
         ],
-        [row.split == shown[-1] for row in rows],
+        [row["split"] == shown[-1] for row in rows],
         optional=("best baseline", "oracle", "best oracle"),
     )
 
 
-def _spelled(known: Named | None) -> tuple[str, str]:
-    return ("-", "-") if known is None else (number(known[1]), known[0])
+def _spelled(known: PolicyScore | None) -> tuple[str, str]:
+    return ("-", "-") if known is None else (number(known["score"]), known["policy"])
 
 
 def _print_effort(record: RunRecord, costs: Costs) -> None:

@@ -8,7 +8,7 @@ import io
 import json
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from vulcan.dashboard.charts import descent, figure_of
+from vulcan.dashboard.charts import figure_of, operators
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.runs import Runs
-from vulcan.documents.dashboard import CandidatesPage, RunPageDocument, StatusDocument
+from vulcan.dashboard.status import RunStatus
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
 from vulcan.results.notes import read_notes
@@ -36,7 +36,7 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
     The stream is endless. A browser that reconnects sends the id of the last message that it got, and receives
     everything since.
     """
-    status: StatusDocument | None = None
+    status: RunStatus | None = None
     while True:
         try:
             await run_in_threadpool(run.refresh)
@@ -46,13 +46,13 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
         sent = False
         while new := run.after(after):
             after = new[-1].row
-            yield _message("rows", {"rows": [one.document() for one in new]}, after)
+            yield _message("rows", {"rows": [asdict(one) for one in new]}, after)
             sent = True
             await asyncio.sleep(0)  # lets a disconnect cancel the stream
-        now = (await run_in_threadpool(run.status)).document()
+        now = await run_in_threadpool(run.status)
         if now != status:
             status = now
-            yield _message("status", now)
+            yield _message("status", asdict(now))
             sent = True
         if not sent:
             yield _message("beat", {})
@@ -94,7 +94,7 @@ class TableQuery:
         return cls(words, sort, order == "down", int(page))
 
 
-def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> CandidatesPage:
+def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> dict[str, Any]:
     """Return one page of the matching candidates; those without a value in the column sort last in either order."""
     found = list(lines)
     for word in query.words:
@@ -171,14 +171,8 @@ def _runs(request: Request) -> Response:
 def _summary(request: Request) -> Response:
     run = run_of(request)
     with run.lock:
-        latest = [one.document() for one in run.log[-LATEST:]]
-        summary = run.summary()
-    document: RunPageDocument = {
-        **summary,
-        "log": latest,
-        "notes": read_notes(run.path).document(),
-    }
-    return JSONResponse(document)
+        latest = [asdict(one) for one in run.log[-LATEST:]]
+        return JSONResponse({**run.summary(), "log": latest, "notes": asdict(read_notes(run.path))})
 
 
 def _candidates(request: Request) -> Response:
@@ -209,10 +203,10 @@ def _figure(request: Request) -> Response:
     return Response(status_code=204) if drawn is None else Response(drawn.svg(""), media_type="image/svg+xml")
 
 
-def _descent(request: Request) -> Response:
+def _operators(request: Request) -> Response:
     run = run_of(request)
     with run.lock:
-        return JSONResponse(descent(run))
+        return JSONResponse({"operators": operators(run.lines)})
 
 
 async def _events(request: Request) -> Response:
@@ -232,7 +226,7 @@ ROUTES = [
     Route("/api/runs/{run}/candidates", _candidates),
     Route("/api/runs/{run}/candidates.csv", _csv),
     Route("/api/runs/{run}/figures/{figure}", _figure),
-    Route("/api/runs/{run}/descent", _descent),
+    Route("/api/runs/{run}/operators", _operators),
     Route("/api/runs/{run}/events", _events),
 ]
 """Routes below `/api`."""

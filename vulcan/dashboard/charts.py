@@ -1,21 +1,19 @@
-"""The figures of a run's page, and its tables of descent and of operators."""
+"""The figures of a run's page, and its table of operators."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.documents.dashboard import DescentDocument, DescentRow, OperatorRow
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
-from vulcan.results.candidate import lineage
 from vulcan.results.report.comparison import configuration
 from vulcan.results.run import scorer_of
 from vulcan.svg import Figure
@@ -94,36 +92,13 @@ def _zoom(text: str) -> tuple[float, float] | None:
     return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
 
 
-def descent(run: LiveRun) -> DescentDocument:
-    """Return the ancestors of the best candidate, and what each operator and model gained."""
-    best = run.best()
-    line = set() if best is None else {best.candidate, *(n for g in lineage(run.record, best.candidate) for n in g)}
-    return {"descent": descent_rows(run, line), "operators": operators(run.lines)}
-
-
 def _gain(lines: Sequence[Mapping[str, Any]], line: Mapping[str, Any]) -> float | None:
     """Return what a candidate gained over the best of its parents; None without both scores."""
     parents = [score for parent in line["parents"] if (score := lines[parent - 1]["score"]) is not None]
     return None if line["score"] is None or not parents else line["score"] - max(parents)
 
 
-def descent_rows(run: LiveRun, candidates: Iterable[int]) -> list[DescentRow]:
-    """Return what is known of the descent of these candidates, oldest first."""
-    return [
-        {
-            "candidate": number,
-            "parents": list(row["parents"]),
-            "operator": row["operator"],
-            "origin": row["origin"],
-            "model": row["model"],
-            "score": row["score"],
-            "gain": _gain(run.lines, row),
-        }
-        for number, row in ((number, run.line_of(number)) for number in sorted(candidates))
-    ]
-
-
-def operators(lines: Sequence[Mapping[str, Any]]) -> list[OperatorRow]:
+def operators(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return, for each operator and model, its candidates, how many were scored, and what they gained.
 
     `gain` is the sum of the steps by which its candidates raised the best score of the run.
@@ -136,7 +111,7 @@ def operators(lines: Sequence[Mapping[str, Any]]) -> list[OperatorRow]:
         if line["verdict"] == "scored" and line["score"] is not None and (best is None or line["score"] > best):
             raised[line["candidate"]] = 0.0 if best is None else line["score"] - best
             best = line["score"]
-    rows: list[OperatorRow] = [
+    rows: list[dict[str, Any]] = [
         {
             "operator": operator,
             "model": model,

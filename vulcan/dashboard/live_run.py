@@ -7,15 +7,13 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from time import time_ns
 from typing import Any
 
-from vulcan.dashboard.lock_holder import lock_owner
-from vulcan.dashboard.status import RunStatus, run_status
-from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, SearchLimits
+from vulcan.dashboard.status import RunStatus, lock_owner, run_status
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html_page import aligned
@@ -118,9 +116,6 @@ class LogLine:
     text: str
     candidate: int | None
 
-    def document(self) -> LogLineDocument:
-        return {"row": self.row, "time": self.time, "text": self.text, "candidate": self.candidate}
-
 
 class LiveRun:
     """A run that is read incrementally on `refresh`. Thread-safe."""
@@ -148,7 +143,7 @@ class LiveRun:
         self._paid: set[Turn] = set()
         self._tokens, self._dollars = 0, 0.0
         self._stamp: Stamp = ()
-        self._summary: tuple[object, LiveRunDocument] | None = None
+        self._summary: tuple[object, dict[str, Any]] | None = None
 
     def refresh(self) -> None:
         """Read what was written since the last call. Raises UserError where the run cannot be read."""
@@ -216,7 +211,7 @@ class LiveRun:
             return self.record.candidates[self.record.chosen.candidate]
         return self._best
 
-    def summary(self) -> LiveRunDocument:
+    def summary(self) -> dict[str, Any]:
         """Return the run as its page shows it."""
         status = self.status()
         with self.lock:
@@ -225,7 +220,7 @@ class LiveRun:
                 self._summary = (key, self._made_summary(status))
             return self._summary[1]
 
-    def _made_summary(self, status: RunStatus) -> LiveRunDocument:
+    def _made_summary(self, status: RunStatus) -> dict[str, Any]:
         record, config = self.record, self.record.config
         best, baseline = self.best(), record.best_baseline("train")
         verdicts, compared = self._verdicts, self._compared()
@@ -243,7 +238,7 @@ class LiveRun:
             "begun": self.started_at,
             "last": self.last,
             "row": self.row,
-            "status": status.document(),
+            "status": asdict(status),
             "verdict": None if verdict is None else verdict.sentence,
             "conclusion": None if verdict is None else verdict.conclusion,
             "headline": None if verdict is None else headline(record),
@@ -253,17 +248,9 @@ class LiveRun:
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
             "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-            "policies": [
-                {
-                    "policy": line.policy,
-                    "kind": line.kind,
-                    "candidate": line.candidate,
-                    "scores": {str(split): score for split, score in line.scores.items()},
-                }
-                for line in lines
-            ],
+            "policies": [asdict(line) for line in lines],
             "equal": equal,
-            "splits": [*map(str, splits)],
+            "splits": splits,
             "candidates": len(record.candidates),
             "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdict in verdicts},
             "rules": dict(self._rules.most_common()),
@@ -286,7 +273,7 @@ class LiveRun:
         except UserError:  # its task is gone
             return None
 
-    def _limits(self) -> SearchLimits:
+    def _limits(self) -> dict[str, Any]:
         """Return the budgets, and the number of completed and planned proposals."""
         done = proposals(self.record)
         try:

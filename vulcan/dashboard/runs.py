@@ -6,14 +6,12 @@ import logging
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
-from vulcan.dashboard.lock_holder import lock_owner
-from vulcan.dashboard.status import run_status
-from vulcan.documents.dashboard import RunLine, StatusDocument
+from vulcan.dashboard.status import RunStatus, lock_owner, run_status
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import SplitName
 from vulcan.results.notes import read_notes
@@ -31,7 +29,7 @@ class _Read:
 
     stamp: Stamp
     record: RunRecord
-    line: RunLine
+    line: dict[str, Any]
 
 
 log = logging.getLogger(__name__)
@@ -70,12 +68,12 @@ class Runs:
         run.refresh()
         return run
 
-    def lines(self) -> list[RunLine]:
+    def lines(self) -> list[dict[str, Any]]:
         """Return a line for every run, newest first. Unread runs are read in the background, for the next call."""
         found = [self._line(name, path) for name, path in self.paths().items()]
         return sorted(found, key=lambda line: (line["begun"] or "9", line["run"]), reverse=True)
 
-    def _line(self, name: str, path: Path) -> RunLine:
+    def _line(self, name: str, path: Path) -> dict[str, Any]:
         stamp = stamp_of(path)
         with self._lock:
             known = self._read.get(name)
@@ -83,12 +81,10 @@ class Runs:
                 self._asked.add(name)
                 self._reader.submit(self._take, name, stamp)
         notes = read_notes(path)
-        noted: Any = {"title": notes.title, "tags": list(notes.tags)}
-        if known is None:
-            return {**_about(name, None, _unread("reading")), **noted}
-        if known.line["status"] is not None:  # unreadable
-            return {**known.line, **noted}
-        return {**known.line, **noted, "status": run_status(known.record, lock_owner(path)).document()}
+        line = _about(name, None, RunStatus("reading")) if known is None else known.line
+        if known is not None and line["status"] is None:
+            line = {**line, "status": asdict(run_status(known.record, lock_owner(path)))}
+        return {**line, "title": notes.title, "tags": notes.tags}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:
@@ -97,10 +93,10 @@ class Runs:
                 small = RunRecord(config=run.record.config, stopped=run.record.stopped)
                 read = _Read(stamp, small, _about(name, run, None))
         except UserError as error:  # a damaged run must not hide the others
-            read = _Read(stamp, RunRecord(), _about(name, None, _unread("damaged", str(error))))
+            read = _Read(stamp, RunRecord(), _about(name, None, RunStatus("damaged", str(error))))
         except Exception as error:  # of the reader's thread, which nobody waits for
             log.exception("the run %s cannot be read", name)
-            read = _Read(stamp, RunRecord(), _about(name, None, _unread("damaged", repr(error))))
+            read = _Read(stamp, RunRecord(), _about(name, None, RunStatus("damaged", repr(error))))
         with self._lock:
             self._read[name] = read
             self._asked.discard(name)
@@ -110,12 +106,8 @@ class Runs:
         self._reader.shutdown(wait=True, cancel_futures=True)
 
 
-def _unread(state: str, message: str = "") -> StatusDocument:
-    """Return the status of a run that has not been read, or cannot be."""
-    return {"state": state, "message": message, "pid": None}
-
-
-def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> RunLine:
+def _about(name: str, run: LiveRun | None, status: RunStatus | None) -> dict[str, Any]:
+    """Return the line of a run; with a status only where it has not been read, or cannot be."""
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
     known = {split: record.named_baseline(split) for split in SPLITS}
@@ -124,8 +116,6 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
     score, rival = None if best is None else record.score_of(best.candidate, last), known[last]
     return {
         "run": name,
-        "title": "",
-        "tags": [],
         "begun": run.started_at if run is not None else "",
         "task": record.config.get("task"),
         "model": list(record.config.get("model") or ()),
@@ -137,5 +127,5 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
         "train": None if best is None else best.score,
         "test": None if best is None else record.score_of(best.candidate, "test"),
         "baselines": {split: {"policy": b.policy, "score": b.score} for split, b in known.items() if b is not None},
-        "status": status,
+        "status": None if status is None else asdict(status),
     }

@@ -229,7 +229,7 @@ def _figures_style(request: Request) -> Response:
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
     """Return the comparison with the best baseline and oracle on each instance."""
     record = run.record
-    return {(row.split, row.instance): row for row in compare_instances(record, scorer_of(record))}
+    return {(row["split"], row["instance"]): row for row in compare_instances(record, scorer_of(record))}
 
 
 def _ancestors(run: LiveRun, number: int) -> list[tuple[int, list[Any]]]:

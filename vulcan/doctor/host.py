@@ -10,26 +10,26 @@ import platform
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from vulcan import __version__
-from vulcan.doctor.attacks.attack import Attack, AttackResult, stopper, targets
-from vulcan.doctor.attacks.in_evaluator import outlives_keeper
+from vulcan.doctor.attacks.attack import Attack, stopper, targets
+from vulcan.doctor.attacks.in_evaluator import evaluator_results, outlives_keeper
 from vulcan.doctor.attacks.in_program import ForkedRange
-from vulcan.doctor.attacks.local_ray import Listener, listeners
+from vulcan.doctor.attacks.local_ray import listeners, ray_results
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import (
+    AttackResult,
     AttacksDocument,
     DefaultModel,
+    DefenceCheck,
     DirectoryDocument,
     HostDocument,
     HostProblem,
     KernelCache,
-    PortDocument,
     RayDocument,
 )
 from vulcan.errors import UserError
@@ -71,19 +71,9 @@ FOR_PROGRAMS = FOR_POLICIES | {
 """Layers required for policies in free Python."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefenceCheck:
-    """The test of one layer: the attack tried, whether the layer held, and the observation."""
-
-    layer: Layer
-    holds: bool
-    tried: str
-    seen: str
-
-    @property
-    def needed_for(self) -> str:
-        """`policies`, `free programs`, or an empty string for defence in depth."""
-        return "policies" if self.layer in FOR_POLICIES else "free programs" if self.layer in FOR_PROGRAMS else ""
+def _checked(layer: Layer, holds: bool, test: str, observed: str) -> DefenceCheck:
+    needed_for = "policies" if layer in FOR_POLICIES else "free programs" if layer in FOR_PROGRAMS else ""
+    return DefenceCheck(layer.value, holds, needed_for, test, observed)
 
 
 def check_defences() -> Iterator[DefenceCheck]:
@@ -96,22 +86,22 @@ def check_defences() -> Iterator[DefenceCheck]:
         for layer, name in _TRIED_BY.items():
             yield _trial(layer, attacks[name], given, is_weak)
     privileges = defences.no_new_privileges
-    yield DefenceCheck(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
+    yield _checked(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
     survived = outlives_keeper()
     seen = "it lives on" if survived else "it died with it"
-    yield DefenceCheck(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
+    yield _checked(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
 
 
 def _trial(layer: Layer, attack: Attack, given: Mapping[str, object], is_weak: bool) -> DefenceCheck:
     if layer is Layer.UNPRIVILEGED and os.geteuid() != 0:
-        return DefenceCheck(layer, True, "who runs Vulcan", f"user {os.geteuid()}, not root")
+        return _checked(layer, True, "who runs Vulcan", f"user {os.geteuid()}, not root")
     others = (other for other in attack.stopped_by if other != layer and isinstance(other, Layer))
     try:
         with ForkedRange(given, Layers.without(*others), weak_host=is_weak) as arena:
             evidence = arena.carry_out(attack)
     except UserError as error:
-        return DefenceCheck(layer, False, attack.name, str(error))
-    return DefenceCheck(layer, stopper((layer,), evidence) is not None, attack.name, evidence.got or evidence.detail)
+        return _checked(layer, False, attack.name, str(error))
+    return _checked(layer, stopper((layer,), evidence) is not None, attack.name, evidence.got or evidence.detail)
 
 
 _KEYS = (
@@ -139,17 +129,8 @@ def host_document(runs: Path) -> HostDocument:
     problems = [*_problems_of(tried), *_problems_of_directories(disk, kernels), *_problems_of_services(ray, model)]
     return {
         "ok": not any(problem["blocks"] == "everything" for problem in problems),
-        "free_programs": not {trial.layer for trial in tried if not trial.holds} & FOR_PROGRAMS,
-        "defences": [
-            {
-                "defence": t.layer.value,
-                "holds": t.holds,
-                "needed_for": t.needed_for,
-                "test": t.tried,
-                "observed": t.seen,
-            }
-            for t in tried
-        ],
+        "free_programs": all(trial.holds for trial in tried if trial.needed_for),
+        "defences": tried,
         "ray": ray,
         "model": model,
         "model_keys": [{"variable": name, "set": name in os.environ} for name in _variables()],
@@ -160,17 +141,25 @@ def host_document(runs: Path) -> HostDocument:
     }
 
 
+def attack_results() -> Iterator[AttackResult]:
+    """Carry out all attacks of `vulcan doctor --attack`, and yield their results one by one.
+
+    Raises UserError if no child can be started at all, and RayUnavailable if Ray does not start.
+    """
+    with targets() as given:
+        with ForkedRange(given) as arena:
+            for attack in SYSTEM_ATTACKS:
+                evidence = arena.carry_out(attack)
+                by = stopper(attack.stopped_by, evidence)
+                yield AttackResult(attack.name, "forked", by, evidence.got or evidence.detail)
+        yield from evaluator_results(given)
+        yield from ray_results()
+
+
 def attacks_document(results: list[AttackResult]) -> AttacksDocument:
     """Return the results of the attacks as a document."""
-    stopped = sum(result.stopped for result in results)
-    return {
-        "attacks": [
-            {"attack": r.attack, "form": r.form, "stopped": r.stopped, "stopped_by": r.stopped_by, "observed": r.detail}
-            for r in results
-        ],
-        "stopped": stopped,
-        "succeeded": len(results) - stopped,
-    }
+    stopped = sum(result.stopped_by is not None for result in results)
+    return {"attacks": results, "stopped": stopped, "succeeded": len(results) - stopped}
 
 
 def _problems_of(tried: list[DefenceCheck]) -> Iterator[HostProblem]:
@@ -178,8 +167,8 @@ def _problems_of(tried: list[DefenceCheck]) -> Iterator[HostProblem]:
         if trial.holds:
             continue
         stops = {"policies": "everything", "free programs": "policies in free Python"}.get(trial.needed_for, "nothing")
-        what = f"{trial.layer.value} does not hold: {trial.seen}"
-        yield {"problem": what, "blocks": stops, "advice": _ADVICE.get(trial.layer.value, "see SECURITY.md")}
+        what = f"{trial.defence} does not hold: {trial.observed}"
+        yield {"problem": what, "blocks": stops, "advice": _ADVICE.get(trial.defence, "see SECURITY.md")}
 
 
 _ADVICE = {
@@ -220,17 +209,8 @@ def _ray(runtime: Any) -> RayDocument:
         "available": True,
         "address": runtime.joined,
         "cpus": ray.cluster_resources().get("CPU"),
-        "ports": [] if runtime.joined else [_port(listener) for listener in listeners(os.getpid())],
+        "ports": [] if runtime.joined else listeners(os.getpid()),
         "error": None,
-    }
-
-
-def _port(listener: Listener) -> PortDocument:
-    return {
-        "process": listener.process,
-        "address": listener.address,
-        "port": listener.port,
-        "loopback": listener.loopback,
     }
 
 
@@ -260,7 +240,7 @@ def _problems_of_services(ray: RayDocument, model: DefaultModel) -> Iterator[Hos
         if ray["address"]:
             advice = f"see to the cluster at {ray['address']}, leave RAY_ADDRESS unset, or search with --executor local"
         yield {"problem": "Ray does not come up", "blocks": "nothing", "advice": advice}
-    if exposed := [port for port in ray["ports"] if not port["loopback"]]:
+    if exposed := [port for port in ray["ports"] if not port.loopback]:
         what = f"{len(exposed)} ports of the local Ray can be reached from the network"
         yield {"problem": what, "blocks": "everything", "advice": "search with --executor local, and report this"}
     if model["reachable"] is False:

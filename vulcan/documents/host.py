@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, NotRequired, TypedDict
 
 
-class DefenceDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class DefenceCheck:
     """A layer of the sandbox, tried with no other defence in its way."""
 
     defence: Annotated[str, "its name"]
@@ -15,7 +17,8 @@ class DefenceDocument(TypedDict):
     observed: Annotated[str, "what happened"]
 
 
-class PortDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class PortDocument:
     """A port that a process of the local Ray listens on."""
 
     process: Annotated[str, "the process"]
@@ -75,20 +78,22 @@ class HostProblem(TypedDict):
     advice: Annotated[str, "what to do"]
 
 
-class AttackDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class AttackResult:
     """An attack, and what stopped it."""
 
     attack: Annotated[str, "its name"]
     form: Annotated[str, "`forked` (a child for free Python), `evaluator` or `ray`"]
-    stopped: Annotated[bool, "whether it was stopped"]
-    stopped_by: Annotated[str | None, "the layer that stopped it"]
+    stopped_by: Annotated[
+        str | None, "the layer that stopped it; `null` if it got through, or what stopped it is unknown"
+    ]
     observed: Annotated[str, "what happened"]
 
 
 class AttacksDocument(TypedDict):
     """The attacks of `--attack`."""
 
-    attacks: Annotated[list[AttackDocument], "each attack"]
+    attacks: Annotated[list[AttackResult], "each attack"]
     stopped: Annotated[int, "how many were stopped"]
     succeeded: Annotated[int, "how many were not; exit code 1 if any"]
 
@@ -98,7 +103,7 @@ class HostDocument(TypedDict):
 
     ok: Annotated[bool, "whether all is there that every search needs; exit code 1 if not"]
     free_programs: Annotated[bool, "whether this host can sandbox policies in free Python"]
-    defences: Annotated[list[DefenceDocument], "each layer of the sandbox"]
+    defences: Annotated[list[DefenceCheck], "each layer of the sandbox"]
     ray: Annotated[RayDocument, "Ray"]
     model: Annotated[DefaultModel, "the model of a search that names none"]
     model_keys: Annotated[list[ModelKey], "which keys are set"]
@@ -111,7 +116,7 @@ class HostDocument(TypedDict):
 class DoctorDocument(HostDocument):
     """Resources and problems of this host; with `--attack`, also the outcome of each attack."""
 
-    attacks: NotRequired[Annotated[list[AttackDocument], "with `--attack`: each attack"]]
+    attacks: NotRequired[Annotated[list[AttackResult], "with `--attack`: each attack"]]
     stopped: NotRequired[Annotated[int, "with `--attack`: how many were stopped"]]
     succeeded: NotRequired[Annotated[int, "with `--attack`: how many were not; exit code 1 if any"]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from vulcan.documents.policy import FindingRow
@@ -38,13 +39,6 @@ class SplitScores(TypedDict):
     baselines: Annotated[dict[str, float], "the mean score of each baseline"]
     oracles: Annotated[dict[str, float], "the mean score of each oracle"]
     starts: Annotated[dict[str, float], "the mean score of each policy that the search began with"]
-
-
-class GeneralizationGap(TypedDict):
-    """The winner's score on train minus that on a held-out split."""
-
-    validation: Annotated[float | None, "on the split validation"]
-    test: Annotated[float | None, "on the split test"]
 
 
 class InstanceScores(TypedDict):
@@ -119,7 +113,6 @@ class RunDocument(TypedDict):
     gains: Annotated[
         list[GainDocument], "the winner's gain on each split over the known policy that is best on validation"
     ]
-    gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
     proposals: Annotated[int, "completed proposals: candidates or pieces of advice that were asked for"]
@@ -202,12 +195,13 @@ class RankedCandidate(TypedDict):
     size: Annotated[int | None, "nodes of the program"]
 
 
-class NotesDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class NotesDocument:
     """A user's notes on a run."""
 
-    title: Annotated[str, "the title"]
-    note: Annotated[str, "the note"]
-    tags: Annotated[list[str], "the tags"]
+    title: Annotated[str, "shown beside the run's name"] = ""
+    note: Annotated[str, "the note"] = ""
+    tags: Annotated[tuple[str, ...], "to find it by"] = ()
 
 
 class RunRow(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean, quantiles
+from statistics import StatisticsError, correlation, fmean, quantiles
 
 from vulcan.errors import UserError
 from vulcan.registry import recorded_task
@@ -93,12 +93,10 @@ def first_axes(record: RunRecord, axes: Sequence[str], places: Sequence[Place]) 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
     """Return Pearson's coefficient; 1 where one side does not vary."""
-    if not pairs:
+    try:
+        return correlation(*zip(*pairs, strict=True))
+    except (TypeError, StatisticsError):
         return 1.0
-    x, y = (fmean(pair[side] for pair in pairs) for side in (0, 1))
-    together = sum((a - x) * (b - y) for a, b in pairs)
-    apart = (sum((a - x) ** 2 for a, _ in pairs) * sum((b - y) ** 2 for _, b in pairs)) ** 0.5
-    return together / apart if apart else 1.0
 
 
 def behaviour(

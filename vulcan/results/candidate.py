@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import cast
 
 from vulcan.documents.policy import FindingRow
@@ -10,7 +11,7 @@ from vulcan.findings import InstanceFinding
 from vulcan.results.run import metrics_of, scorer_of, scores_by_split
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
-from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
+from vulcan.store.events import CallRecord, CandidateJudged
 
 
 def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> CandidateDocument:
@@ -21,7 +22,7 @@ def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRec
         "source": judged.source,
         "origin": judged.origin,
         "derived_from": judged.derived_from,
-        "proposal": _proposal(record.proposals[judged.proposal]),
+        "proposal": cast(ProposalData, asdict(record.proposals[judged.proposal])),
         "turn": judged.turn,
         "model": call.model if call else None,
         "lineage": lineage(record, judged.candidate),
@@ -44,19 +45,6 @@ def findings_about(record: RunRecord, candidate: int) -> tuple[InstanceFinding, 
     """Return what models were told of a candidate; nothing where no prompt had that."""
     explained = record.explained.get(candidate)
     return explained.located if explained else ()
-
-
-def _proposal(proposal: CandidateProposed) -> ProposalData:
-    return {
-        "proposal": proposal.proposal,
-        "round": proposal.round,
-        "operator": proposal.operator,
-        "parents": list(proposal.parents),
-        "seed": proposal.seed,
-        "model": proposal.model,
-        "island": proposal.island,
-        "form": proposal.form,
-    }
 
 
 def candidate_row(record: RunRecord, judged: CandidateJudged) -> RankedCandidate:

@@ -10,12 +10,12 @@ from vulcan.documents.policy import ExplainDocument, FindingRow
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, Sweep, load_evaluator, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding, SweptTable
-from vulcan.registry import recorded_task, task_reference
+from vulcan.registry import recorded_task
 from vulcan.results.findings_html import STYLE, by_instance, page
+from vulcan.results.policy_evaluation import part_of
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
-from vulcan.searches.config import SearchConfig, complete_settings, make_config
+from vulcan.searches.config import make_config
 from vulcan.searches.evidence import WINDOWS, describe_workload, find_instances
-from vulcan.searches.options import PARTS, check_choice
 from vulcan.store import RunRecord
 from vulcan.task import Json, Task
 
@@ -82,19 +82,9 @@ def explain(
     if not evaluator.offers(Evaluator.findings if against is None else Evaluator.compare):
         what = "explain a policy" if against is None else "compare policies"
         raise UserError(f"task {task.name!r}: its evaluator does not {what}; `vulcan eval` measures both")
-    config = SearchConfig(
-        task=task_reference(task_name),
-        settings=complete_settings(task, settings),
-        objective=task.objectives[0].name,
-        split="none" if part == "whole" else "task",
-        limit=limit,
-    )
-    check_choice("part", part, PARTS)
-    wanted = "train" if part == "whole" else part
+    config, wanted = part_of(task, task_name, settings, part, task.objectives[0].name, evaluator, limit)
     # findings are of the split train: here it is what the user wants explained
-    instances = tuple(replace(i, split="train") for i in find_instances(task, config, evaluator) if i.split == wanted)
-    if not instances:
-        raise UserError(f"there is no instance in the part {part!r}")
+    instances = tuple(replace(instance, split="train") for instance in wanted)
     for instance in instances:
         if (reason := evaluator.why_indifferent(instance)) is not None:
             raise UserError(f"{instance.name}: there is nothing to explain: {reason}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from vulcan.documents.run import NotesDocument
@@ -17,27 +17,15 @@ MAX_TITLE, MAX_NOTE, MAX_TAG = 100, 20_000, 40
 """Maximum lengths in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunNotes:
-    """A title, shown beside the name of a run, a note, and tags to find it by."""
-
-    title: str = ""
-    note: str = ""
-    tags: tuple[str, ...] = ()
-
-    def document(self) -> NotesDocument:
-        return {"title": self.title, "note": self.note, "tags": list(self.tags)}
-
-
-def read_notes(run: Path) -> RunNotes:
+def read_notes(run: Path) -> NotesDocument:
     """Return the notes on a run; empty ones if there are none, or the file is not Vulcan's."""
     try:
         plain = json.loads((run / NOTES).read_bytes())
     except (OSError, ValueError, RecursionError):
-        return RunNotes()
+        return NotesDocument()
     if not isinstance(plain, dict) or not isinstance(tags := plain.get("tags", []), list):
-        return RunNotes()
-    return RunNotes(
+        return NotesDocument()
+    return NotesDocument(
         str(plain.get("title", ""))[:MAX_TITLE],
         str(plain.get("note", ""))[:MAX_NOTE],
         tuple(str(tag)[:MAX_TAG] for tag in tags),
@@ -46,10 +34,10 @@ def read_notes(run: Path) -> RunNotes:
 
 def write_notes(
     run: Path, title: str | None = None, note: str | None = None, tags: Sequence[str] | None = None
-) -> RunNotes:
+) -> NotesDocument:
     """Replace those notes on a run that are given. Raises UserError."""
     old = read_notes(run)
-    notes = RunNotes(
+    notes = NotesDocument(
         old.title if title is None else " ".join(title.split()),
         old.note if note is None else note.strip(),
         old.tags if tags is None else tuple(dict.fromkeys(tag for one in tags if (tag := " ".join(one.split())))),

@@ -104,22 +104,11 @@ def evaluate_policies(
     guarded by it too. `limit` is in seconds for one policy and all instances. Raises PolicyFailed for the first policy
     that is rejected or fails, UserError for other errors.
     """
-    check_choice("part", part, PARTS)
     declared = find_task(task)
-    config = SearchConfig(
-        task=task_reference(task),
-        settings=complete_settings(declared, settings),
-        objective=objective or declared.objectives[0].name,
-        split="none" if part == "whole" else "task",
-        limit=limit,
-    )
-    chosen = find_objective(declared, config.objective)
+    chosen = find_objective(declared, objective or declared.objectives[0].name)
     _check(sources, declared)
     evaluator = load_evaluator(declared)
-    wanted = "train" if part == "whole" else part
-    instances = tuple(i for i in find_instances(declared, config, evaluator) if i.split == wanted)
-    if not instances:
-        raise UserError(f"there is no instance in the part {part!r}")
+    config, instances = part_of(declared, task, settings, part, chosen.name, evaluator, limit)
     guarded = guarded_by(evaluator, instances, guard) if guard is not None else ()
     scorer = Scorer(chosen, instances)
     baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
@@ -140,6 +129,31 @@ def evaluate_policies(
     metrics += [(b.policy, b.kind, b.metrics) for b in baselines]
     notes, indifferent = tuple(notes_on(evaluator, instances)), tuple(_indifferent(evaluator, instances))
     return PolicyEvaluation(declared, config.settings, part, chosen, scorer, tuple(metrics), notes, indifferent)
+
+
+def part_of(
+    task: Task,
+    reference: str,
+    settings: Mapping[str, Json],
+    part: str,
+    objective: str,
+    evaluator: Evaluator,
+    limit: float,
+) -> tuple[SearchConfig, tuple[Instance, ...]]:
+    """Return the instances of `whole`, or of a split, and a configuration that has them. Raises UserError."""
+    check_choice("part", part, PARTS)
+    config = SearchConfig(
+        task=task_reference(reference),
+        settings=complete_settings(task, settings),
+        objective=objective,
+        split="none" if part == "whole" else "task",
+        limit=limit,
+    )
+    wanted = "train" if part == "whole" else part
+    instances = tuple(i for i in find_instances(task, config, evaluator) if i.split == wanted)
+    if not instances:
+        raise UserError(f"there is no instance in the part {part!r}")
+    return config, instances
 
 
 def _check(sources: Mapping[str, str], task: Task) -> None:

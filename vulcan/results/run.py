@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
@@ -32,7 +31,7 @@ from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies.engineer import page_of
 from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import VERDICTS, InstanceMetrics
+from vulcan.store.events import VERDICTS, BaselineMeasured, InstanceMetrics
 from vulcan.store.sqlite import DamagedRun
 
 if TYPE_CHECKING:
@@ -81,14 +80,6 @@ def mean_metrics(metrics: InstanceMetrics, names: Sequence[str]) -> list[float |
     return [fmean(of[name] for of in every) if every and all(name in of for of in every) else None for name in names]
 
 
-def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
-    """Return the generalization gap: the score on `train` minus that on a held-out split."""
-    if candidate is None:
-        return None
-    seen, unseen = record.score_of(candidate, "train"), record.score_of(candidate, split)
-    return None if seen is None or unseen is None else seen - unseen
-
-
 def proposals(record: RunRecord) -> int:
     """Count the completed proposals (candidates or advice) of the search."""
     return sum(p.round > 0 for p in record.proposals.values())
@@ -99,21 +90,6 @@ def refined(record: RunRecord, by: str) -> Refinement:
     done = [r for r in record.refined if r.by == by]
     improved = sum(r.result is not None for r in done)
     return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "improved": improved}
-
-
-Named = tuple[str, float]
-"""A policy's name and its score."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceComparison:
-    """The scores on one instance of the winner, the best baseline and the best oracle."""
-
-    instance: str
-    split: SplitName
-    winner: float | None
-    best_baseline: Named | None
-    oracle: Named | None
 
 
 def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
@@ -138,8 +114,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "notebook": page_of([*record.advice.items()]).splitlines(),
         "changes": describe_changes(record),
         "gains": [] if verdict is None else [_gain(gain) for gain in verdict.gains],
-        "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
-        "by_instance": [_compared(row) for row in compare_instances(record, scorer)],
+        "by_instance": list(compare_instances(record, scorer)),
         "control": None if record.control is None else _control(record),
         "proposals": proposals(record),
         "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
@@ -275,7 +250,7 @@ def interval_of(
     return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics], within=within)
 
 
-def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceComparison]:
+def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceScores]:
     """Yield the winner, the baseline to beat and the best oracle on every instance, split by split, winner or not."""
     for split in SPLITS if scorer is not None else ():
         assert scorer is not None
@@ -283,26 +258,24 @@ def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[Inst
         own = dict(metrics_of(record, winner, split)) if winner is not None else {}
         for instance in scorer.of(split):
             name, baseline = instance.name, record.named_baseline(split)
-            known = None
-            if baseline is not None:
-                known = baseline.policy, scorer.on_instance(split, name, dict(baseline.metrics)[name])
-            yield InstanceComparison(
-                instance=name,
-                split=split,
-                winner=scorer.on_instance(split, name, own[name]) if name in own else None,
-                best_baseline=known,
-                oracle=_best_oracle(record, scorer, split, name),
-            )
+            oracles = [
+                _named(oracle, scorer, name)
+                for (_, where), oracle in record.baselines.items()
+                if where == split and oracle.kind == "oracle"
+            ]
+            yield {
+                "instance": name,
+                "split": split,
+                "winner": scorer.on_instance(split, name, own[name]) if name in own else None,
+                "best_baseline": None if baseline is None else _named(baseline, scorer, name),
+                "oracle": max(oracles, key=lambda known: known["score"], default=None),
+            }
 
 
-def _best_oracle(record: RunRecord, scorer: Scorer, split: SplitName, instance: str) -> Named | None:
-    """Return the best oracle on an instance, with its score; of equals the first."""
-    known = [
-        (policy, scorer.on_instance(split, instance, dict(event.metrics)[instance]))
-        for (policy, where), event in record.baselines.items()
-        if where == split and event.kind == "oracle"
-    ]
-    return max(known, key=lambda named: named[1], default=None)
+def _named(known: BaselineMeasured, scorer: Scorer, instance: str) -> PolicyScore:
+    """Return a known policy with its score on an instance."""
+    score = scorer.on_instance(known.split, instance, dict(known.metrics)[instance])
+    return {"policy": known.policy, "score": score}
 
 
 def _best(record: RunRecord, winner: int) -> Winner:
@@ -345,20 +318,6 @@ def interval_document(interval: ConfidenceInterval | None) -> IntervalDocument |
     if interval is None:
         return None
     return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
-
-
-def _compared(row: InstanceComparison) -> InstanceScores:
-    return {
-        "instance": row.instance,
-        "split": row.split,
-        "winner": row.winner,
-        "best_baseline": _named(row.best_baseline),
-        "oracle": _named(row.oracle),
-    }
-
-
-def _named(known: Named | None) -> PolicyScore | None:
-    return None if known is None else {"policy": known[0], "score": known[1]}
 
 
 def _control(record: RunRecord) -> ControlResult:

@@ -146,19 +146,13 @@ async function drawnTree() {
   $("tree").scrollLeft = $("tree").scrollWidth; // the best is at the right end
 }
 
-async function drawnTables() {
-  const { descent, operators } = await get(`${api}/descent`);
-  const linked = (candidate) => link(candidate, `${address}/candidates/${candidate}`);
-  const numbers = (row, values) => { for (const value of values) row.append(element("td", value, "n")); return row; };
-  $("descent").tBodies[0].replaceChildren(...descent.map((one) => {
-    const parents = element("span"), row = element("tr");
-    one.parents.forEach((parent, n) => parents.append(n ? ", " : "", linked(parent)));
-    cells(row, [linked(one.candidate), parents, one.operator, one.model || one.origin]);
-    row.cells[0].className = "n";
-    return numbers(row, [scoreText(one.score), scoreText(one.gain)]);
+async function drawnOperators() {
+  const { operators } = await get(`${api}/operators`);
+  $("operators").tBodies[0].replaceChildren(...operators.map((one) => {
+    const row = cells(element("tr"), [one.operator, one.model]);
+    for (const value of [figure(one.proposals), `${Math.round(100 * one.accepted)} %`, figure(one.improved), one.gain.toFixed(4)]) row.append(element("td", value, "n"));
+    return row;
   }));
-  $("operators").tBodies[0].replaceChildren(...operators.map((one) =>
-    numbers(cells(element("tr"), [one.operator, one.model]), [figure(one.proposals), `${Math.round(100 * one.accepted)} %`, figure(one.improved), one.gain.toFixed(4)])));
 }
 
 zoomable($("chart"), (ends) => { zoom = ends; attempt(drawn); });
@@ -206,7 +200,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "Nothing was tuned yet."); await drawnMap(); await drawnTree(); await drawnTables(); })]);
+    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "Nothing was tuned yet."); await drawnMap(); await drawnTree(); await drawnOperators(); })]);
   }
   return run;
 }

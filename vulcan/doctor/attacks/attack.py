@@ -15,13 +15,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from vulcan.scoring.program_wire import HEADER, FrameKind
 from vulcan.scoring.sandbox.layers import Layer
-
-Form = Literal["forked", "evaluator", "ray"]
-"""The form of an attack: in a forked child, in the sandboxed evaluator, or on the local Ray of a search."""
 
 OWN_PROCESS = "a process of its own"
 """A layer that is due to Vulcan's design and not to the operating system."""
@@ -58,20 +54,6 @@ class AttackObservation:
     got: str | None
     sign: str
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class AttackResult:
-    """A row of the results; `stopped_by` is None if the attack succeeded, or what stopped it is unknown."""
-
-    attack: str
-    form: Form
-    stopped_by: str | None
-    detail: str
-
-    @property
-    def stopped(self) -> bool:
-        return self.stopped_by is not None
 
 
 _SIGNS: dict[Layer | str, tuple[str, ...]] = {

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vulcan.doctor.attacks.attack import Attack, AttackObservation, AttackResult, stopper
+from vulcan.doctor.attacks.attack import Attack, AttackObservation, stopper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
+from vulcan.documents.host import AttackResult
 from vulcan.evaluator import Instance
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.job import Job, Limits, Setup

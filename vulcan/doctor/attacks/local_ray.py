@@ -10,10 +10,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.doctor.attacks.attack import KEY_VARIABLE, AttackResult
+from vulcan.doctor.attacks.attack import KEY_VARIABLE
+from vulcan.documents.host import AttackResult, PortDocument
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.ray_runtime import RayRuntime
 from vulcan.scoring.sandbox.layers import Layer
@@ -25,23 +25,13 @@ _CONNECT_SECONDS = 1.0
 _JOIN_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """A TCP port that a process listens on."""
-
-    process: str
-    address: str
-    port: int
-
-    @property
-    def loopback(self) -> bool:
-        """True if the port can be reached from this host only."""
-        address = ipaddress.ip_address(self.address)
-        mapped = getattr(address, "ipv4_mapped", None)
-        return (mapped or address).is_loopback
+def is_loopback(address: str) -> bool:
+    """Check whether an address can be reached from this host only."""
+    known = ipaddress.ip_address(address)
+    return (getattr(known, "ipv4_mapped", None) or known).is_loopback
 
 
-def listeners(pid: int) -> list[Listener]:
+def listeners(pid: int) -> list[PortDocument]:
     """List the listening TCP sockets of a process and its descendants, by port; empty without /proc."""
     sockets = dict(_listening_sockets())
     found = set()
@@ -52,7 +42,8 @@ def listeners(pid: int) -> list[Listener]:
                 with suppress(OSError):
                     inode = os.readlink(descriptor).removeprefix("socket:[").removesuffix("]")
                     if inode in sockets:
-                        found.add(Listener(name, *sockets[inode]))
+                        address, port = sockets[inode]
+                        found.add(PortDocument(name, address, port, is_loopback(address)))
     return sorted(found, key=lambda listener: listener.port)
 
 
