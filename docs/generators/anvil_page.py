@@ -172,7 +172,7 @@ _TOTALITY_OF_BACK_ENDS = (
     TOTALITY + "\n\n"
     "Every back end computes the same bits: the reference under CPython, by the definitions in "
     "`vulcan/anvil/semantics.py`, native code, and the exported Python module. Generated programs and extreme inputs "
-    "compare them (`tests/anvil/test_anvil_back_ends_agree.py`), and arbitrary Python shows that the checker accepts "
+    "compare them (`tests/fuzz/test_differential.py`), and arbitrary Python shows that the checker accepts "
     "only what the table allows and never raises anything but its own error ("
     "`tests/anvil/test_anvil_arbitrary_python.py`)."
 )

@@ -4,20 +4,16 @@ import ast
 from random import Random
 
 import pytest
-from anvil_programs import programs, random_program
+from anvil_programs import random_program
 from anvil_state import STATEFUL, STATEFUL_LAYOUT
 from anvil_toy import FIXED, TOY
 from anvil_twin import Twin
 from anvil_values import values_for
-from effort import examples, slow
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from effort import examples
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil import semantics as total
 from vulcan.anvil.analysis.abstract_interpreter import proved_bounds, state_bounds
-from vulcan.anvil.rewrite.optimize import cleaned
-from vulcan.anvil.unparse import emit_source
 from vulcan.task import StateLimits
 
 KEYS = (0.0, 1.0, float(2**32))
@@ -27,44 +23,6 @@ TOUCH = "def on_touch(now, item, world, past):\n    {}\n"
 TICK = "def on_tick(now, world):\n    {}\n"
 
 
-def live(twin: Twin, random: Random, events: int = 12) -> None:
-    """Run a random life of a few entities; the twin asserts after each event, and at each score."""
-    for _ in range(events):
-        key = random.choice(KEYS)
-        values = values_for(STATEFUL.interface, random) | {"item.id": key}
-        event = random.choice(EVENTS)
-        if event == "on_leave" and key in twin.live:
-            twin.handle(event, key, values)
-            twin.leave(key)
-            if random.random() < 0.5:
-                twin.release(key)
-        elif event == "on_tick":
-            twin.handle(event, None, values)
-        else:
-            twin.observe(key, values)
-            twin.handle("on_touch", key, values)
-        twin.score(key, values)
-    twin.check_memory()
-
-
-@pytest.mark.parametrize("count", [30, slow(2_000)])
-def test_generated_programs_with_state_give_the_same_bits_natively(count: int) -> None:
-    @settings(
-        max_examples=count, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
-    )
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def holds(data: st.DataObject, seed: int) -> None:
-        source = data.draw(programs(STATEFUL.signature, events=STATEFUL.events))
-        try:
-            policy = check(source, STATEFUL)
-        except Rejected as rejected:
-            assert all(v.rule in ("operations", "too-large") for v in rejected.violations), f"{rejected}\n{source}"
-            assume(False)
-        live(Twin(policy, STATEFUL_LAYOUT, hurried=seed % 2 == 1), Random(seed))
-
-    holds()
-
-
 def accepted(random: Random, count: int):
     while count:
         try:
@@ -72,30 +30,6 @@ def accepted(random: Random, count: int):
             count -= 1
         except Rejected:
             continue
-
-
-def test_a_program_with_state_that_is_written_back_is_the_same() -> None:
-    for policy in accepted(Random(1), examples(600)):
-        again = check(emit_source(policy.program, STATEFUL.interface), STATEFUL)
-        assert again.fingerprint == policy.fingerprint, policy.source
-
-
-def run(policy, seed: int) -> list[float]:
-    """The scores of a short random life by the reference."""
-    random, reference, scores = Random(seed), policy.reference(seed), []
-    for _ in range(8):
-        key = random.choice(KEYS)
-        values = values_for(STATEFUL.interface, random) | {"item.id": key}
-        reference.observe(key, values)
-        reference.handle(random.choice(EVENTS), values, key)
-        scores.append(reference(values, key) + 0.0)
-    return scores
-
-
-def test_a_cleaned_program_with_state_computes_the_same() -> None:
-    for number, policy in enumerate(accepted(Random(2), examples(600))):
-        source = emit_source(cleaned(policy.program), STATEFUL.interface)
-        assert run(check(source, STATEFUL), number) == run(policy, number), f"{policy.source}\n{source}"
 
 
 def test_state_stays_within_its_bounds() -> None:

@@ -52,15 +52,17 @@ from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.registry import find_task
 from vulcan.task import Task
+from vulcan_cache.layout import LAYOUT as CACHE_LAYOUT
 from vulcan_cache.queue_layout import LAYOUT as QUEUE_LAYOUT
 from vulcan_link.policy_state import LAYOUT as SENDER_LAYOUT
 
 SENDER = replace(find_task("congestion_control"), operations=20_000, events=())
 STATEFUL_SENDER = replace(find_task("congestion_control"), operations=20_000)
 QUEUES = replace(find_task("cache_eviction").of_policy("queues"), operations=20_000, events=(), whole=None)
+CACHE = replace(find_task("cache_eviction").of_policy("sample"), operations=20_000, events=(), whole=None)
 TASKS: tuple[tuple[Task, Layout], ...] = (
     (TOY, TOY_LAYOUT), (TWO, TWO_LAYOUT), (QUEUES, QUEUE_LAYOUT), (SENDER, SENDER_LAYOUT),
-    (STATEFUL, STATEFUL_LAYOUT), (STATEFUL_SENDER, SENDER_LAYOUT),
+    (STATEFUL, STATEFUL_LAYOUT), (STATEFUL_SENDER, SENDER_LAYOUT), (CACHE, CACHE_LAYOUT),
 )  # fmt: skip
 
 BATCH = 50

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 
 
 def test_every_back_end_computes_the_same() -> None:
-    batch = differential.fuzzed(600.0, seed=11, most=examples(72))
+    batch = differential.fuzzed(600.0, seed=11, most=examples(84))
     assert [(difference.what, difference.source) for difference in batch.found] == []
     assert batch.compared > 8 * batch.count and batch.plain > 0.8 * batch.count
     assert batch.learnt > batch.count and batch.learnt_exported > batch.count

@@ -20,7 +20,6 @@ LITERALS = (
     "9007199254740993", "1e300", "1.7976931348623157e308", "5e-324", "2.2250738585072014e-308", "1e-320", "709.8",
     "-745.2", "1.5", "2.5", "-2.5", "1e-20", "0.3333333333333333", "4503599627370497.5", "1e154",
 )  # fmt: skip
-ORDINARY = ("0", "1", "2", "3", "7", "0.5", "0.1", "100", "1.5", "2.5", "0.001", "True", "0.3333333333333333", "10")
 BINARY = ("+", "-", "*", "/", "//", "%", "**")
 ARGUMENTS = {
     "alpha": ("0.001", "0.3", "0.5", "0.999", "0.97"),
@@ -41,17 +40,12 @@ class _Scope:
 
 
 class Writer:
-    """`statistics` and `extremes` say whether the program may use derived statistics and extreme constants.
-
-    `others` are the functions that it defines besides the main one; with `events` it declares state, and handles some.
-    """
+    """`others` are the functions it defines besides the main one; with `events` it declares and handles state."""
 
     def __init__(
         self,
         signature: Signature,
         below: Below,
-        statistics: bool = True,
-        extremes: bool = True,
         others: Sequence[Signature] = (),
         events: Sequence[Event] = (),
     ) -> None:
@@ -62,8 +56,6 @@ class Writer:
         self.fields: list[str] = []
         self.others = others
         self.below = below
-        self.statistics = statistics
-        self.literals = LITERALS if extremes else ORDINARY
         self.budget = 60
         self.parameters: list[str] = []
         self.helpers: list[tuple[str, int]] = []
@@ -82,7 +74,7 @@ class Writer:
         for i in range(self.below(3)):
             annotation = ": float" if self.chance(4) else ""
             self.parameters.append(f"P{i}")
-            lines.append(f"P{i}{annotation} = {self.pick(self.literals)}")
+            lines.append(f"P{i}{annotation} = {self.pick(LITERALS)}")
         if self.events:
             lines += self.state()
         for i in range(self.below(4)):
@@ -109,7 +101,7 @@ class Writer:
 
     def state(self) -> list[str]:
         """Declarations of registers, arrays and fields."""
-        initial = lambda: self.pick((*self.parameters, *self.literals))  # noqa: E731
+        initial = lambda: self.pick((*self.parameters, *LITERALS))  # noqa: E731
         self.registers = [f"policy.r{i}" for i in range(1 + self.below(3))]
         self.arrays = [f"policy.a{i}" for i in range(self.below(3))]
         lines = ["class policy:"]
@@ -273,12 +265,12 @@ class Writer:
         if kind == 3 and self.parameters:
             return self.pick(self.parameters)
         if kind == 4:
-            return self.pick((*self.literals, *grammar.CONSTANTS))
+            return self.pick((*LITERALS, *grammar.CONSTANTS))
         if scope.entry and kind >= 8:
-            return self.derived(scope) if self.statistics else self.query()
+            return self.derived(scope)
         if scope.entry and kind >= 5:
             return self.pick(self.reads)
-        return self.pick(self.literals) if not local or self.chance(3) else self.pick(local)
+        return self.pick(LITERALS) if not local or self.chance(3) else self.pick(local)
 
     def derived(self, scope: _Scope) -> str:
         """Return a statistic of any kind at any scope, or a query."""
@@ -329,14 +321,12 @@ class Writer:
 
 def programs(
     signature: Signature,
-    statistics: bool = True,
-    extremes: bool = True,
     others: Sequence[Signature] = (),
     events: Sequence[Event] = (),
 ) -> st.SearchStrategy[str]:
     @st.composite
     def program(draw: st.DrawFn) -> str:
-        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), statistics, extremes, others, events).module()
+        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), others, events).module()
 
     return program()
 
@@ -344,9 +334,7 @@ def programs(
 def random_program(
     signature: Signature,
     random: Random,
-    statistics: bool = True,
-    extremes: bool = True,
     others: Sequence[Signature] = (),
     events: Sequence[Event] = (),
 ) -> str:
-    return Writer(signature, random.randrange, statistics, extremes, others, events).module()
+    return Writer(signature, random.randrange, others, events).module()
