@@ -12,7 +12,7 @@ from vulcan.anvil import ir
 from vulcan.anvil.check_expressions import Scope, Stop
 from vulcan.anvil.check_state import RETURN_NOTHING, StateChecker, check_state_limits, drawn, reserved_names
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, snippet, stored_names
+from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, reachable, snippet, stored_names
 from vulcan.anvil.rejection import Rejected, violation
 from vulcan.errors import did_you_mean
 from vulcan.task import MECHANISM, Event, Signature, StateLimits, Task
@@ -139,8 +139,8 @@ class _Checker(StateChecker):
         handlers = [f for name in self.events if (f := made.get(name)) is not None]
         if self.violations or len(named) < len(self.decisions):
             raise Rejected(tuple(self.violations[:_MAX_VIOLATIONS]))
-        reachable = self.reachable()
-        used = [name for name in order if name in reachable]
+        reached = reachable(self.signatures, lambda name: {callee for callee, _ in self.calls.get(name, ())})
+        used = [name for name in order if name in reached]
         return ir.Module(
             parameters=tuple(self.parameters.items()),
             functions=(*(f for name in used if (f := functions[name]) is not None), *handlers, *named),
@@ -402,16 +402,6 @@ class _Checker(StateChecker):
             if name not in state:
                 visit(name)
         return order
-
-    def reachable(self) -> set[str]:
-        found: set[str] = set()
-        pending = [*self.signatures]
-        while pending:
-            for callee, _ in self.calls.get(pending.pop(), []):
-                if callee not in found:
-                    found.add(callee)
-                    pending.append(callee)
-        return found
 
 
 def _spelled(declared: Signature) -> str:

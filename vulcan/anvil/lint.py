@@ -7,7 +7,7 @@ reported that the analysis can prove impossible; but it may fail to prove it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,7 @@ from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.facts import AbstractValue
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.parse import dotted, is_docstring, parse, position, within
+from vulcan.anvil.parse import dotted, is_docstring, parse, position, reachable, within
 from vulcan.anvil.rejection import Remark
 from vulcan.anvil.unparse import expression_source
 from vulcan.task import Signature
@@ -27,7 +27,7 @@ from vulcan.terminal_text import format_number
 def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:
     """Yield the location and description of each unused name. `named` are the functions that the task names."""
     names = {node.name: _names(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
-    called = _called(names, named)
+    called = reachable(named, lambda name: _loaded(names[name]) & names.keys())
     loaded = {name for function in called for name in _loaded(names[function])}
     loaded |= {
         n.id for node in tree.body if isinstance(node, ast.ClassDef) for n in within(node) if isinstance(n, ast.Name)
@@ -104,16 +104,6 @@ def _in_function(node: ast.FunctionDef, names: list[ast.Name], is_helper: bool) 
 def _counters(body: list[ast.stmt]) -> set[str]:
     loops = (statement for block in _blocks(body) for statement in block if isinstance(statement, ast.For))
     return {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
-
-
-def _called(functions: Mapping[str, list[ast.Name]], named: Sequence[str]) -> set[str]:
-    """Return the functions reachable from those that the task names."""
-    found, pending = set(named), list(named)
-    while pending:
-        for name in _loaded(functions[pending.pop()]) & functions.keys() - found:
-            found.add(name)
-            pending.append(name)
-    return found
 
 
 _OF_EARLIER_VALUES = frozenset(

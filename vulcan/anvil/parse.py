@@ -10,6 +10,7 @@ import threading
 import tokenize
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from vulcan.anvil.grammar import grammar
@@ -203,3 +204,13 @@ def _count_columns_in_characters(tree: ast.Module, source: str) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.expr | ast.stmt | ast.arg):
             node.col_offset = len(lines[node.lineno - 1][: node.col_offset].decode("utf-8", errors="replace"))
+
+
+def reachable(named: Iterable[str], called: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return the functions of these names, and those that they call, directly or not."""
+    found, pending = set(named), list(named)
+    while pending:
+        new = set(called(pending.pop())) - found
+        found |= new
+        pending += new
+    return found

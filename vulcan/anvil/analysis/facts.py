@@ -173,14 +173,7 @@ def join(a: State | None, b: State | None) -> State | None:
 @lru_cache(maxsize=4096)  # each time that a local is assigned, of every fact
 def locals_of(expression: ir.Expression) -> frozenset[str]:
     """Return the locals and the state that the expression reads."""
-    found: set[str] = set()
-    pending = [expression]
-    while pending:
-        e = pending.pop()
-        if isinstance(e, ir.Local | ir.Cell | ir.Element):
-            found.add(e.name)
-        pending.extend(ir.children(e))
-    return frozenset(found)
+    return frozenset(e.name for e in ir.parts(expression) if isinstance(e, ir.Local | ir.Cell | ir.Element))
 
 
 _MAX_STEPS = 10_000
