@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from vulcan.anvil import Policy, Rejected, check, ir
+from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
 from vulcan.anvil.unparse import emit_source
 from vulcan.imports import import_without
@@ -172,9 +172,9 @@ def tune(
     policy = check_policy(source, task)
     ways: list[_Numbers]
     if isinstance(policy, ProgramPolicy):
-        ways = [_OfProgram(policy)]
+        ways = [_of_program(policy)]
     else:
-        ways = [_OfAnvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
+        ways = [_of_anvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
     for numbers in ways:
         if not numbers.knobs or evaluations < MIN_EVALUATIONS:
             return Tuning()
@@ -198,44 +198,29 @@ def _numbers(policy: Policy) -> Adjustable:
     return adjustable(lifted)
 
 
-class _Numbers(Protocol):
+@dataclass(frozen=True, slots=True)
+class _Numbers:
     """The numbers of a policy, and its source with other values."""
 
-    @property
-    def knobs(self) -> tuple[Knob, ...]: ...
-
-    def written(self, values: tuple[float, ...]) -> str: ...
+    knobs: tuple[Knob, ...]
+    written: Callable[[tuple[float, ...]], str]
 
 
-@dataclass(frozen=True, slots=True)
-class _OfAnvil:
-    policy: Policy
-    numbers: Adjustable
-
-    @property
-    def knobs(self) -> tuple[Knob, ...]:
-        return self.numbers.knobs
-
-    def written(self, values: tuple[float, ...]) -> str:
+def _of_anvil(policy: Policy, numbers: Adjustable) -> _Numbers:
+    def written(values: tuple[float, ...]) -> str:
         """Emit the source, with unchanged lifted numbers put back in place."""
-        own = self.policy.parameters
-        idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
-        program: ir.Module = lowered(self.numbers.with_values(values), frozenset(idle))
-        return emit_source(program, self.policy.task.whole_interface)
+        own = policy.parameters
+        idle = (k.name for k, v in zip(numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
+        return emit_source(lowered(numbers.with_values(values), frozenset(idle)), policy.task.whole_interface)
+
+    return _Numbers(numbers.knobs, written)
 
 
-@dataclass(frozen=True, slots=True)
-class _OfProgram:
-    """The constants at the top of free Python; everything else is unchanged, including comments."""
-
-    policy: ProgramPolicy
-
-    @property
-    def knobs(self) -> tuple[Knob, ...]:
-        return tuple(Knob(name, value) for name, value in self.policy.parameters.items())
-
-    def written(self, values: tuple[float, ...]) -> str:
-        return self.policy.source_with(dict(zip(self.policy.parameters, values, strict=True)))
+def _of_program(policy: ProgramPolicy) -> _Numbers:
+    """Return the constants at the top of free Python; everything else is unchanged, including comments."""
+    own = policy.parameters
+    knobs = tuple(Knob(name, value) for name, value in own.items())
+    return _Numbers(knobs, lambda values: policy.source_with(dict(zip(own, values, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)
