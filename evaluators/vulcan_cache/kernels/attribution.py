@@ -7,9 +7,10 @@ counted.
 
 import numpy as np
 
+from vulcan.anvil.native.runtime import bits_of
 from vulcan.kernel_support import allocating_kernel, helper, types
 from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, HIT, OBJECTS, OUTCOME_BITS, REFUSED, SIZES, U
-from vulcan_cache.kernels.intrinsics import bits_of, prefetch
+from vulcan_cache.kernels.intrinsics import prefetch
 
 FIRST, TOO_LARGE, ORACLE_TOO, REFUSED_BEFORE, LEFT_BEFORE, CAUSES = range(6)
 """Causes of a miss: the object's first request; it is larger than the cache; the oracle misses too; the oracle hits,
@@ -54,7 +55,7 @@ def _doublings(value, low):
 
     The bits of positive floats are in their order, and a doubling adds 1 to the exponent, above the 52 bits.
     """
-    above = np.int64(bits_of(value)) - np.int64(bits_of(low))
+    above = bits_of(value) - bits_of(low)
     return min(max((above - 1) >> 52, -1), 5) + 1
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.anvil.native.runtime import bits_of
 from vulcan.kernel_support import helper
-from vulcan_cache.kernels.intrinsics import bits_of, choose, count_of, precedes
+from vulcan_cache.kernels.intrinsics import choose, count_of, precedes
 
 U = np.uint64
 LAST = U(0xFFFFFFFFFFFFFFFF)
@@ -32,7 +33,7 @@ SPARE_WORDS = 32
 @helper
 def key_of(priority):
     """Unsigned order of keys is the order of priorities; -0.0 and 0.0 are one key."""
-    bits = bits_of(priority + 0.0)
+    bits = U(bits_of(priority + 0.0))
     return bits ^ choose(bits >= _SIGN, LAST, _SIGN)
 
 

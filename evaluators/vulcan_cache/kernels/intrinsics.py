@@ -28,14 +28,6 @@ def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
-    """Return the bits of a float64, as uint64."""
-    return types.uint64(types.float64), lambda context, builder, signature, arguments: builder.bitcast(
-        arguments[0], _WORD
-    )
-
-
-@intrinsic
 def precedes(typing_context, high, low, other_high, other_low):  # type: ignore[no-untyped-def]
     """Check whether (high, low) < (other_high, other_low): one comparison of 128 bits, without a jump."""
 

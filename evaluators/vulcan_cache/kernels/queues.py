@@ -156,6 +156,24 @@ def _remember(
 
 
 @helper
+def _refuse(
+    on_refuse, on_forget, share, globals_, records, statistics, width, links, lists, objects, key, holder, number, now,
+    shares, is_fixed, weight,
+):  # fmt: skip
+    """Do not let an object in, and put it on the ghost list of that number, if any."""
+    known = records[(key << U(3)) | U(m.LEFT_COUNT)] if holder == _GHOST else 0.0
+    tell(on_refuse, globals_, records, statistics, width, key)
+    records[(key << U(3)) | U(m.QUEUE)] = 0.0
+    if number != _NO_LIST:
+        if not is_fixed:
+            _ask_shares(share, globals_, records, statistics, shares)
+        _remember(
+            globals_, records, statistics, width, links, lists, objects, key, U(number), known + 1.0, now, shares[0],
+            weight, on_forget,
+        )  # fmt: skip
+
+
+@helper
 def _show_tails(globals_, records, links, objects, tails):
     """Set what the policy reads of the objects at the tails; where there is none, -1, no bytes and the time."""
     queue = U(1)
@@ -273,17 +291,11 @@ def queues(
                     asks = on_room != 0
                 else:
                     evicted = with_one_more(evicted, key)
-                    known = records[at | U(m.LEFT_COUNT)] if holder == _GHOST else 0.0
-                    if handles:
-                        tell(on_refuse, globals_, records, statistics, width, key)
-                    records[at | U(m.QUEUE)] = 0.0
-                    if to != _FORGET:
-                        if not is_fixed:
-                            _ask_shares(share, globals_, records, statistics, shares)
-                        _remember(
-                            globals_, records, statistics, width, links, lists, count, key, U(_FIRST_LIST),
-                            known + 1.0, now, shares[0], weight, on_forget,
-                        )  # fmt: skip
+                    number = np.int64(_NO_LIST) if to == _FORGET else np.int64(_FIRST_LIST)
+                    _refuse(
+                        on_refuse, on_forget, share, globals_, records, statistics, width, links, lists, count, key,
+                        holder, number, now, shares, is_fixed, weight,
+                    )  # fmt: skip
             note_miss(history, r, needed > 0.0)
             if r >= U(measure_from):
                 misses += 1
@@ -303,16 +315,10 @@ def queues(
                 number = _control(globals_, m.ROOM_LIST, float(_NO_LIST), float(m.GHOST_LISTS))
                 if chosen == _REFUSE:
                     evicted = with_one_more(evicted, key)
-                    known = records[at | U(m.LEFT_COUNT)] if holder == _GHOST else 0.0
-                    tell(on_refuse, globals_, records, statistics, width, key)
-                    records[at | U(m.QUEUE)] = 0.0
-                    if number != _NO_LIST:
-                        if not is_fixed:
-                            _ask_shares(share, globals_, records, statistics, shares)
-                        _remember(
-                            globals_, records, statistics, width, links, lists, count, key, U(number),
-                            known + 1.0, now, shares[0], weight, on_forget,
-                        )  # fmt: skip
+                    _refuse(
+                        on_refuse, on_forget, share, globals_, records, statistics, width, links, lists, count, key,
+                        holder, number, now, shares, is_fixed, weight,
+                    )  # fmt: skip
                     bypassed += r >= U(measure_from)
                     note_miss(history, r, False)
                     needed = 0.0

@@ -5,24 +5,10 @@ A page comes before another one if its score is higher, or as high and its numbe
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from vulcan.kernel_support import function, helper, intrinsic, ir, types
-
-# Bit patterns of numbers, for radix sort.
-
-
-@intrinsic
-def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
-    """Return the bits of a float64, as uint64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.uint64(types.float64), generate
-
+from vulcan.anvil.native.runtime import bits_of
+from vulcan.kernel_support import function, helper
 
 U = np.uint64
 DIGIT_BITS = 11
@@ -33,7 +19,7 @@ SIGN = U(1 << 63)
 @helper
 def key_of(score):
     """Return a whole number that orders as scores do; 0.0 and -0.0 are equal."""
-    bits = bits_of(score + 0.0)
+    bits = U(bits_of(score + 0.0))
     return ~bits if bits >= SIGN else bits | SIGN
 
 
