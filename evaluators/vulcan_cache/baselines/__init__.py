@@ -89,17 +89,20 @@ S3-FIFO, as in libCacheSim, refuses more than its small queue holds, LIRS, as th
 holds, and W-TinyLFU more than its window holds.
 """
 
-_MODULES = {
-    name: name.replace("-", "_").replace("2q", "two_q")
-    for name in (
-        "fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru", "2q", "arc", "lirs", "gdsf", "lhd", "lecar",
-        "w-tinylfu",
-    )
-}  # fmt: skip
+
+def _baseline(name: str, function: str = "simulate") -> CacheBaseline:
+    if name in ("fifo", "lru", "clock", "sieve"):
+        return CacheBaseline("baseline", "one_list", name)
+    return CacheBaseline("baseline", "two_q" if name == "2q" else name.replace("-", "_"), function)
+
+
+_NAMES = (
+    "fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru", "2q", "arc", "lirs", "gdsf", "lhd", "lecar", "w-tinylfu",
+)  # fmt: skip
 
 BASELINES: Mapping[str, CacheBaseline] = MappingProxyType(
-    {name: CacheBaseline("baseline", module) for name, module in _MODULES.items()}
-    | {variant: CacheBaseline("baseline", _MODULES[name], "refusing") for name, variant in REFUSING.items()}
+    {name: _baseline(name) for name in _NAMES}
+    | {variant: _baseline(name, "refusing") for name, variant in REFUSING.items()}
     | {name: CacheBaseline("oracle", name.replace("-", "_")) for name in ("belady", "belady-size-sampled")}
 )
 """Every known policy by name, in the order in which they are shown."""
