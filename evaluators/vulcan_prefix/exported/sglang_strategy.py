@@ -6,6 +6,7 @@ import sglang.srt.arg_groups.choices
 import sglang.srt.mem_cache.evict_policy
 import sglang.srt.mem_cache.radix_cache
 import sglang.srt.mem_cache.unified_cache.components
+import sglang.srt.mem_cache.unified_cache.components.base
 import sglang.srt.mem_cache.unified_cache.components.mamba
 import sglang.srt.mem_cache.unified_cache.tree_core_registry
 import sglang.srt.mem_cache.unified_cache.unified_tree_core
@@ -27,7 +28,8 @@ _OF_THE_CACHE = frozenset(
         "server.used",
     }
 )
-_OF_REQUESTS = frozenset({"node.ended", "node.kind", "node.turn"})
+_OF_REQUESTS = frozenset({"node.kind", "node.turn"})
+_NO_SESSIONS = "the policy reads the end of sessions: use --enable-session-radix-cache, or give describe"
 
 
 class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
@@ -46,6 +48,9 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
     * `describe(node)`, which returns of the request that last used a tree node the turn, the kind (a number), and
       whether its session has ended. While a request is inserted, it is that one for each node that is hit or made;
     * `load()`, which returns how many requests run and how many wait.
+
+    Without `describe`, a session ends where SGLang closes it, of which it keeps account with
+    `--enable-session-radix-cache`: nodes that no other session has used are ended, until they are hit again.
     """
 
     is_of_vulcan = True
@@ -54,7 +59,7 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
 
     def __init__(self, describe=None, load=None):
         if describe is None and _OF_REQUESTS & _USES:
-            raise ValueError("the policy reads the turn, the kind or the end of sessions: give describe")
+            raise ValueError("the policy reads the turn or the kind: give describe")
         self.policy = PrefixPolicy()
         self._describe = describe
         self._load = load
@@ -76,6 +81,8 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
 
     def attach(self, cache):
         """Observe a `RadixCache`: its hits, new nodes and evictions."""
+        if "node.ended" in _USES and self._describe is None:
+            raise ValueError(_NO_SESSIONS)
         self._allocate(cache.token_to_kv_pool_allocator, lambda: cache.evictable_leaves)
         evict = cache.evict
         cache._inc_hit_count = self._counting(cache._inc_hit_count, is_placed_before=False)
@@ -92,6 +99,8 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
 
     def attach_tree(self, core, allocator):
         """Observe the tree of a `UnifiedRadixCache`."""
+        if "node.ended" in _USES and self._describe is None and not core.enable_session_radix_cache:
+            raise ValueError(_NO_SESSIONS)
         self._allocate(allocator, lambda: core.evictable_device_leaves)
         start = core.evict_device_start
         core._inc_hit_count_and_check = self._counting(core._inc_hit_count_and_check, is_placed_before=True)
@@ -117,6 +126,7 @@ class PolicyStrategy(sglang.srt.mem_cache.evict_policy.EvictionStrategy):
             now = self._now()
             is_new = not hasattr(node, "vulcan_node")
             seen = self._seen(node, now)
+            seen.ended = 0.0
             # a RadixCache counts a new node before it is among its parent's children
             self._show(node, seen, len(node.parent.children) - (is_placed_before or not is_new))
             if is_new:
@@ -246,6 +256,24 @@ def _attaching_tree(construct):
     return constructed
 
 
+def _ending(release):
+    def released(component, session_id):
+        leaves = tuple(component._session_leaves.get(session_id, ()))
+        done = release(component, session_id)
+        for leaf in leaves:
+            _end(component, leaf)
+        return done
+
+    return released
+
+
+def _end(component, node):
+    """End the nodes from this one upwards that no open session covers."""
+    while hasattr(node, "vulcan_node") and component.session_ref(node) == 0:
+        node.vulcan_node.ended = 1.0
+        node = node.parent
+
+
 def _declining_rust(reason_of):
     def reason(params):
         factory = sglang.srt.mem_cache.utils._EVICTION_POLICY_FACTORIES.get(params.eviction_policy.lower())
@@ -272,5 +300,6 @@ def register(name="vulcan", **given):
     _wrapped(sglang.srt.mem_cache.radix_cache.RadixCache, "__init__", _attaching_cache)
     _wrapped(unified.unified_tree_core.UnifiedTreeCore, "__init__", _attaching_tree)
     _wrapped(unified.tree_core_registry, "_rust_fallback_reason", _declining_rust)
+    _wrapped(unified.components.base.TreeComponent, "release_session", _ending)
     for module in _CLOCKED:
         module.get_and_increase_time_counter = _clock

@@ -6,6 +6,7 @@ These need the package sglang with PyTorch, and are skipped without; `make test-
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from vulcan_traces.prompts import PromptTrace, load_prompts
 if importlib.util.find_spec("sglang") is None:
     pytest.skip("sglang is not installed: make test-sglang", allow_module_level=True)
 
-from sglang_replay import SglangTree, UnifiedTree, use_clock
+from sglang_replay import CacheInitParams, SglangTree, UnifiedTree, use_clock
 
 SERVER = Server()
 
@@ -150,6 +151,36 @@ def test_an_exported_policy_finds_the_same_tokens_at_every_request(
     trees.append(cache(trace, capacity, f"vulcan_{name}", clock))
     found = replayed(trees[0], trace, capacity)
     assert simulate(policy, trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+
+
+class WithSessions(UnifiedTree):
+    def make(self, params: CacheInitParams) -> Any:
+        return super().make(replace(params, enable_session_radix_cache=True))
+
+
+def test_a_session_that_sglang_closes_ends_the_nodes_that_it_alone_used(trace: PromptTrace, tmp_path: Path) -> None:
+    policy = check("def priority(now, node, server):\n    return node.last_access - 1e6 * node.ended\n", TASK)
+    module = exported(policy, "sglang", tmp_path, "ends")
+    module.register(name="vulcan_ends")
+    tree = WithSessions(trace, 1000, "vulcan_ends", use_clock())
+    (component,) = tree.cache.session_refs.components
+    leaves = {name: tree.node(tree.insert(1.0, [1, 2, last], 0, 0)[1]) for name, last in (("a", 3), ("b", 4))}
+    for name, leaf in leaves.items():
+        component.register_session_leaf(name, leaf)
+    shared = leaves["a"].parent
+    assert shared is leaves["b"].parent
+
+    def ended() -> list[float]:
+        return [node.vulcan_node.ended for node in (leaves["a"], leaves["b"], shared)]
+
+    tree.cache.release_radix_session("a")
+    assert ended() == [1.0, 0.0, 0.0]
+    tree.cache.release_radix_session("b")
+    assert ended() == [1.0, 1.0, 1.0]
+    tree.insert(2.0, [1, 2, 3], 0, 0)
+    assert ended() == [0.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="the end of sessions: use --enable-session-radix-cache"):
+        UnifiedTree(trace, 1000, "vulcan_ends", use_clock())
 
 
 def test_its_tree_in_rust_is_left_for_a_policy_in_python(trace: PromptTrace, tmp_path: Path) -> None:
