@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo replay test test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence library lock chaos faults fuzz clean
+.PHONY: attack audit demo replay test test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence judges library lock chaos faults fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -86,6 +86,11 @@ bench: $(VENV)/.tests-installed
 # ARGS="--seeds 1 --only NAME"
 evidence: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks.evidence $(ARGS)
+
+# docs/results/judges.md: what policies measure in software of others. The two that are not packages are measured where a
+# checkout is named: make judges ARGS="--tests --caffeine DIRECTORY --prefix-cache-evolve DIRECTORY"
+judges: $(VENV)/.tests-installed
+	$(BIN)/python -m benchmarks.judges $(ARGS)
 
 # The library of cache_eviction, from its plan and the training traces below VULCAN_DATA
 library: $(VENV)/.tests-installed
