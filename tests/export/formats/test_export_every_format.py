@@ -194,7 +194,7 @@ def test_what_a_pack_declares_wrongly_is_told(pack: Task, text: str, why: str) -
 
 def test_a_format_hides_features_that_there_are(pack: Task) -> None:
     declare(pack, f'[mine]\n{GOOD}hides = ["obj.sizes"]\n')
-    with pytest.raises(UserError, match=r"mine hides 'obj.sizes', no feature or event; did you mean 'obj.size'"):
+    with pytest.raises(UserError, match=r"mine hides 'obj.sizes', no feature, event or function; did you mean"):
         hidden_by(pack, "mine")
 
 
