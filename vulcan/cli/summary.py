@@ -8,6 +8,7 @@ from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.documents.run import InstanceScores, PolicyScore
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
+from vulcan.registry import recorded_task
 from vulcan.results.run import (
     cautions_of,
     compare_instances,
@@ -24,12 +25,15 @@ from vulcan.results.standings import distinct, standings
 from vulcan.searches.bootstrap import MIN
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.held_out import start_names
 from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 from vulcan.terminal_text import count
+
+_MAX_LINES = 40  # of a known program: a screen
 
 
 def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> None:
@@ -64,12 +68,17 @@ def print_result(run: Path, record: RunRecord, verdict: RunVerdict | None) -> No
         say(f"\n{verdict.sentence}")
     if record.chosen is not None:
         winner = record.chosen.candidate
-        found = f"\nCandidate {winner}"
+        start = start_names(recorded_task(record.config["task"]), record).get(winner)
+        found = f"\nCandidate {winner}" + (f", {start}, which the search began with" if start else "")
         if verdict is not None and verdict.second == winner:
             found = f"\nWhat the search found, candidate {winner}, which is not recommended"
         if (text := headline(record)) is not None:
             say(f"{found}: {text}")
-        say(f"\n{record.candidates[winner].source.strip()}")
+        lines = record.candidates[winner].source.strip().splitlines()
+        shown = lines[:_MAX_LINES] if start else lines
+        say("\n" + "\n".join(shown))
+        if len(shown) < len(lines):
+            say(f"... and {len(lines) - len(shown)} more lines: `vulcan show {run} {winner}` prints them all")
         for caution in cautions_of(record, winner):
             say(f"\nwarning: {caution}")
 

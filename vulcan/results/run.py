@@ -185,7 +185,8 @@ def headline(record: RunRecord) -> str | None:
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
     known_starts = HeldOut.of(record).metrics
-    for start, name in start_names(recorded_task(record.config["task"]), record).items():
+    starts = start_names(recorded_task(record.config["task"]), record)
+    for start, name in starts.items() if winner not in starts else ():
         if held_out and (started := known_starts.get((start, "test"))):
             if f"baseline {name} {mean(started)}" not in others:
                 others.append(f"{name}, the policy it began with, {mean(started)}")

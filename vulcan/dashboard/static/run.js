@@ -200,7 +200,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "Nothing was tuned yet."); await drawnMap(); await drawnTree(); await drawnOperators(); })]);
+    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "No constants of the best program, or of what it came from, were tuned."); await drawnMap(); await drawnTree(); await drawnOperators(); })]);
   }
   return run;
 }
