@@ -34,4 +34,14 @@ def test_where_a_baseline_has_no_form_in_the_language_nothing_takes_its_place(se
     assert known_source(TASK, unknown) is None
     said = how_to_take(RUN, TASK, unknown)
     assert said.startswith("belady-like has no form in the policy language to export")
-    assert ("`vulcan export run-1 --candidate 9`" in said) == (second is not None)
+    assert ("`vulcan export run-1 --format python --candidate 9`" in said) == (second is not None)
+
+
+def test_what_the_target_cannot_carry_is_not_offered_for_it() -> None:
+    heap, queues = verdict("gdsf"), verdict("s3_fifo")
+    assert how_to_take(RUN, TASK, heap, "sqlite") == "take gdsf with `vulcan export run-1 --format sqlite`"
+    assert known_source(TASK, queues) is not None
+    assert how_to_take(RUN, TASK, queues, "sqlite") == (
+        "s3_fifo has no form that sqlite carries; "
+        "`vulcan export run-1 --format sqlite --candidate 9` writes what it found"
+    )

@@ -74,7 +74,7 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
         )
         return
     verdict = run_verdict(record)
-    take = how_to_take(session.path, session.task, verdict)
+    take = how_to_take(session.path, session.task, verdict, record.config.get("target"))
     say(f"\nThe run is in {session.path}. Look at what it found with `vulcan show {named}`; {take}.")
     safe = tuple(load_evaluator(session.task).safe_policies())
     if verdict is not None and verdict.kind == "candidate" and safe:

@@ -13,6 +13,7 @@ from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import recorded_task
 from vulcan.results.run import run_verdict
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.target import seeds_of
 from vulcan.searches.verdict import RunVerdict, plain_name
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged
@@ -107,19 +108,19 @@ def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCan
     return found, f"{verdict.sentence}{export_note(verdict, found.number)}"
 
 
-def known_source(task: Task, verdict: RunVerdict) -> str | None:
-    """Return the task's own policy of the recommended baseline's name; None where there is none."""
-    own = task.seed_policies().items()
+def known_source(task: Task, verdict: RunVerdict, target: str | None = None) -> str | None:
+    """Return the task's own policy of the recommended baseline's name; None without one that the target carries."""
+    own = seeds_of(task, target).items()
     return next((source for name, source in own if plain_name(name) == plain_name(verdict.policy)), None)
 
 
-def how_to_take(run: Path, task: Task, verdict: RunVerdict | None) -> str:
+def how_to_take(run: Path, task: Task, verdict: RunVerdict | None, target: str | None = None) -> str:
     """Return what to do next with a finished run, for a sentence: the command that exports what is recommended."""
-    command = f"vulcan export {shlex.quote(str(run))}"
-    if verdict is None or verdict.candidate is not None or known_source(task, verdict) is not None:
+    command = f"vulcan export {shlex.quote(str(run))} --format {target or 'python'}"
+    if verdict is None or verdict.candidate is not None or known_source(task, verdict, target) is not None:
         what = "it" if verdict is None else verdict.policy.removeprefix("start: ")
-        return f"take {what} with `{command} --format python -o best.py`"
-    what = f"{verdict.policy} has no form in the policy language to export"
+        return f"take {what} with `{command}{'' if target else ' -o best.py'}`"
+    what = f"{verdict.policy} has no form {f'that {target} carries' if target else 'in the policy language to export'}"
     return what if verdict.second is None else f"{what}; `{command} --candidate {verdict.second}` writes what it found"
 
 
