@@ -286,7 +286,7 @@ def lead_of(case: Case, ratio: Callable[[Case], float]) -> float:
     return case.score(ratio(case)) - case.score(case.baselines[case.best_baseline])
 
 
-def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], dict[str, Any], list[Goal]]:
+def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], list[Goal]]:
     single = single_baseline(cases)
     traces = len({c.trace for c in cases})
     table = [f"{len(cases)} instances of {traces} traces; left out: {', '.join(left_out) or 'none'}", ""]
@@ -332,21 +332,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         Goal("share of instances within 5 % of the best baseline", within / len(cases), 0.95),
         Goal(f"mean score above that of the best single baseline, {single}", mean - of_single, 0.0),
     ]
-    document = {
-        "figures": {
-            name: {how: figures(group, ratio) for how, ratio in HOW.items()} for name, group in groups.items() if group
-        },
-        "means": summary,
-        "single_baseline": single,
-        "left_out": list(left_out),
-        "cases": [
-            {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen,
-             "library": c.by_library, "followed": c.followed, "baselines": dict(c.baselines), "oracles": dict(c.bounds),
-             "members": dict(c.members)}
-            for c in cases
-        ],
-    }  # fmt: skip
-    return table, document, goals
+    return table, goals
 
 
 def main() -> None:
@@ -370,8 +356,7 @@ def main() -> None:
         )
         cases += found[0]
         left_out += found[1]
-    table, document, goals = report(cases, left_out)
-    finish(options, document, table, goals)
+    finish(options, *report(cases, left_out))
 
 
 if __name__ == "__main__":

@@ -52,20 +52,12 @@ class Headline:
 
     def command(self, seed: int, directory: Path) -> list[str]:
         given = ["--trace", self.trace] if self.trace is not None else []
-        fixed = [
-            "--seed",
-            str(seed),
-            "--executor",
-            "local",
-            "--progress",
-            "none",
-            "--runs-dir",
-            str(directory.resolve()),
-        ]
-        return [VULCAN, "search", "--task", self.task, *given, *self.options, *fixed, "--json"]
+        asked = [*given, *self.options, "--seed", str(seed)]
+        return [VULCAN, "search", "--task", self.task, *asked, *QUIETLY, "--runs-dir", str(directory.resolve())]
 
 
 VULCAN = str(Path(sys.executable).with_name("vulcan"))
+QUIETLY = ("--executor", "local", "--progress", "none", "--json")
 _CACHE = ("--cache-size", "10%", "--budget-candidates", "200")
 _LONG = ("--budget-candidates", "300")
 HEADLINES = (
@@ -157,8 +149,7 @@ def replay(recording: Recording, out: Path) -> list[str]:
     place = recording.directory(out / f"{recording.name}-data")
     run = unpack(recording.archive, (out / "recorded" / recording.name).resolve())
     runs = (out / "replays" / recording.name).resolve()
-    fixed = ["--executor", "local", "--progress", "none", "--runs-dir", str(runs), "--json"]
-    command = [VULCAN, "search", "--replay", str(run), *fixed]
+    command = [VULCAN, "search", "--replay", str(run), *QUIETLY, "--runs-dir", str(runs)]
     done = subprocess.run(command, cwd=place, capture_output=True, check=False, text=True)
     if done.returncode:
         return [(done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]]

@@ -15,7 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
@@ -87,10 +87,8 @@ class Goal:
             "target": self.target,
             "at_least": self.at_least,
             "met": self.met,
-            "asserted": self.is_asserted(quick),
             "fails": self.fails(quick),
             "line": self.line(quick),
-            "documented": self.documented,
         }
 
 
@@ -144,19 +142,14 @@ class BenchmarkTable:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkResult:
-    """Result of a benchmark.
-
-    `document` has the figures behind the tables, as JSON; `left_out` says what was not measured, and why.
-    """
+    """Result of a benchmark; `left_out` says what was not measured, and why."""
 
     tables: tuple[BenchmarkTable, ...] = ()
     goals: tuple[Goal, ...] = ()
-    document: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 
     def to_json(self, quick: bool) -> dict[str, Any]:
         return {
-            **self.document,
             "tables": [table.to_json() for table in self.tables],
             "goals": [goal.to_json(quick) for goal in self.goals],
             "left_out": list(self.left_out),
@@ -200,7 +193,6 @@ def machine() -> dict[str, Any]:
         ),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "caches": dict(_caches()),
-        "memory_bytes": _memory_bytes(),
         "system": platform.platform(),
         "load": list(os.getloadavg()),
         "python": platform.python_version(),
@@ -223,13 +215,6 @@ def _caches() -> Iterator[tuple[str, str]]:
         level, kind, size = (next(iter(_lines(place / name)), "") for name in ("level", "type", "size"))
         if kind != "Instruction" and size:
             yield f"L{level}", size
-
-
-def _memory_bytes() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except ValueError:
-        return None
 
 
 def _version(package: str) -> str | None:
@@ -274,9 +259,9 @@ def leave_out(reason: str) -> NoReturn:
     sys.exit(LEFT_OUT)
 
 
-def finish(options: argparse.Namespace, document: dict[str, Any], table: Sequence[str], goals: Sequence[Goal]) -> None:
+def finish(options: argparse.Namespace, table: Sequence[str], goals: Sequence[Goal]) -> None:
     """Print the result, and exit as `--check` asks."""
-    document = {**document, "text": list(table), "goals": [goal.to_json(options.quick) for goal in goals]}
+    document = {"text": list(table), "goals": [goal.to_json(options.quick) for goal in goals]}
     _finish(options, document, [*table, "", *(goal.line(options.quick) for goal in goals)], goals)
 
 

@@ -9,17 +9,17 @@ fixed before any result on a held-out trace had been looked at.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import harness
 from vulcan_traces import Trace, load_trace
 from vulcan_traces.storage.export import write_requests
 
-DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
+DATA = harness.DATA / "cache"
 SIZES = ("0.1%", "1%", "10%")
 """Of the footprint, in bytes."""
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import DATA
 from vulcan_link.linux.cell import LATENESS_US
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
-ROOT = Path(__file__).resolve().parents[1]
-REFERENCE = ROOT / "tests" / "data" / "link"
-DATA = Path(os.environ.get("VULCAN_DATA", ROOT / ".." / "shared" / "data")) / "cc"
+REFERENCE = Path(__file__).resolve().parents[1] / "tests" / "data" / "link"
 
 SEEDS = (1, 2, 3, 4, 5)
 """The emulator's lateness is random: figures are medians over these."""
@@ -43,13 +41,7 @@ class Cell:
     rate_mbps: float
 
     def run(self, seeds: tuple[int, ...] = SEEDS) -> list[LinkResult]:
-        return [simulate(with_seed(self.scenario, seed)) for seed in seeds]
-
-
-def with_seed(scenario: Scenario, seed: int) -> Scenario:
-    from dataclasses import replace
-
-    return replace(scenario, seed=seed)
+        return [simulate(replace(self.scenario, seed=seed)) for seed in seeds]
 
 
 def median(results: list[LinkResult], figure: str) -> float:
@@ -70,7 +62,7 @@ def linux_link(name: str) -> LinkTrace | None:
     """None where the trace is not there."""
     if name.startswith("const"):
         return constant(int(name.removeprefix("const")) // 12)
-    path = DATA / ("nyc-cellular" if name.startswith("trace-") else "mahimahi") / name
+    path = DATA / "cc" / ("nyc-cellular" if name.startswith("trace-") else "mahimahi") / name
     return load_link(path) if path.is_file() else None
 
 

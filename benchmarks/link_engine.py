@@ -35,13 +35,12 @@ def main() -> None:
     turns = 3 if options.quick else 7
     simulate(Scenario(wire(1), Queue(packets=10), (Flow("reno"),), 0.1))  # compiles, or loads what was
     table = [f"{'one flow':34}{'packets':>10}{'seconds':>10}{'Mpackets/s':>12}"]
-    rows, speeds = [], {}
+    speeds = {}
     for algorithm in ("fixed", "reno", "cubic", "bbr"):
         flow = Flow(algorithm, delay_ms=20.0, parameter=400.0)
         scenario = Scenario(wire(96), Queue(packets=320), (flow,), 60.0 if options.quick else 120.0)
         took, sent = seconds_of(scenario, turns)
         speeds[algorithm] = sent / took
-        rows.append({"algorithm": algorithm, "packets": sent, "seconds": took})
         table.append(f"{algorithm + ', 96 Mbit/s, buffer 1 BDP':34}{sent:10}{took:10.4f}{sent / took / 1e6:12.2f}")
     table += ["", f"{'ns-3.44 on the same cell':34}{'ns-3, s':>10}{'ours, s':>10}{'times':>12}"]
     times = []
@@ -50,7 +49,6 @@ def main() -> None:
             continue
         took, _ = seconds_of(cell.scenario, turns)
         times.append(cell.reference["wall"] / took)
-        rows.append({"cell": cell.name, "ns3": cell.reference["wall"], "seconds": took, "times": times[-1]})
         table.append(f"{cell.name:34}{cell.reference['wall']:10.2f}{took:10.4f}{times[-1]:12.0f}")
     goals = [
         Goal("one flow of CUBIC, packets per second", speeds["cubic"], PACKETS_PER_SECOND, in_quick=False),
@@ -58,7 +56,7 @@ def main() -> None:
         Goal("times ns-3, the least of the cells", min(times), TIMES_NS3),
         Goal("times ns-3, the median of the cells", statistics.median(times), TIMES_NS3),
     ]
-    finish(options, {"rows": rows}, table, goals)
+    finish(options, table, goals)
 
 
 if __name__ == "__main__":

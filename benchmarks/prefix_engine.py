@@ -63,16 +63,14 @@ def main() -> None:
         table.append(f"{name:26}{trace.requests:10}{len(trace.blocks):12}{took * 1e3:10.2f}{speeds[name] / 1e6:12.2f}")
     slowest = min(speeds.values())
     goals = [Goal("slowest, blocks per second of the prefix cache engine", slowest, BLOCKS_PER_SECOND, margin=0.5)]
-    document: dict[str, Any] = {"blocks_per_s": speeds}
     if find_spec("sglang") is None:
-        document["left_out"] = ["SGLang's RadixCache: sglang is not installed; make test-sglang makes an environment"]
-        table += ["", *(f"left out: {what}" for what in document["left_out"])]
+        what = "SGLang's RadixCache: sglang is not installed; make test-sglang makes an environment"
+        table += ["", f"left out: {what}"]
     else:
         rows, times = beside_radix_cache({"mix": traces["mix"]} if options.quick else traces, continued)
-        document["times_radix_cache"] = times
         table += ["", *rows]
         goals.append(Goal("times SGLang's RadixCache, the least", min(times.values()), 50))
-    finish(options, document, table, goals)
+    finish(options, table, goals)
 
 
 def run(policy: Policy | str, trace: PromptTrace) -> list[int]:

@@ -45,8 +45,6 @@ from vulcan.store import RunRecord
 from vulcan.store.sqlite import SQLiteStore
 from vulcan.task import Split
 
-TRACE = "zipf:requests=20000,objects=2000,alpha=0.9,seed=1"
-
 
 @dataclass(frozen=True)
 class Stages:
@@ -153,11 +151,6 @@ class Measured:
         """The share of a call's time that is not its jobs'."""
         return self.calls * self.beside / (self.calls * self.beside + self.within)
 
-    @property
-    def idle(self) -> float:
-        """The share of the workers' time in which they work on no job, the wait for each other at the end too."""
-        return 1 - self.within / (self.nodes * self.seconds)
-
 
 class Switched(RayExecutor):
     """Has jobs travel alone while that is wanted, and notes what each call takes alongside its jobs."""
@@ -190,9 +183,9 @@ def measure(quick: bool) -> BenchmarkResult:
         bandwidth = _bandwidth(runtime.wait(), cluster)
     stages = measured_stages(quick)
     costs = _fitted(found, stages)
-    points, table = _compared(found, costs)
-    worst = max(abs(p["error"]) for p in points)
-    worst_of_long = max(abs(p["error"]) for p in points if p["work"] >= SECONDS[1])
+    errors, table = _compared(found, costs)
+    worst = max(map(abs, errors))
+    worst_of_long = max(abs(error) for error, m in zip(errors, found, strict=True) if m.work >= SECONDS[1])
     batched = [m for m in found if not m.alone]
     heavy, light = (
         [m.overhead for m in batched if m.nodes <= (os.cpu_count() or 1) and (m.work < SECONDS[1]) is short]
@@ -208,14 +201,6 @@ def measure(quick: bool) -> BenchmarkResult:
              documented="driver and workers share two processors here, and the model keeps one for the driver"),
         Goal("time of 5 ms jobs on one node, alone over together", _gain(found), 1.1, in_quick=False),
     )  # fmt: skip
-    predictions = _predictions(costs, stages, LARGER[::3] if quick else LARGER)
-    document = {
-        "points": points,
-        "costs": costs.__dict__,
-        "stages": stages.__dict__,
-        "bytes_a_second": bandwidth,
-        "predictions": [row for row, _ in predictions],
-    }
     tables = (
         table,
         BenchmarkTable(
@@ -235,10 +220,10 @@ def measure(quick: bool) -> BenchmarkResult:
         BenchmarkTable(
             "Predicted: candidates per second, and the busiest part",
             ("workers", "simulation", "scoring alone", "busiest", "a whole search", "busiest part of it"),
-            tuple(cells for _, cells in predictions),
+            tuple(_predictions(costs, stages, LARGER[::3] if quick else LARGER)),
         ),
     )
-    return BenchmarkResult(tables, goals, document)
+    return BenchmarkResult(tables, goals)
 
 
 @contextmanager
@@ -368,21 +353,22 @@ def _fitted(found: Sequence[Measured], stages: Stages) -> Costs:
     return Costs(call=call, job=job, job_at_worker=max(0.0, within), way=way)
 
 
-def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, Any]], BenchmarkTable]:
-    points, rows = [], []
+def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[float], BenchmarkTable]:
+    """Return the model's error for each, as a share of its time."""
+    errors, rows = [], []
     for m in found:
         cluster = Cluster(workers=m.nodes, cores=os.cpu_count() or 1, sleeps=m.sleeps)
         # what a simulation took has the worker's own time in it
         known = costs if m.sleeps else replace(costs, job_at_worker=0.0)
         said = predict(known, cluster, m.jobs, m.work, together=not m.alone)
         error = said.seconds / m.seconds - 1
-        points.append({**m.__dict__, "overhead": m.overhead, "idle": m.idle, "predicted": said.seconds, "error": error})
+        errors.append(error)
         rows.append(
             (str(m.nodes), f"{'sleeps' if m.sleeps else 'simulates'} {m.work * 1e3:.0f} ms", _way_of(m),
              f"{m.jobs / m.seconds:.1f}", f"{m.overhead:.1%}", f"{m.jobs / said.seconds:.1f}", f"{error:+.1%}")
         )  # fmt: skip
     columns = ("nodes", "a job", "jobs", "jobs per second", "overhead", "the model's", "its error")
-    return points, BenchmarkTable("Jobs on Ray, by nodes", columns, tuple(rows))
+    return errors, BenchmarkTable("Jobs on Ray, by nodes", columns, tuple(rows))
 
 
 def _gain(found: Sequence[Measured]) -> float:
@@ -393,9 +379,8 @@ def _gain(found: Sequence[Measured]) -> float:
     return alone / together
 
 
-def _predictions(costs: Costs, stages: Stages, larger: Sequence[int]) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
+def _predictions(costs: Costs, stages: Stages, larger: Sequence[int]) -> Iterator[tuple[str, ...]]:
     """Clusters with a processor a worker: executor alone with all jobs waiting, and a search with a language model."""
-    made = []
     whole = replace(costs, draft=stages.draft, keep=stages.keep)
     for workers in larger:
         for work in (0.05, 1.0):
@@ -411,13 +396,10 @@ def _predictions(costs: Costs, stages: Stages, larger: Sequence[int]) -> list[tu
                 jobs,
                 work,
             )  # fmt: skip
-            row = {"workers": workers, "work": work, "scoring": scoring.__dict__, "searching": searching.__dict__}
-            cells = (
+            yield (
                 f"{workers:,}", f"{work:g} s", f"{scoring.rate:,.0f}", f"{scoring.limit} {_busiest(scoring):.0%}",
                 f"{searching.rate:,.0f}", f"{searching.limit} {_busiest(searching):.0%}",
             )  # fmt: skip
-            made.append((row, cells))
-    return made
 
 
 def _busiest(prediction: Any) -> float:

@@ -11,16 +11,13 @@ ticks.
 
 from __future__ import annotations
 
-import os
 import statistics
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Goal, arguments, finish, leave_out
+from benchmarks.harness import DATA, Goal, arguments, finish, interleaved, leave_out
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_spot.job import SpotJob
@@ -28,8 +25,7 @@ from vulcan_spot.simulate import simulate
 from vulcan_spot.windows import Windows
 from vulcan_traces.spot import load_spot
 
-DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "spot"
-ARCHIVE = DATA / "adrs" / "cant_be_late_real_traces.tar.gz"
+ARCHIVE = DATA / "spot" / "adrs" / "cant_be_late_real_traces.tar.gz"
 ZONES = (
     "us-west-2a_k80_8", "us-west-2b_k80_1", "us-west-2b_k80_8", "us-west-2a_v100_1", "us-west-2a_v100_8",
     "us-west-2b_v100_1",
@@ -87,17 +83,14 @@ def main() -> None:
     runs = all_runs()
     count = sum(len(windows.begins) for _, _, windows in runs)
     table = [f"mean dollars over {count} runs, and by deadline", f"{'':18} {'here':>26}   {'public evaluator':>26}"]
-    document: dict[str, Any] = {"runs": count, "costs": {}}
     goals = []
     for who, known in PUBLIC.items():
         found = means(runs, who)
-        document["costs"][who] = found
         columns = ("  ".join(f"{value:7.2f}" for value in values) for values in (found, known))
         table.append(f"{who:18} {next(columns):>26}   {next(columns):>26}")
         off = max(abs(round(a, 2) - b) for a, b in zip(found, known, strict=True))
         goals.append(Goal(f"{who}: off by, in dollars", off, 0.005, at_least=False))
     bound = means(runs, "least_cost")
-    document["costs"]["least_cost"] = bound
     table.append(f"{'least_cost':18} {'  '.join(f'{value:7.2f}' for value in bound):>26}   {'(bound)':>26}")
 
     sources = {"policy": TASK.seed_policies()["uniform_progress"], "policy with statistics": WITH_STATISTICS}
@@ -111,18 +104,11 @@ def main() -> None:
         return run
 
     contestants = {name: every(policy) for name, policy in policies.items()} | {"baseline": every("uniform_progress")}
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(6 if options.quick else 31):
-        for name, run in contestants.items():
-            began = time.process_time()
-            run()
-            if turn:  # the first one compiles
-                seconds[name].append(time.process_time() - began)
+    seconds = interleaved(contestants, 5 if options.quick else 30)
     speed = {name: count / statistics.median(taken) for name, taken in seconds.items()}
     table += ["", *(f"{name:24} {value:10,.0f} runs per second" for name, value in speed.items())]
-    document["runs_a_second"] = speed
     goals.append(Goal("runs per second of a policy", speed["policy"], WANTED, in_quick=False))
-    finish(options, document, table, goals)
+    finish(options, table, goals)
 
 
 if __name__ == "__main__":

@@ -203,20 +203,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--leaderboard", type=Path, help="a checkout of github.com/UCB-ADRS/ADRS-Leaderboard")
     leaderboard = parser.parse_args(arguments).leaderboard
     if ARCHIVE.is_file():
-        print(
-            "\n".join(
-                table(
-                    "spot_single",
-                    {
-                        "1,080 runs": one_region(30),
-                        "360 runs": one_region(10),
-                        "other zones": one_region(30, OTHER_ZONES),
-                        "February 2023": other_months() if spot_windows.TRACES.is_dir() else [],
-                    },
-                )
-            ),
-            "\n",
-        )
+        sets = {
+            "1,080 runs": one_region(30),
+            "360 runs": one_region(10),
+            "other zones": one_region(30, OTHER_ZONES),
+            "February 2023": other_months() if spot_windows.TRACES.is_dir() else [],
+        }
+        print("\n".join(table("spot_single", sets)), "\n")
     if spot_windows.TRACES.is_dir():
         print("\n".join(table("spot_multi", {"34 runs": several_regions(), "October 2022": earlier_regions()})), "\n")
         if leaderboard is not None:

@@ -51,21 +51,11 @@ SCENARIOS: dict[str, tuple[int, tuple[str, ...]]] = {
     "3_regions_diverse": (6, ("us-east-1a", "us-east-2b", "us-west-2c")),
     "3_zones_same_region": (6, ("us-east-1a", "us-east-1c", "us-east-1d")),
     "5_regions_high_diversity": (4, ("us-east-1a", "us-east-1f", "us-west-2a", "us-west-2b", "us-east-2b")),
-    "all_9_regions": (
-        2,
-        (
-            "us-east-2a",
-            "us-west-2c",
-            "us-east-1d",
-            "us-east-2b",
-            "us-west-2a",
-            "us-east-1f",
-            "us-east-1a",
-            "us-west-2b",
-            "us-east-1c",
-        ),
-    ),
-}
+    "all_9_regions": (2, (
+        "us-east-2a", "us-west-2c", "us-east-1d", "us-east-2b", "us-west-2a", "us-east-1f", "us-east-1a", "us-west-2b",
+        "us-east-1c",
+    )),
+}  # fmt: skip
 """How many windows of which zones, in the leaderboard's order."""
 
 

@@ -19,7 +19,6 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.ground import TASK, Ground, ground, opened
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
@@ -77,12 +76,6 @@ class Measured:
         """The share of the time that is neither simulation nor the generator's."""
         return 1 - (self.simulating + self.writing) / self.processor
 
-    def to_json(self) -> dict[str, float]:
-        return {
-            "candidates": self.candidates, "simulations": self.simulations, "processor_seconds": self.processor,
-            "seconds": self.wall, "writing_seconds": self.writing, "simulating_seconds": self.simulating,
-        }  # fmt: skip
-
 
 class Here(Closing):
     """An executor that scores where it is asked to, and times what is simulation."""
@@ -118,7 +111,7 @@ class Here(Closing):
 
 def measure(quick: bool) -> BenchmarkResult:
     candidates = QUICK_CANDIDATES if quick else CANDIDATES
-    rows, goals, document = [], [], dict[str, Any]()
+    rows, goals = [], []
     for racing in (False, True):
         on = ground(racing=racing, budget_candidates=candidates[racing], seed=3)
         if not racing:
@@ -138,7 +131,6 @@ def measure(quick: bool) -> BenchmarkResult:
                 (f"{form}, {where}", str(one.candidates), f"{one.hourly:,.0f}",
                  f"{one.by_the_clock:,.0f}", *shares)
             )  # fmt: skip
-            document[f"{form}, {where}"] = one.to_json()
         print(rows[-1], file=sys.stderr)
         wanted = RACING_GOAL if racing else FULL_GOAL
         goals.append(
@@ -150,16 +142,10 @@ def measure(quick: bool) -> BenchmarkResult:
                 Goal(f"overhead share of the time, {form}", timed.other, OTHER_GOAL,
                      at_least=False, margin=0.5)
             )  # fmt: skip
-    columns = (
-        "search",
-        "candidates",
-        "per core-hour",
-        "per wall-clock hour",
-        "the generator",
-        "overhead excluding simulation",
-    )
+    shares = ("the generator", "overhead excluding simulation")
+    columns = ("search", "candidates", "per core-hour", "per wall-clock hour", *shares)
     table = BenchmarkTable(f"Searches on {on.name} at 10%", columns, tuple(rows))
-    return BenchmarkResult((table,), tuple(goals), document)
+    return BenchmarkResult((table,), tuple(goals))
 
 
 def jailed(on: Ground, workers: int) -> Measured:

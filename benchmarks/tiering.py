@@ -9,15 +9,13 @@ too. All contestants run in one process, in turn; figures are medians over turns
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness import Goal, arguments, finish, interleaved
+from benchmarks.harness import DATA, Goal, arguments, finish, interleaved
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import Instance
 from vulcan.generator import OfflineEvolve
@@ -31,7 +29,6 @@ from vulcan_traces.memory import PageCounts, load_page_counts
 from vulcan_traces.memory.kernels.gups import run_gups
 from vulcan_traces.memory.kernels.recorder import TOUCHES, new_recorder
 
-DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
 RECORDED = DATA / "mem" / "pagecounts" / "own_kv.npz"
 
 TASK = find_task("memory_tiering")
@@ -84,8 +81,7 @@ def main() -> None:
         Goal("place of the best candidate on the rung, as a share", ranking[f"best {ONE_IN}"] / ranking["candidates"],
              KEEP, at_least=False),
     ]  # fmt: skip
-    document = {"accesses_per_s": rates, "cells_per_s": cells, "seconds": seconds, "ranking": ranking}
-    finish(options, document, table, goals)
+    finish(options, table, goals)
 
 
 def _engine(counts: PageCounts) -> dict[str, Callable[[], object]]:

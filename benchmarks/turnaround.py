@@ -32,7 +32,7 @@ from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.plain_python import run_plain
 from vulcan.anvil import Policy, check
-from vulcan.evaluator import Evaluator, Instance, decisions_of
+from vulcan.evaluator import decisions_of
 from vulcan.export import Provenance
 from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
@@ -41,7 +41,6 @@ from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.job import Setup
 from vulcan.store.events import CandidateJudged
 from vulcan.store.sqlite import SQLiteStore
-from vulcan.task import Task
 from vulcan_cache.layout import LAYOUT
 from vulcan_traces import load_trace
 
@@ -69,20 +68,15 @@ HOST = '#include "policy.h"\nvoid *entry(void) { return (void *)policy_score; }\
 
 def measure(quick: bool) -> BenchmarkResult:
     count = 10 if quick else 80
-    tables, goals, document = [], [], dict[str, Any]()
+    tables, goals, known = [], [], {}
     on = ground()
     for mechanism in MECHANISMS:
         line = under(mechanism, "")
         given = [replace(r, text=r.text.replace("```python\n", f"```python\n{line}")) for r in replies(count)]
-        stages = by_stage(on, given, 1 if quick else 5)
-        isolation = isolation_seconds(
-            TASK, TASK.name, on.evaluator, on.full, TASK.seed_policies()["lru"], 20 if quick else 60
-        )
+        known[mechanism] = stages = by_stage(on, given, 1 if quick else 5)
+        isolation = isolation_seconds(on, 20 if quick else 60)
         full, halving, keep = totals(on, stages, isolation)
         tables.append(stage_table(on, mechanism, stages, isolation, full, halving, keep))
-        document[mechanism] = {
-            "ground": on.name, "stages": stages, "isolation": isolation, "full": full, "halving": halving,
-        }  # fmt: skip
         goals += [
             Goal(
                 f"candidates per core-hour, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False,
@@ -93,8 +87,8 @@ def measure(quick: bool) -> BenchmarkResult:
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
-    others, more = concurrent(on, given, document["heap"], quick)
-    return BenchmarkResult((*tables, others), (*goals, *more), document)
+    others, more = concurrent(on, given, known["heap"], quick)
+    return BenchmarkResult((*tables, others), (*goals, *more))
 
 
 def by_stage(on: Ground, given: list[Reply], turns: int) -> dict[str, list[float]]:
@@ -186,9 +180,10 @@ def stage_table(
     return BenchmarkTable(title, ("stage", "milliseconds, median", "mean"), tuple(rows))
 
 
-def concurrent(on: Ground, given: list[Reply], known: dict[str, Any], quick: bool) -> tuple[BenchmarkTable, list[Goal]]:
+def concurrent(
+    on: Ground, given: list[Reply], stages: dict[str, list[float]], quick: bool
+) -> tuple[BenchmarkTable, list[Goal]]:
     """Return a compiler run for each candidate, and CPython."""
-    stages = known["stages"]
     compiled = [sum(times) for times in zip(stages["check"], stages["compile"], strict=True)]
     rows = [("check and compile here", f"{statistics.median(compiled) * 1e3:.1f}", "1")]
     goals = []
@@ -242,22 +237,21 @@ def plain_python_seconds(on: Ground) -> float:
     return (time.process_time() - began) * p["measure_to"] / PLAIN_REQUESTS
 
 
-def isolation_seconds(
-    task: Task, reference: str, evaluator: Evaluator, instance: Instance, source: str, turns: int
-) -> float:
+def isolation_seconds(on: Ground, turns: int) -> float:
     """Processor time of a round trip to a jailed child, in both processes, beyond the same work done here.
 
     Where the time of another process cannot be read, the wall clock is taken; the least of all turns of either.
     """
+    source = TASK.seed_policies()["lru"]
     job = Job(1, source, (), 60.0, probe=True)
     here, there = [], []
-    jailed = JailedEvaluator(Setup(reference, (instance,)))
+    jailed = JailedEvaluator(Setup(TASK.name, (on.full,)))
     try:
         jailed.start()
         seconds = partial(_processors, jailed.pid) if _seconds_of(jailed.pid) else time.perf_counter
         for _ in range(turns):
             began = seconds()
-            decisions_of(evaluator, check(source, task))
+            decisions_of(on.evaluator, check(source, TASK))
             between = seconds()
             outcome = jailed.run(job)
             here.append(between - began)

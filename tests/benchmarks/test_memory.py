@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.memory import watched_run, write_large_trace
-from benchmarks.memory_objects import combinations, computed_bytes, measured_bytes
+from benchmarks.memory import combinations, computed_bytes, measured_bytes, watched_run, write_large_trace
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are in /proc")
 

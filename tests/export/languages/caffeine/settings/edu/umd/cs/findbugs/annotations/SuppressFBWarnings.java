@@ -1,0 +1,3 @@
+package edu.umd.cs.findbugs.annotations;
+
+public @interface SuppressFBWarnings { String[] value(); }
