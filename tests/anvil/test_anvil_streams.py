@@ -1,13 +1,15 @@
 """Statistics of entities and of the system: native, reference, and what pandas and numpy say."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
+import pandas as pd
 import pytest
-from anvil_streams import answers, asking, questions
-from anvil_toy import FIXED, NOW, TOY, TOY_LAYOUT, returning
+from anvil_toy import FIXED, HEAD, NOW, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import value_of, values_for
 from effort import ALL, few
@@ -16,10 +18,43 @@ from vulcan.anvil import Layout, Slot, check
 from vulcan.anvil.grammar.grammar import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM, STATISTICS
 from vulcan.task import Feature, Global, Value
 
+SHARES = (0.0, 0.07, 0.5, 0.9, 1.0)
+ALPHAS = (0.001, 0.3, 0.999)
 FEATURES = {name: feature for name, feature in TOY.signature.features() if name != "item.id"}
 WINDOWS = (1, 2, 7, MAX_KEPT_OF_ENTITY)
 WANTED = ("item.whole", "world.load", "item.tiny", "0", "-0.0", "1")
 TASK = replace(TOY, operations=10**6)
+
+
+def asking(questions: Sequence[str]) -> str:
+    """A program whose answer to the i-th question is given where `now` is i."""
+    lines = [f"    if now == {i}:\n        return {question}" for i, question in enumerate(questions)]
+    return HEAD + "\n".join(lines) + "\n    return 0\n"
+
+
+def questions(owner: str, windows: Sequence[int], wanted: Sequence[str]) -> list[str]:
+    """Every statistic of a stream (`item.whole`), over these windows; `wanted` are values that are looked for."""
+    asked = [f"{owner}.{kind}()" for kind in ("latest", "avg", "min", "max")]
+    asked += [f"{owner}.ewma({alpha})" for alpha in ALPHAS]
+    for n in windows:
+        asked += [f"{owner}.recent({n})", f"{owner}.window_avg({n})"]
+        asked += [f"{owner}.window_percentile({share}, {n})" for share in SHARES]
+        asked += [f"{owner}.{kind}({value}, {n})" for kind in ("count", "contains") for value in wanted]
+    return asked
+
+
+def answers(observed: Sequence[float], windows: Sequence[int], wanted: Sequence[float]) -> list[float]:
+    """What pandas and numpy say of the same questions, in the same order, of at least one observation."""
+    series = pd.Series(observed, dtype=float)
+    made = [series.iloc[-1], series.expanding().mean().iloc[-1], series.min(), series.max()]
+    made += [series.ewm(alpha=alpha, adjust=False).mean().iloc[-1] for alpha in ALPHAS]
+    for n in windows:
+        window = series.iloc[-n:].to_numpy()
+        made += [series.iloc[-n] if len(series) >= n else math.nan, series.rolling(n, min_periods=1).mean().iloc[-1]]
+        made += [float(np.quantile(window, share, method="inverted_cdf")) for share in SHARES]
+        made += [float((window == value).sum()) for value in wanted]
+        made += [float((window == value).any()) for value in wanted]
+    return [float(value) for value in made]
 
 
 def ask_all(twin: Twin, asked: list[str], key: float, values: dict[str, float]) -> list[float]:

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 import anvil_examples
 import pytest
-from anvil_example import EXAMPLE_LAYOUT
 from anvil_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
 from anvil_twin import Twin
 
-from vulcan.anvil import Rejected, check
+from vulcan.anvil import HistorySlots, Layout, Rejected, Slot, check
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.examples import Example, RejectedExample
 
@@ -19,6 +18,25 @@ TABLES = {
     "HISTORY_QUERIES": grammar.HISTORY_QUERIES, "STATEMENTS": grammar.STATEMENTS,
     "STATE_FUNCTIONS": grammar.STATE_FUNCTIONS,
 }  # fmt: skip
+
+
+EXAMPLE_LAYOUT = Layout(
+    features={
+        "now": Slot("globals", 0), "pool.load": Slot("globals", 1), "pool.members": Slot("globals", 2),
+        "obj.id": Slot("key"), "obj.size": Slot("entity", 1), "obj.count": Slot("entity", 2),
+        "obj.last_seen": Slot("entity", 3), "obj.drift": Slot("entity", 4),
+    },
+    global_slots=4,
+    histories={
+        "past": HistorySlots(
+            left=Slot("entity", 0),
+            oldest=Slot("globals", 3),
+            count=Slot("entity", 5),
+            left_at=Slot("entity", 6),
+            now=Slot("globals", 0),
+        )
+    },
+)  # fmt: skip
 
 
 def entries() -> Iterator[tuple[str, Example, RejectedExample]]:

@@ -145,21 +145,6 @@ def test_the_policies_shipped_with_cache_eviction_are_warned_of_nothing():
         assert policy.mechanism == "queues" or policy.constant is None
 
 
-def test_a_message_names_the_operand_its_range_and_what_becomes_of_it():
-    (warning,) = check(returning("now / (item.whole + 1)"), STATEFUL).warnings
-    assert str(warning) == (
-        "line 2, column 12: [zero-divisor] `item.whole + 1`, from -999 to 1001, may be 0, and `now / (item.whole + 1)` is 0 "
-        "there; " + grammar.WARNINGS["zero-divisor"]
-    )
-    (warning,) = check(
-        HEAD + "    if item.positive >= 1:\n        x = now\n    else:\n        x = 1\n    return x\n", STATEFUL
-    ).warnings
-    assert (
-        "`item.positive >= 1` always holds (`item.positive` is from 1 to 2^40), so its other branch is never taken"
-        in str(warning)
-    )
-
-
 @pytest.mark.parametrize(
     ("source", "reason"),
     [

@@ -6,11 +6,38 @@ from baseline_traces import columns, real_trace
 from effort import ALL, examples, few
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_reference import SLOW_POLICIES, simulate_slowly
+from slow_lhd import Lhd
+from slow_lirs import Lirs
+from slow_policy import Policy, refusing, simulate_slowly
+from slow_queues import Arc, Lecar, S3Fifo, Slru, TwoQ, WTinyLfu
+from slow_ranking import Belady, BeladySizeSampled, Clock, Fifo, Gdsf, Lfu, Lru, Sieve
 
 from vulcan_cache.baselines import BASELINES
 
 NAMES = list(BASELINES)
+
+SLOW_POLICIES: dict[str, type[Policy]] = {
+    "fifo": Fifo,
+    "lru": Lru,
+    "lfu": Lfu,
+    "clock": Clock,
+    "sieve": Sieve,
+    "s3-fifo": S3Fifo,
+    "slru": Slru,
+    "2q": TwoQ,
+    "arc": Arc,
+    "lirs": Lirs,
+    "gdsf": Gdsf,
+    "lhd": Lhd,
+    "lecar": Lecar,
+    "w-tinylfu": WTinyLfu,
+    "s3-fifo-refusing": refusing(S3Fifo, 10),
+    "lirs-refusing": refusing(Lirs, 100),
+    "w-tinylfu-refusing": refusing(WTinyLfu, 100),
+    "belady": Belady,
+    "belady-size-sampled": BeladySizeSampled,
+}
+"""Each written from the definition of its kernel, but in other terms, so that a slip is not made twice."""
 
 
 def both(name, trace, capacity, measure_from):
