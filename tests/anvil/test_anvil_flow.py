@@ -3,26 +3,18 @@
 from random import Random
 
 import pytest
-from anvil_programs import programs, random_program
 from anvil_toy import HEAD, TOY, returning
 from anvil_values import value_of, values_for
 from effort import examples, slow
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from policy_trees import accepted, programs, random_program
 
-from vulcan.anvil import Policy, Rejected, check, ir
+from vulcan.anvil import Policy, check, ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.facts import AnalysisResult
 
 DECLARED = dict(TOY.signature.features())
-
-
-def accepted(source: str) -> Policy | None:
-    try:
-        return check(source, TOY)
-    except Rejected as rejected:
-        assert {v.rule for v in rejected.violations} <= {"operations", "too-large"}
-        return None
 
 
 def result_of(policy: Policy) -> AnalysisResult:
@@ -68,9 +60,9 @@ def changed(values: dict[str, float], kept: set[str], random: Random) -> dict[st
     suppress_health_check=[HealthCheck.too_slow],
     database=None,
 )
-@given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
+@given(source=programs(TOY), seed=st.integers(0, 2**32))
 def test_bounds_and_dependence_hold_for_generated_programs(source, seed):
-    policy = accepted(source)
+    policy = accepted(source, TOY)
     assume(policy is not None)
     holds(policy, Random(seed))
 
@@ -80,7 +72,7 @@ def test_they_hold_for_random_programs_too(count):
     random = Random(count)
     checked = 0
     while checked < count:
-        policy = accepted(random_program(TOY.signature, random))
+        policy = accepted(random_program(TOY, random), TOY)
         if policy is not None:
             holds(policy, random)
             checked += 1

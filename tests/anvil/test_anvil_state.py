@@ -4,12 +4,12 @@ import ast
 from random import Random
 
 import pytest
-from anvil_programs import random_program
 from anvil_state import STATEFUL, STATEFUL_LAYOUT
 from anvil_toy import FIXED, TOY
 from anvil_twin import Twin
 from anvil_values import values_for
 from effort import examples
+from policy_trees import accepted, random_program
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil import semantics as total
@@ -23,17 +23,11 @@ TOUCH = "def on_touch(now, item, world, past):\n    {}\n"
 TICK = "def on_tick(now, world):\n    {}\n"
 
 
-def accepted(random: Random, count: int):
-    while count:
-        try:
-            yield check(random_program(STATEFUL.signature, random, events=STATEFUL.events), STATEFUL)
-            count -= 1
-        except Rejected:
-            continue
-
-
 def test_state_stays_within_its_bounds() -> None:
-    for number, policy in enumerate(accepted(Random(3), examples(600))):
+    written = Random(3)
+    for number in range(examples(600)):
+        if (policy := accepted(random_program(STATEFUL, written), STATEFUL)) is None:
+            continue
         bounds = state_bounds(policy.program, STATEFUL.interface)
         random, reference = Random(number), policy.reference(number)
         for _ in range(8):

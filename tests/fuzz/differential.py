@@ -40,7 +40,7 @@ from exported_run import Exported, module_of
 from exported_state import compare_lives, controls_of
 from margins import Margined
 from plain_python import Parted, Plain
-from policy_trees import Trees
+from policy_trees import TOO_LARGE, Trees
 from sender_states import sender_state
 from stateful_lives import lived_in_doubles, lived_in_integers
 
@@ -74,7 +74,6 @@ ERROR = 1e-4
 decision (`margins`)."""
 MOST_OFF = 0.01
 """Share of results in integers that may be off by more: numbers beyond 2**62, and what is small beside others."""
-TOO_LARGE = ("operations", "too-large", "too-long", "too-deep")
 TUNED = (-0.0, 0.0, -5.0, 7.25, 1e300, 1e-320)
 
 

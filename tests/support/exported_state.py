@@ -6,7 +6,6 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-from anvil_programs import random_program
 from anvil_twin import bits
 from anvil_values import values_for
 from cache_formats import text_of
@@ -14,10 +13,11 @@ from exported import load
 from exported_run import Exported, module_of
 from plain_cache import PlainCache
 from plain_queues import PlainQueues
+from policy_trees import accepted, random_program
 
-from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import Policy
 from vulcan.anvil.interpreter import Reference
-from vulcan.task import MECHANISM, Task
+from vulcan.task import Task
 from vulcan_cache.simulate import generator_state
 
 Requests = list[tuple[int, int]]
@@ -27,17 +27,12 @@ KEYS = (0.0, 1.0, float(2**32))
 def stateful(task: Task, random: Random) -> Policy:
     """Return a random policy with state, which reads nothing that handlers set or that `PlainQueues` does not show."""
     while True:
-        source = random_program(task.signature, random, others=task.others, events=task.events)
-        if MECHANISM in task.policy_choices:
-            source = f'{MECHANISM} = "{task.mechanism}"\n{source}'
-        try:
-            policy = check(source, task)
-            observed = {statistic.feature for statistic in policy.plan.statistics}
-            read = {*policy.plan.features} & controls_of(task)  # how they are read once they are set is no matter here
-            if not read and not observed & {"source", *controls_of(task)}:
-                return policy
-        except Rejected as rejected:
-            assert all(v.rule in ("operations", "too-large") for v in rejected.violations), f"{rejected}\n{source}"
+        if (policy := accepted(random_program(task, random), task)) is None:
+            continue
+        observed = {statistic.feature for statistic in policy.plan.statistics}
+        read = {*policy.plan.features} & controls_of(task)  # how they are read once they are set is no matter here
+        if not read and not observed & {"source", *controls_of(task)}:
+            return policy
 
 
 def controls_of(task: Task) -> set[str]:

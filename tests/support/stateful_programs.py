@@ -6,30 +6,29 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from anvil_programs import random_program
+from policy_trees import accepted, random_program
 
-from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import Policy
 from vulcan.task import Task
 
-CONTROLLED = ("random() < 0.1", "policy.r0 > 1", "hash(policy.r0, 1) % 7 == 0", "3 + 40 * random()", "5")
+CONTROLLED = ("random() < 0.1", "policy.{0} > 1", "hash(policy.{0}, 1) % 7 == 0", "3 + 40 * random()", "5")
 
 
 def stateful_programs(task: Task, random: Random, count: int) -> Iterator[Policy]:
-    """Yield random accepted policies, each of which handles at least the task's first event."""
+    """Yield random accepted policies."""
     while count:
-        source = random_program(task.signature, random, others=task.others, events=task.events)
-        try:
-            yield check(_controlling(source, task, random), task)
-        except Rejected:
-            continue
-        count -= 1
+        if (policy := accepted(_controlling(random_program(task, random), task, random), task)) is not None:
+            yield policy
+            count -= 1
 
 
 def _controlling(source: str, task: Task, random: Random) -> str:
     """Let each handler set each control of its event in every other policy."""
+    register = re.search(r"^class policy:\n    (\w+) =", source, re.MULTILINE)
+    assert register is not None
     for event in task.events:
-        settable = list(event.settable)
-        lines = [f"    {name} = {random.choice(CONTROLLED)}\n" for name in settable if random.random() < 0.5]
+        settable = [name for name in event.settable if random.random() < 0.5]
+        lines = [f"    {name} = {random.choice(CONTROLLED).format(register[1])}\n" for name in settable]
         head = re.search(rf"^def {event.function}\(.*\):\n", source, re.MULTILINE)
         if head is not None:
             source = source[: head.end()] + "".join(lines) + source[head.end() :]

@@ -4,11 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
-from anvil_programs import programs, random_program
 from anvil_toy import TOY
 from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from policy_trees import accepted, programs, random_program
 from proof_attack import broken
 from proof_programs import CORNERS, small_program, some_properties
 
@@ -45,12 +45,10 @@ def withstands(policy: Policy, declared: Property, random: Random, trials: int) 
 @settings(
     max_examples=examples(90), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
-@given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
+@given(source=programs(TOY), seed=st.integers(0, 2**32))
 def test_proofs_of_programs_of_the_whole_language_withstand_trials(source: str, seed: int) -> None:
-    try:
-        policy = check(source, TOY)
-    except Rejected:
-        assume(False)
+    policy = accepted(source, TOY)
+    assume(policy is not None)
     random = Random(seed)
     for declared in random.sample(TOY_PROPERTIES, 3):
         withstands(policy, declared, random, 200)
@@ -87,9 +85,7 @@ def test_proofs_of_hundreds_of_programs_of_the_whole_language_withstand_trials()
     random = Random(77)
     verdicts: Counter[str] = Counter()
     for _ in range(250):
-        try:
-            policy = check(random_program(TOY.signature, random), TOY)
-        except Rejected:
+        if (policy := accepted(random_program(TOY, random), TOY)) is None:
             continue
         verdicts[withstands(policy, random.choice(TOY_PROPERTIES), random, 500)] += 1
     assert verdicts["proved"] >= 80 and verdicts["refuted"] >= 25

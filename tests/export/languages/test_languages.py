@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from anvil_programs import random_program
 from anvil_state import STATEFUL
 from anvil_toy import TOY, returning
 from anvil_twin import bits
@@ -16,9 +15,10 @@ from anvil_values import values_for
 from c_programs import provenance
 from effort import examples
 from language_programs import Go, Java, LanguageProgram, Rust, missing
+from policy_trees import accepted, random_program
 from stateful_lives import lived_in_doubles
 
-from vulcan.anvil import Policy, Rejected, check, ir
+from vulcan.anvil import Policy, check, ir
 from vulcan.errors import UserError
 from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
@@ -37,14 +37,12 @@ in_each = pytest.mark.parametrize("language", LANGUAGES)
 def generated(task: Task, random: Random, without: frozenset[str]) -> Iterator[Policy]:
     """Random programs without statistics and without functions whose last bits are a language's own."""
     while True:
-        source = random_program(task.signature, random, statistics=False, events=task.events)
-        try:
-            policy = check(source, task)
-        except Rejected:
+        policy = accepted(random_program(task, random, statistics=False), task)
+        if policy is None:
             continue
         functions = policy.program.functions
         used = {e.operation for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Operate)}
-        if not used & without and not policy.plan.statistics:
+        if not used & without:
             yield policy
 
 

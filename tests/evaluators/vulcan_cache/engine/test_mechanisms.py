@@ -6,14 +6,14 @@ from random import Random
 
 import numpy as np
 import pytest
-from anvil_programs import random_program
 from cache_programs import programs
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_cache import assert_equal
+from policy_trees import accepted, random_program
 
-from vulcan.anvil import Rejected, check
+from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_cache.baselines import BASELINES
@@ -94,11 +94,9 @@ def test_generated_policies_decide_as_plain_python(mechanism, data, requests, ca
 def test_generated_policies_with_state_decide_as_plain_python(mechanism):
     declared, random, tried = TASK.of_policy(mechanism), Random(len(mechanism)), 0
     while tried < examples(120):
-        others = [each for each in declared.others if not each.optional or random.random() < 0.7]
-        source = random_program(declared.signature, random, others=others, events=declared.events)
-        try:
-            policy = check(under(mechanism, source), TASK)
-        except Rejected:
+        defined = [each.function for each in declared.others if random.random() < 0.7]
+        policy = accepted(random_program(TASK.of_policy(mechanism, defined), random), TASK)
+        if policy is None:
             continue
         keys = [min(int(random.paretovariate(0.7)), 30) for _ in range(60)]
         requests = dense(keys, [random.randint(1, 20) for _ in keys])

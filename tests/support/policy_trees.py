@@ -4,6 +4,8 @@ Every table of `grammar` is drawn from, so that a construct which is added there
 those that C, its headers, Python, LLVM and the exporters use themselves; the functions of a policy share them, so that
 they shadow one another. Helpers assign to their own arguments, and count loops with them. A policy of a task with
 events declares registers, arrays and fields, under the same names, and handles some of the events.
+
+`random_program` and `programs` are of moderate size and under plain names.
 """
 
 from __future__ import annotations
@@ -16,8 +18,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
+from hypothesis import strategies as st
+
+from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.grammar import grammar
-from vulcan.task import Entity, Event, History, Signature, Task
+from vulcan.task import MECHANISM, Entity, Event, History, Signature, Task
 
 T = TypeVar("T")
 
@@ -44,6 +49,7 @@ NAMES = tuple(
     for name in dict.fromkeys(f"{C_NAMES} {PYTHON_NAMES} {LLVM_NAMES} {PLAIN_NAMES}".split())
     if not keyword.iskeyword(name) and name not in grammar.BUILT_IN_NAMES
 )
+MERELY_NUMBERED = tuple(f"x{number}" for number in range(24))
 
 NUMBERS: tuple[int | float | bool, ...] = (
     0, 1, 2, 3, 10, 100, 2**31, 2**53, 2**53 + 1, True, False, 0.0, 0.5, 1.5, 2.5, 0.1, 1 / 3, 1e-3, 1e-9, 1e6, 1e12,
@@ -53,7 +59,10 @@ ORDINARY: tuple[int | float | bool, ...] = (0, 1, 2, 3, 10, 100, True, False, 0.
 
 SIZES = (40, 120, 250, 600)
 """Nodes after which only leaves are written; the language admits 1,000."""
+MODERATE = (60, 120)
 IN_FLOATS_ONLY = ("math.sin", "math.cos", "math.atan")
+TOO_LARGE = {"operations", "too-large", "too-long", "too-deep"}
+"""The rules that a policy may break: it was written larger than the language or the task admits."""
 
 
 @dataclass
@@ -71,12 +80,22 @@ class Names:
 class Trees:
     """Writes one policy of a task; an ordinary one has no extreme numbers, and only what integers can compute too."""
 
-    def __init__(self, task: Task, random: Random, *, ordinary: bool = False) -> None:
+    def __init__(
+        self,
+        task: Task,
+        random: Random,
+        *,
+        ordinary: bool = False,
+        names: Sequence[str] = NAMES,
+        sizes: Sequence[int] = SIZES,
+        statistics: bool = True,
+    ) -> None:
         self.task = task
         self.random = random
         self.numbers = ORDINARY if ordinary else NUMBERS
         self.known = [name for name in grammar.FUNCTIONS if not (ordinary and name in IN_FLOATS_ONLY)]
-        self.most_nodes = random.choice(SIZES)
+        self.most_nodes = random.choice(sizes)
+        self.statistics = statistics
         self.nodes = 0
         self.helpers: list[tuple[str, int]] = []
         self.cells: list[str] = []
@@ -84,7 +103,8 @@ class Trees:
         shown = (*task.functions, *task.events)
         taken = {f.function for f in shown} | {a.name for f in shown for a in f.arguments}
         taken |= {"policy", "hash", "random"} if task.events else set()
-        free = [name for name in NAMES if name not in taken]
+        self.names = names
+        free = [name for name in names if name not in taken]
         chosen = random.sample(free, 12)
         self.parameters, self.of_helpers, self.of_locals = chosen[:3], chosen[3:6], tuple(chosen[6:])
 
@@ -93,6 +113,8 @@ class Trees:
         body: list[ast.stmt] = [ast.Import([ast.alias("math")])] if self.chance(0.7) else []
         if self.chance(0.2):
             body.insert(0, self.remark())
+        if MECHANISM in self.task.policy_choices:
+            body.append(ast.Assign([ast.Name(MECHANISM)], ast.Constant(self.task.mechanism)))
         self.parameters = self.parameters[: self.random.randrange(4)]
         for name in self.parameters:
             body.append(self.assignment(name, self.signed(self.number())))
@@ -107,6 +129,7 @@ class Trees:
         for declared in (*handled, *self.task.functions):
             arguments = tuple(argument.name for argument in declared.arguments)
             names = Names(self.of_locals, arguments, signature=declared, handles=isinstance(declared, Event))
+            self.nodes //= 2  # so that there is room for something in each
             functions.append(self.function(declared.function, names))
         self.random.shuffle(functions)  # helpers may stand behind what calls them
         return ast.unparse(ast.fix_missing_locations(ast.Module([*body, *functions], [])))
@@ -118,7 +141,7 @@ class Trees:
             use = self.parameters and self.chance(0.3)
             return ast.Name(self.pick(self.parameters)) if use else self.signed(self.number())
 
-        names = self.random.sample([name for name in NAMES if not name.startswith("__")], 6)
+        names = self.random.sample([name for name in self.names if not name.startswith("__")], 6)
         self.cells = [f"policy.{name}" for name in names[:3]]
         self.arrays = [f"policy.{name}" for name in names[3 : 3 + self.random.randrange(3)]]
         members: list[ast.stmt] = [ast.Assign([ast.Name(name.partition(".")[2])], initial()) for name in self.cells]
@@ -332,7 +355,7 @@ class Trees:
     def observed(self, signature: Signature, names: Names) -> ast.expr:
         features = [name for name, _ in signature.features()]
         histories = [a for a in signature.arguments if isinstance(a, History)]
-        if self.chance(0.4) and (found := self.statistic(signature, names)) is not None:
+        if self.statistics and self.chance(0.4) and (found := self.statistic(signature, names)) is not None:
             return found
         entity = signature.entity
         if histories and entity is not None and self.chance(0.2):
@@ -390,3 +413,20 @@ def _dotted(name: str) -> ast.expr:
 
 def _call(function: str, arguments: list[ast.expr]) -> ast.expr:
     return ast.Call(_dotted(function), arguments, [])
+
+
+def random_program(task: Task, random: Random, *, statistics: bool = True) -> str:
+    return Trees(task, random, names=MERELY_NUMBERED, sizes=MODERATE, statistics=statistics).source()
+
+
+def programs(task: Task) -> st.SearchStrategy[str]:
+    return st.integers(0, 2**32).map(lambda seed: random_program(task, Random(seed)))
+
+
+def accepted(source: str, task: Task) -> Policy | None:
+    """The policy; None where it was written too large."""
+    try:
+        return check(source, task)
+    except Rejected as rejected:
+        assert {violation.rule for violation in rejected.violations} <= TOO_LARGE, f"{rejected}\n{source}"
+        return None
