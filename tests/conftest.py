@@ -16,6 +16,7 @@ from locations import TASKS
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
+from vulcan.scoring import Executor, LocalExecutor, Setup
 from vulcan.scoring.ray_runtime import RayRuntime
 from vulcan.trust import trust
 
@@ -29,6 +30,11 @@ _CONFIGURATION = tempfile.TemporaryDirectory(prefix="vulcan-configuration-")
 os.environ["XDG_CONFIG_HOME"] = _CONFIGURATION.name
 for _pack in TASKS.glob("*/task.py"):
     trust("tasks", str(_pack.resolve()))
+
+# No setting or key of the host's reaches a test
+for _name in ("OPENAI_API_KEY", "VULCAN_MODEL", "VULCAN_API_BASE", "VULCAN_RUNS_DIR", "RAY_ADDRESS"):
+    os.environ.pop(_name, None)
+os.environ["NO_PROXY"] = "127.0.0.1,localhost"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as where a shell runs the tests in its background: what tests start and interrupt would inherit it
@@ -71,6 +77,15 @@ def page_counts() -> Path:
 def spot_traces() -> Path:
     """The folder of public spot traces."""
     return real_data("spot")
+
+
+@pytest.fixture(scope="session")
+def racers() -> Iterator[Executor]:
+    """Two jailed evaluators of the task of moods, with cheaper instances, few of them or a crowd."""
+    from search_parts import CROWD, MOOD_TASK, evidence, racing
+
+    with LocalExecutor(Setup(MOOD_TASK, evidence(racing(settings={"crowd": CROWD})).everything), 2) as executor:
+        yield executor
 
 
 @pytest.fixture(scope="session")

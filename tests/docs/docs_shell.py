@@ -20,7 +20,6 @@ from docs_pages import ROOT, Block
 from effort import ALL
 from locations import few_starts
 
-SETTINGS = ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH")
 SERVER = "http://localhost:8000/v1"
 """The address that the pages give for a server of the reader's own."""
 WORD = re.compile(r"[A-Za-z][A-Za-z-]{2,}")
@@ -37,13 +36,13 @@ class Shell:
     run_of_the_page: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         place = str(Path(sys.executable).parent)
         home = self.directory / ".home"  # what a command installs for the user stays here; compiled kernels are shared
         home.mkdir()
         cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         self.environment = {
-            **kept, "PATH": os.pathsep.join((place, os.environ["PATH"])), "NO_PROXY": "127.0.0.1", "COLUMNS": "150",
+            **kept, "PATH": os.pathsep.join((place, os.environ["PATH"])), "COLUMNS": "150",
             "NO_COLOR": "1", "OPENAI_API_KEY": "a-key-of-nobody", "HOME": str(home), "XDG_CACHE_HOME": cache,
         }  # fmt: skip
         (self.directory / ".venv").symlink_to(Path(place).parent)

@@ -123,9 +123,3 @@ def test_the_input_that_ends_the_process_is_kept(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(KeyboardInterrupt):
         fuzzed("deadly", 60.0, seed=1, at=tmp_path)
     assert (tmp_path / "deadly-last").read_bytes() == read[-1]
-
-
-def test_one_seed_gives_one_sequence_of_inputs() -> None:
-    target = TARGETS["policy"]
-    one, other = ([mutated(target.examples, target.words, random.Random(5)) for _ in range(2)] for _ in range(2))
-    assert one == other

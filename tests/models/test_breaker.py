@@ -52,10 +52,8 @@ def failing() -> Reply:
 
 
 @pytest.fixture
-def server_of_faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ChatServer, EndpointModel]]:
+def server_of_faults() -> Iterator[tuple[ChatServer, EndpointModel]]:
     """A server that fails 4 calls and then answers, and a model that makes no second attempts."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with ChatServer([fail(503, "busy")] * 4 + [answer("hello")]) as server:
         model = EndpointModel("toy", server.url, CallSettings(retry=RetryPolicy(attempts=1)))
         with closing(model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
@@ -84,38 +83,6 @@ class BudgetLaws(RuleBasedStateMachine):
 
 TestBudgetLaws = BudgetLaws.TestCase
 TestBudgetLaws.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
-
-
-def test_32_threads_spend_to_the_limit_and_never_past_it() -> None:
-    budget = Budget(dollars=DOLLARS, tokens=TOKENS)
-    most = Cost(0.02, 100)
-    highest: list[float] = []
-    paid: list[float] = []
-    lock = threading.Lock()
-
-    def call(number: int) -> bool:
-        try:
-            reservation = budget.acquire(most, (number, 0))
-        except BudgetExhausted:
-            return False
-        spent = budget.spent()
-        assert spent.reserved.dollars is not None
-        cost = Cost(random.Random(number).uniform(0.0, 0.02), 50)
-        with lock:
-            highest.append(spent.dollars + spent.reserved.dollars)
-            paid.append(cost.dollars or 0.0)
-        reservation.charge(cost)
-        return True
-
-    with ThreadPoolExecutor(32) as threads:
-        made = list(threads.map(call, range(400)))
-    assert max(highest) <= DOLLARS
-    assert sum(paid) == pytest.approx(budget.spent().dollars, abs=1e-9)
-    assert sum(made) == len(paid)
-    # Calls cost half of what is reserved, in the mean: settling gives the rest back, and twice as many are made
-    assert 80 <= sum(made) <= 120
-    assert DOLLARS - 0.02 < budget.spent().dollars <= DOLLARS
-    assert budget.exhausted() is not None
 
 
 def test_of_those_who_wait_the_earliest_proposal_is_first() -> None:

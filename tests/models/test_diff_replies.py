@@ -116,16 +116,6 @@ def test_a_diff_made_from_two_texts_turns_the_one_into_the_other(old: list[str],
     assert taken(text, parent=source) == wanted
 
 
-@given(st.text(alphabet="<>= \nSEARCHREPLACEab`", max_size=300))
-@settings(max_examples=examples(300), deadline=None)
-def test_no_reply_does_more_than_give_a_program_or_say_what_is_wrong(text: str) -> None:
-    try:
-        assert taken(text).endswith("\n")
-    except NoSource as missing:
-        assert missing.rule
-        assert missing.hint
-
-
 def test_lines_that_do_not_stand_together_are_told_so() -> None:
     found = fault(block("WEIGHT = 0.5\n    idle = now - obj.last_access\n", ""))
     assert found.rule == "diff-no-match"

@@ -17,12 +17,6 @@ from vulcan.models.providers import EndpointModel
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 def test_a_server_that_needs_no_key_is_sent_none() -> None:
     with ChatServer([answer("hello")]) as server, closing(open_proposer("toy", api_base=server.url)) as model:
         assert isinstance(model, EndpointModel)

@@ -19,11 +19,6 @@ from vulcan.models.providers import LitellmModel
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 def test_the_price_is_that_of_the_price_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     with ChatServer([answer("hello", usage=(100_000, 20_000))]) as server:

@@ -31,7 +31,6 @@ def request(number: int) -> Request:
 def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens a model of the server within a budget; the one of litellm has the price of gpt-4o."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     opened: list[RemoteModel] = []
 
     def open_(url: str, budget: Budget, **settings: object) -> RemoteModel:

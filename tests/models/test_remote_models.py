@@ -57,7 +57,6 @@ class Waits:
 def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens a model of the server; `name`, time limit, attempts and the wait can be chosen."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     opened: list[RemoteModel] = []
 
     def open_(url: str, wait: Callable[[float], bool] | None = None, **settings: object) -> RemoteModel:

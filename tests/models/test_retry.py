@@ -6,11 +6,8 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vulcan.models.base import ModelUnavailable
-from vulcan.models.retry import RetryPolicy, TransientError, requested_wait, with_retries
+from vulcan.models.retry import RetryPolicy, requested_wait
 
 NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -27,34 +24,9 @@ def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float | N
     assert requested_wait(header, NOW) == seconds
 
 
-@given(st.text())
-def test_no_header_breaks_its_reader(header: str) -> None:
-    seconds = requested_wait(header, NOW)
-    assert seconds is None or seconds >= 0
-
-
 def test_the_wait_asked_for_is_kept_up_to_the_cap() -> None:
     policy = RetryPolicy(max_requested_wait=60.0)
     jitter = random.Random(1)
     assert 20.0 <= policy.wait_after(1, 20.0, jitter) <= 22.0
     assert 60.0 <= policy.wait_after(1, 86_400.0, jitter) <= 66.0
     assert policy.wait_after(4, 0.0, jitter) >= 4.0  # a wait of nothing does not shorten the backoff
-
-
-def test_the_calls_are_bounded_and_there_is_no_wait_after_the_last() -> None:
-    calls: list[int] = []
-    waits: list[float] = []
-
-    def call() -> None:
-        calls.append(1)
-        raise TransientError("busy")
-
-    with pytest.raises(ModelUnavailable, match="M: gave up after 4 failed attempts, the last: busy"):
-        with_retries(
-            call,
-            RetryPolicy(attempts=4),
-            what="M",
-            jitter=random.Random(1),
-            wait=lambda seconds: bool(waits.append(seconds)),
-        )
-    assert (len(calls), len(waits)) == (4, 3)

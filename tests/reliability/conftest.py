@@ -1,27 +1,17 @@
-"""What the tests of faults share: children that score, a recorded search, and the parts of other tests."""
+"""What the tests of faults share: a recorded search, and the parts of other tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from vulcan.scoring import Executor, LocalExecutor, Setup
+from vulcan.scoring import Executor
 
 if TYPE_CHECKING:
     from console import Console
     from whole_runs import Runs
-
-
-@pytest.fixture(scope="session")
-def racers() -> Iterator[Executor]:
-    """Two jailed evaluators of the task of moods, with cheaper instances and a crowd of them."""
-    from search_parts import CROWD, MOOD_TASK, evidence, racing
-
-    with LocalExecutor(Setup(MOOD_TASK, evidence(racing(settings={"crowd": CROWD})).everything), 2) as executor:
-        yield executor
 
 
 @pytest.fixture(scope="session")
@@ -50,10 +40,3 @@ def vulcan(tmp_path: Path) -> Console:
     from console import Console
 
     return Console(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "VULCAN_MODEL", "VULCAN_API_BASE", "VULCAN_RUNS_DIR", "RAY_ADDRESS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -27,10 +27,6 @@ LRU = "def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
 
 Result = subprocess.CompletedProcess[str]
 
-SETTINGS = (
-    "VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH", "COLUMNS",
-)  # fmt: skip
-
 
 class Console:
     """A shell in a directory, whose environment holds no settings but those given.
@@ -43,8 +39,8 @@ class Console:
         self.directory = directory
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
-        return {**kept, "NO_PROXY": "127.0.0.1", **more}
+        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "COLUMNS")}
+        return {**kept, **more}
 
     def start(self, *arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
         """Return the command in a process group of its own, like a shell's job."""
