@@ -10,7 +10,6 @@ first command:
     <!-- test: exit 1 -->                   how its last command ends
     <!-- page: my-trace.csv, a finished run -->
     <!-- page: slow -->
-    <!-- page: run by tests/testing/test_own_task_page.py -->
 """
 
 from __future__ import annotations
@@ -101,11 +100,6 @@ class Page:
     def slow(self) -> bool:
         """All of it is."""
         return "slow" in self.needs
-
-    @property
-    def followed_by(self) -> str | None:
-        """The test that follows this page in another way."""
-        return next((need.removeprefix("run by ") for need in self.needs if need.startswith("run by ")), None)
 
     @property
     def blocks(self) -> list[Block]:

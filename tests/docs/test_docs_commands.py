@@ -10,7 +10,6 @@ import pytest
 from docs_pages import Block, Page, pages
 from docs_shell import Shell, prepare
 from effort import slow
-from locations import ROOT
 
 PAGES = pages()
 AT_COMMIT = ("README.md", "docs/how-to/resume-and-repair.md", "tasks/cache_program/README.md")
@@ -19,7 +18,7 @@ AT_COMMIT = ("README.md", "docs/how-to/resume-and-repair.md", "tasks/cache_progr
 
 def to_follow(page: Page, slow: bool) -> list[Block]:
     """What is done with a page's blocks: commands run, files written, and Python with no file name run."""
-    if page.followed_by is not None or (page.slow and not slow):
+    if page.slow and not slow:
         return []
     blocks = [block for block in page.blocks if block.reason is None and (slow or not block.slow)]
     kinds = ("python",) if not page.generated else ()
@@ -67,13 +66,6 @@ REASONS = {
 def test_each_block_that_is_not_run_has_a_known_reason() -> None:
     reasons = {block.reason for page in PAGES for block in page.blocks if block.reason is not None}
     assert reasons == REASONS
-
-
-def test_pages_that_others_follow_are_followed_there() -> None:
-    root = ROOT
-    for page in PAGES:
-        if page.followed_by is not None:
-            assert Path(page.name).name in (root / page.followed_by).read_text(encoding="utf-8")
 
 
 def test_no_command_hides_in_a_block_of_text() -> None:

@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from faulty_evidence import setup_of
+from scoring_toys import TOY_TASK
 
 from vulcan.errors import UserError
-from vulcan.scoring import Job, LocalExecutor, WorkerLost
+from vulcan.evaluator import Instance
+from vulcan.scoring import Job, LocalExecutor, Setup, WorkerLost
 from vulcan_traces import load_trace
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.readers import FORMATS
@@ -56,7 +57,8 @@ def test_a_mapped_trace_that_is_cut_off_is_no_candidates_fault(trace: Path, cach
     load_trace(trace, columns=COLUMNS)
     (column,) = cache.rglob("objects.npy")
     whole = column.read_bytes()
-    setup, instance = setup_of(column)
+    instance = Instance("column", "train", {"kind": "mapped", "prepare": "mapped", "path": str(column)})
+    setup = Setup(TOY_TASK, (instance,))
     policy = "def decide(load, room):\n    return min(load, room)\n"
     with LocalExecutor(setup, 1) as executor:
         good = executor.submit(Job(1, policy, (instance,), 30.0)).result()

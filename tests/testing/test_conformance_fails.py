@@ -10,6 +10,7 @@ from console import Console
 from faults import FAULTS, Fault
 from json_schema import make_schema
 from jsonschema import Draft202012Validator
+from locations import ROOT
 
 from vulcan.errors import UserError
 from vulcan.scaffold import write_task
@@ -56,6 +57,12 @@ def test_an_error_of_the_evaluator_is_told_with_its_place() -> None:
 
 def test_every_check_is_broken_by_a_fault() -> None:
     assert {fault.check for fault in FAULTS} == {check.name for check in CHECKS}
+
+
+def test_the_page_has_every_promise() -> None:
+    rows = "".join(f"| {check.name} | {check.promise} |\n" for check in CHECKS)
+    page = (ROOT / "docs" / "own-task.md").read_text(encoding="utf-8")
+    assert f"| check | every task promises that |\n| --- | --- |\n{rows}" in page
 
 
 def test_what_needs_a_failed_check_is_not_tried(tmp_path: Path) -> None:

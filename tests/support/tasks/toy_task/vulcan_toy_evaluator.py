@@ -33,6 +33,7 @@ _parent = os.getppid()
 
 helpers: list[subprocess.Popen] = []
 servers: list[ForkServer] = []
+columns = []
 _MARK = ("a mark t", "o find !")
 
 
@@ -40,6 +41,12 @@ def honest(policy):
     """The policy's sum over eleven states."""
     reference = policy.reference()
     return {"sum": sum(reference({"load": float(n), "room": float(10 - n)}) for n in range(11))}
+
+
+def mapped(policy):
+    """The sum over a column that is mapped into memory."""
+    reference = policy.reference()
+    return {"sum": float(sum(reference({"load": float(value % 50), "room": 25.0}) for value in columns[0]))}
 
 
 def machine_code(policy):
@@ -210,7 +217,7 @@ class InfiniteOnceAsked(float):
 BEHAVIOURS = {
     behaviour.__name__: behaviour
     for behaviour in (
-        honest, machine_code, where_it_runs, environment, descriptors, forbidden_things, allowed_things, spin,
+        honest, mapped, machine_code, where_it_runs, environment, descriptors, forbidden_things, allowed_things, spin,
         spin_without_python, spin_ignoring_signals, sleep, doze, allocate_in_steps, allocate_at_once,
         native_code_runs_out, segfault, leave, system_exit, raise_an_error, recurse, print_garbage,
     )
@@ -255,6 +262,10 @@ class ToyEvaluator(Evaluator):
                     time.sleep(1000)
                 case "helper":
                     helpers.append(subprocess.Popen(["sleep", "1000"]))
+                case "mapped":
+                    import numpy as np
+
+                    columns.append(np.load(instance.parameters["path"], mmap_mode="r"))
                 case "marks":
                     servers.append(mark_server())
                     servers[0].start()
