@@ -88,15 +88,9 @@ def test_what_is_not_open_is_refused_in_one_line_and_changes_nothing(asking: Ask
     proposal = asking.ask()["proposal"]
     asking.tell(proposal, program(1.1))
     before = asking.events()
-    for name, says in [
-        (proposal, f"proposal {proposal} has its reply already; open are: none"),
-        ("99", "no proposal '99' was given out; open are: none"),
-        (f"{proposal}.1", f"no proposal '{proposal}.1' was given out"),
-        ("first", "no proposal 'first' was given out"),
-    ]:
-        line = one_line(asking.refused("tell", asking.run, "--proposal", name, "--file", "reply.md"))
-        assert says in line
-        assert says in one_line(asking.refused("ask", asking.run, "--proposal", name))
+    says = f"proposal {proposal} has its reply already; open are: none"
+    assert says in one_line(asking.refused("tell", asking.run, "--proposal", proposal, "--file", "reply.md"))
+    assert says in one_line(asking.refused("ask", asking.run, "--proposal", proposal))
     missing = asking.refused("tell", asking.run, "--proposal", "3", "--file", "none.md")
     assert one_line(missing) == (
         "vulcan: cannot read the reply none.md: No such file or directory; give its path, or - for standard input"

@@ -35,29 +35,6 @@ def test_a_policy_that_is_accepted_is_described_and_its_warnings_shown_in_its_li
     assert lines[caret + 1].startswith("    hint: ")
 
 
-def test_json_carries_the_same(vulcan: Console) -> None:
-    (vulcan.directory / "doubtful.py").write_text(DOUBTFUL)
-    document = vulcan.document("check", "doubtful.py", "--task", "cache_eviction")
-    assert set(document) == {"policy", "accepted", "plan", "warnings"}
-    assert [(w["rule"], w["line"], w["column"]) for w in document["warnings"]] == [
-        ("unused-name", 1, 1), ("zero-divisor", 3, 44), ("constant-condition", 4, 2),
-    ]  # fmt: skip
-    assert all(set(w) == {"rule", "line", "column", "message", "hint"} for w in document["warnings"])
-    plan = document["plan"]
-    assert set(plan) == {
-        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "system_bytes",
-        "functions", "events", "state",
-    }  # fmt: skip
-    assert (plan["operations"], plan["operations_limit"]) == (16, 10_000)
-    assert [(s["kind"], s["scope"], s["feature"], s["arguments"]) for s in plan["statistics"]] == [
-        ("ewma", "entity", "obj.count", [0.3]), ("percentile", "population", "obj.size", [0.5]),
-        ("window_percentile", "entity", "obj.size", [0.5, 9.0]),
-    ]  # fmt: skip
-    for sum_, each in (("bytes_per_entity", "bytes_per_entity"), ("system_bytes", "system_bytes")):
-        assert plan[sum_] == sum(s[each] for s in plan["statistics"])
-    assert plan["bytes_per_entity"] >= 8 + 9 * 8 + 8
-
-
 def test_a_rejected_policy_is_shown_with_carets_and_hints(vulcan: Console) -> None:
     (vulcan.directory / "bad.py").write_text(HEAD + "\tx = obj.colour; '漢字'; y = [1]\n\treturn x + y\n")
     result = vulcan("check", "bad.py", "--task", "cache_eviction")

@@ -40,15 +40,6 @@ def test_several_policies_stand_side_by_side(vulcan: Console) -> None:
     assert refused.stderr.startswith("bad: rejected: ")
 
 
-def test_tables_speak_of_oracles(vulcan: Console) -> None:
-    """Belady's algorithm is no bound where objects differ in size."""
-    (vulcan.directory / "mine.py").write_text(LRU)
-    table = vulcan.good("eval", "mine.py", "--task", "cache_eviction", "--trace", ZIPF).stdout
-    (line,) = (line for line in table.splitlines() if line.split()[:1] == ["belady"])
-    assert line.split()[1] == "oracle"
-    assert " bound " not in table
-
-
 def test_an_export_is_measured_under_its_own_mechanism(vulcan: Console) -> None:
     where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "10%")
     measured = {}

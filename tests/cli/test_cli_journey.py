@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console import LRU, MOOD_TASK, ZIPF, Console
+from console import MOOD_TASK, ZIPF, Console
 from locations import few_starts
 
 from vulcan.registry import find_task
@@ -35,11 +35,6 @@ def query(run: str, directory: Path, sql: str) -> list[Any]:
 
 def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
-    assert set(summary) == {
-        "run", "task", "state", "verdict", "recommendation", "gains", "cautions", "changes", "headline", "best",
-        "train", "validation", "test", "by_instance", "control",
-        "proposals", "candidates", "tuned", "simplified", "cost", "notes", "notebook",
-    }  # fmt: skip
     assert summary["task"] == CACHES
     assert summary["state"] == "finished"
     assert (vulcan.directory / summary["run"] / "run.db").is_file()
@@ -54,11 +49,9 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert summary["cost"] == {
         "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "unpriced_calls": 0,
     }  # fmt: skip
-    assert set(summary["best"]) == {"candidate", "source", "chosen_on", "origin", "derived_from"}
     assert summary["best"]["chosen_on"] == "validation"
     for split in ("train", "validation", "test"):
         part = summary[split]
-        assert set(part) == {"score", "interval", "instances", "best_baseline", "baselines", "oracles", "starts"}
         assert part["interval"] is None  # two instances tell nothing of their spread
         assert len(part["instances"]) == 2
         assert len(part["baselines"]) >= 14
@@ -85,11 +78,6 @@ def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple
     vulcan, summary = journey
     best = summary["best"]["candidate"]
     shown = vulcan.document("show", summary["run"], str(best))
-    assert set(shown) == {
-        "candidate", "verdict", "source", "origin", "derived_from", "proposal", "turn", "model", "lineage",
-        "duplicate_of", "operations", "size", "feedback", "rules", "warnings", "signature", "rungs", "scores",
-        "metrics", "findings", "messages",
-    }  # fmt: skip
     assert (shown["candidate"], shown["verdict"], shown["source"]) == (best, "scored", summary["best"]["source"])
     assert shown["scores"] == {split: summary[split]["score"] for split in ("train", "validation", "test")}
     assert [row["split"] for row in shown["metrics"]] == ["train"] * 2 + ["validation"] * 2 + ["test"] * 2
@@ -126,7 +114,6 @@ def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, 
         "format": "python", "files": [str(out)],
     }  # fmt: skip
     measured = vulcan.document("eval", str(out), *WHERE, "--part", "test")
-    assert set(measured) == {"task", "part", "objective", "rows", "means", "notes"}
     sql = "SELECT instance, value FROM scores WHERE split = 'test' AND metric = 'miss_ratio'"
     stored = dict(query(summary["run"], vulcan.directory, sql))
     own = {r["instance"]: r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate"}
@@ -139,63 +126,6 @@ def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, 
         assert score == pytest.approx(sum(rows) / 2, abs=1e-12)
 
 
-def test_eval_measures_a_policy_beside_all_baselines(vulcan: Console) -> None:
-    (vulcan.directory / "mine.py").write_text(LRU)
-    document = vulcan.document("eval", "mine.py", *WHERE)
-    assert (document["task"], document["part"], document["objective"]) == ("cache_eviction", "whole", "object")
-    rows = document["rows"]
-    instances = list(dict.fromkeys(r["instance"] for r in rows))
-    assert len(instances) == 2
-    for instance in instances:
-        here = [r for r in rows if r["instance"] == instance]
-        kinds = [r["kind"] for r in here]
-        assert kinds.count("candidate") == 1
-        assert kinds.count("baseline") >= 14
-        assert kinds.count("oracle") >= 2
-        ratios = {r["policy"]: r["miss_ratio"] for r in here}
-        assert all(0.0 < ratio < 1.0 for ratio in ratios.values())
-        assert ratios["belady"] == min(r for p, r in ratios.items() if p != "belady-size-sampled")
-        assert abs(ratios["mine"] - ratios["lru"]) < 0.02  # sampled, so not to the last request
-        assert {"policy", "kind", "instance", "miss_ratio", "byte_miss_ratio", "score"} <= set(here[0])
-        assert {r["requests"] for r in here} == {20000.0}
-    table = vulcan.good("eval", "mine.py", "--task", "cache_eviction", "--trace", ZIPF).stdout
-    assert "miss_ratio" in table
-    assert "mine" in table
-
-
-def test_tasks_and_their_interfaces(vulcan: Console) -> None:
-    tasks = vulcan.document("tasks")["tasks"]
-    assert [task["name"] for task in tasks] == [
-        "active_queue_management", "cache_eviction", "cache_program",
-        "congestion_control", "load_balancing", "memory_tiering", "prefix_cache", "request_routing",
-        "request_scheduling", "spot_multi", "spot_single",
-    ]  # fmt: skip
-    assert all(set(task) == {"name", "path", "summary"} for task in tasks)
-    shown = vulcan.document("task", "show", "cache_eviction")
-    assert set(shown) == {
-        "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",
-        "optional", "others", "events", "forms", "properties", "settings", "operations",
-    }  # fmt: skip
-    assert (shown["kind"], shown["function"], shown["arguments"]) == (
-        "rank",
-        "priority",
-        ["now", "obj", "cache", "ghost"],
-    )
-    assert {"obj.size", "obj.count", "cache.used", "now"} <= {f["reads"] for f in shown["features"]}
-    text = vulcan.good("task", "show", "cache_eviction").stdout
-    for setting in shown["settings"]:
-        assert "--" + setting["name"].replace("_", "-") in text
-
-
-def test_a_prompt_is_printed(vulcan: Console) -> None:
-    (message,) = vulcan.document("prompt", "--task", "cache_eviction", "--sample-size", "8")["messages"]
-    assert message["role"] == "user"
-    assert "def priority(now, obj, cache, ghost)" in message["content"]
-    printed = vulcan.good("prompt", "--task", "cache_eviction", "--sample-size", "8").stdout
-    assert printed.rstrip("\n") == message["content"].rstrip("\n")
-    assert message["content"] != vulcan.document("prompt", "--task", "cache_eviction")["messages"][0]["content"]
-
-
 def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     assert vulcan.document("runs") == {"runs": []}
     assert vulcan.good("runs").stdout == "no runs in runs\n"
@@ -203,7 +133,6 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     rows = vulcan.document("runs")["runs"]
     assert [row["run"] for row in rows] == made
     for row in rows:
-        assert set(row) == {"run", "task", "model", "state", "candidates", "best", "train", "test", "tags", "title"}
         assert (row["task"], row["model"], row["state"]) == (MOOD_TASK, ["offline/evolve"], "finished")
         assert row["candidates"] >= 3
         assert row["test"] is not None

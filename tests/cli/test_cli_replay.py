@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import Behaviour, ChatServer, Received, answer, fail
+from chat_server import Behaviour, ChatServer, Received, answer
 from console import MOOD_TASK, Console, one_line
 
 from vulcan.store.events import CandidateJudged, ControlFinished, RunStarted
@@ -70,22 +70,6 @@ def test_a_search_and_its_control_are_repeated_byte_for_byte_without_a_server(vu
     assert "Control: best-of-n, 14 proposals without feedback." in text
     with closing(open_store(vulcan.directory / run, CONTROL)) as store:
         assert {p for e in store.events() if isinstance(e, CandidateJudged) for p in [e.proposal]} >= {3, 16}
-
-
-def test_a_run_says_what_it_was_resumed_with_and_shows_a_reply_without_a_program(vulcan: Console) -> None:
-    with ChatServer(lambda r: two_models(r) if r.number < 6 else fail(401, "no such key")) as server:
-        assert "401" in vulcan("search", *PLAN, *MODELS, "--api-base", server.url).stderr
-    with ChatServer(two_models) as server:
-        options = ("--model", "dull", "--temperature", "0.3", "--budget-candidates", "10")
-        text = vulcan.good("resume", "latest", *options, "--api-base", server.url, *LOCALLY).stdout
-    assert "model dull, api_base http" in text
-    assert "temperature 0.3, budget_candidates 10" in text
-    run = vulcan.directory / vulcan.document("show", "latest")["run"]
-    with closing(open_store(run)) as store:
-        empty = next(e for e in store.events() if isinstance(e, CandidateJudged) and e.verdict == "rejected")
-    assert "I have no idea" in vulcan.good("show", "latest", str(empty.candidate)).stdout
-    assert "was finished before" in vulcan.good("finish", "latest").stderr
-    assert "is finished" in one_line(vulcan("ask", "latest"))
 
 
 @pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from docs_pages import ROOT
-from site_pages import elsewhere, links_of_the_site
+from site_pages import elsewhere
 
 LOADS = {
     "script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "use": "href", "form": "action",
@@ -85,17 +85,6 @@ def test_links_within_the_site_lead_to_files(site: Path) -> None:
             if target and not re.match(r"\w+:", target) and not (path.parent / target).exists():
                 broken.add(f"{path.relative_to(site)}: {link}")
     assert broken == set()
-
-
-def test_links_hold_in_the_repository_and_on_the_site() -> None:
-    text = "[a](docs/anvil.md#values), [b](LICENSE), [c](tasks/cache_program/README.md), [d](https://a.example/x)"
-    assert links_of_the_site(text, "README.md", "index.md") == (
-        "[a](anvil.md#values), b (`LICENSE`), [c](tasks/cache_program.md), [d](https://a.example/x)"
-    )
-    back = "[s](../../SECURITY.md), ![p](../images/search.svg)"
-    assert links_of_the_site(back, "docs/how-to/isolation.md", "how-to/isolation.md") == (
-        "[s](../project/security.md), ![p](../images/search.svg)"
-    )
 
 
 def test_the_search_finds_in_pages_opened_as_files(site: Path) -> None:

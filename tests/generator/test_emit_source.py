@@ -2,55 +2,15 @@
 
 import pytest
 from effort import examples
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from offline_tasks import RANK_TASK
+from policy_trees import accepted, programs
 
 from vulcan.anvil import check, ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.unparse import emit_source
 from vulcan.task import Task
-
-TRICKY = '''"""It says \\"\\"\\"this\\"\\"\\" and C:\\\\path\\x07.
-
-  and ends so: \\""""
-import math
-A = -3
-B = 1e300
-UNUSED = 1 / 3 if False else 2
-'''.replace("1 / 3 if False else 2", "0.1")  # every parameter is one number
-
-BODY = '''
-
-def h(x, y):
-    """Helps, in
-
-    three lines."""
-    if x:
-        pass
-    else:
-        x = x - y
-    return x if x > y > 2 else -x ** -y
-
-def k(z):
-    return h(z, (z and 2) or not z) // 3 % (4 - (5 - z)) - (1 - 2) / (3 / 4)
-
-def urgency(clock, parcel, store, sent):
-    s = 0
-    for i in range(2, 10, 3):
-        for j in range(-2, 2):
-            for n in range(3):
-                if i == j:
-                    continue
-                elif j > 1:
-                    break
-                else:
-                    s += (-i) ** 2 ** j * (2 ** 3) ** n
-    t = (s if A else B) if (1 if s else 2) else (3 if s else 4)
-    u = (1 < 2) < 3 != (4 or 5) or (not (s and t and (u_ or 1))) if False else 0
-    return k(s) * (t + u) + math.pi + min(t, -2, +u) - int(t) + sent.age(parcel.id) * store.weight.percentile(.9) \\
-        + parcel.visits.ewma(0.5) + math.sqrt(--s) + bool(u) + math.atan(1e-9)
-'''.replace("u_", "s")
 
 
 def program_of(source: str, task: Task = RANK_TASK) -> ir.Module:
@@ -70,12 +30,11 @@ def assert_kept(source: str, task: Task) -> str:
     return written
 
 
-def test_a_program_with_everything_in_it_is_kept() -> None:
-    written = assert_kept(TRICKY + BODY, RANK_TASK)
-    assert "A = -3\nB = 1e+300\nUNUSED = 0.1\n" in written
-    assert "return x if x > y > 2 else -x ** -y" in written
-    assert "            elif j > 1:" in written
-    assert "t = (s if A else B) if (1 if s else 2) else 3 if s else 4" in written
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@given(programs(RANK_TASK))
+def test_any_program_is_kept(source: str) -> None:
+    assume(accepted(source, RANK_TASK) is not None)
+    assert_kept(source, RANK_TASK)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from breeding import arbitrary, proposed, request, rounds
 from effort import ALL as EVERY_EXAMPLE
 from offline_tasks import RANK_TASK, TOY_TASKS, VALUE_TASK
 
-from vulcan.anvil import check, ir
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.generator import OfflineEvolve
 from vulcan.generator.draft import PolicyDraft
@@ -18,7 +18,6 @@ from vulcan.generator.expression_tree import subexpressions
 from vulcan.generator.normal_form import flatten
 from vulcan.generator.statistic_calls import changed, changed_occurrence
 from vulcan.generator.vocabulary import vocabulary
-from vulcan.models.base import Parent
 from vulcan.registry import find_task
 from vulcan.task import Task
 
@@ -112,20 +111,3 @@ def test_a_changed_statistic_is_another_one_that_makes_sense(old: ir.Statistic |
     alike = {k.name for k in grammar.STATISTICS.values()
              if after.scope in k.scopes and k.looks_for == isinstance(old, ir.Occurrences)}  # fmt: skip
     assert kinds == alike
-
-
-def test_parents_with_statistics_of_every_kind_are_bred() -> None:
-    source = """
-def urgency(clock, parcel, store, sent):
-    seen = store.id.contains(parcel.id, 100) + parcel.visits.count(parcel.visits, 9)
-    old = clock - parcel.arrived.recent(3)
-    level = parcel.price.window_avg(8) / (1 + parcel.price.window_percentile(0.9, 32))
-    return seen + level * parcel.weight.max() / (1 + store.weight.min() + store.weight.avg()) + old / clock.latest()
-"""
-    policy = check(source, RANK_TASK)
-    assert len(policy.plan.statistics) == 9
-    generator = OfflineEvolve(RANK_TASK)
-    children = [proposed(generator, RANK_TASK, request(i, (Parent(0, source, 1.0),))) for i in range(80, 140)]
-    assert len({child.fingerprint for child in children}) >= 50
-    kept = [child for child in children if len(child.plan.statistics) >= 8]
-    assert len(kept) >= 40

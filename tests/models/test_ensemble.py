@@ -13,7 +13,6 @@ from effort import ALL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vulcan.errors import UserError
 from vulcan.models import Message, ModelUnavailable, Reply, Request
 from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, gain_of
 
@@ -123,11 +122,6 @@ def test_the_next_answers_for_one_that_is_not_there(asked: str, answers: str) ->
     ensemble = Ensemble([Named("a"), Named("b"), Named("c", there=False)])
     reply = ensemble.propose(Request(1, 0, (Message("user", "Write one."),), (), 1, model=asked))
     assert (reply.text, reply.by) == (answers, answers)
-
-
-def test_each_model_is_in_an_ensemble_once() -> None:
-    with pytest.raises(UserError, match="each once"):
-        Ensemble([Named("x"), Named("x")])
 
 
 # With the offline generator, whose replies cost time alone

@@ -33,7 +33,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 from chat_server import Behaviour, ChatServer, Received, answer, cut_off, fail, hang_up, raw
 
-from vulcan.store.events import RunStopped
+from vulcan.store.events import RunStarted, RunStopped
 from vulcan.store.runs import CONTROL, FILE, LOCK, open_store
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -231,11 +231,11 @@ def progress(run: Path) -> int:
 
 
 def held(run: Path) -> list[Any]:
-    """All that a run and its control hold, but times and where the search stopped."""
+    """All that a run and its control hold, but times, the server's address and where the search stopped."""
     found: list[Any] = []
     for name in (FILE, CONTROL):
         with closing(open_store(run, name)) as store:
-            found.append([event for event in store.events() if not isinstance(event, RunStopped)])
+            found.append([event for event in store.events() if not isinstance(event, RunStarted | RunStopped)])
             found.append([replace(call, seconds=0.0) for call in store.calls()])
     return found
 

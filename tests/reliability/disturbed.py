@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from chaos import reply_to
 from chat_server import Behaviour, Exchange, Received, answer
 from console import Console
 
-from vulcan.store.events import RunStarted, RunStopped
-from vulcan.store.runs import CONTROL, FILE, open_store
+from vulcan.store.events import RunStopped
+from vulcan.store.runs import open_store
 
 SEARCH = (*WHOLE, "--executor", "local", "--workers", "1")
 RESUME = ("--executor", "local", "--workers", "1", "--quiet")
@@ -41,16 +40,6 @@ class Model:
         self.halted.set()
         wait_until(lambda: self.goes_on.is_set() or exchange.closing.is_set(), 120.0)
         exchange.hang_up()  # and is asked again
-
-
-def contents(run: Path) -> list[Any]:
-    """All that a run and its control hold, but times, the server's address, and what an interruption left."""
-    found: list[Any] = []
-    for name in (FILE, CONTROL):
-        with closing(open_store(run, name)) as store:
-            found.append([event for event in store.events() if not isinstance(event, RunStopped | RunStarted)])
-            found.append([replace(call, seconds=0.0) for call in store.calls()])
-    return found
 
 
 def only_run(console: Console, runs: str = "runs") -> Path:

@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 import pytest
-from chaos import descendants
+from chaos import descendants, held
 from chat_server import ChatServer
 from console import Console
-from disturbed import SEARCH, Model, contents, only_run
+from disturbed import SEARCH, Model, only_run
 from memory_group import memory_group
 
 from vulcan.cli import main
@@ -38,7 +38,7 @@ def test_a_worker_that_the_kernel_kills_for_want_of_memory_is_replaced(vulcan: C
         _, errors = search.communicate(timeout=240)
         assert search.returncode == 0, errors
         assert group.kills >= 1
-    assert contents(only_run(vulcan)) == calm
+    assert held(only_run(vulcan)) == calm
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from chaos import SEARCH as WHOLE
-from chaos import descendants
+from chaos import descendants, held
 from chat_server import ChatServer
 from console import Console, one_line
-from disturbed import RESUME, SEARCH, Model, contents, only_run
+from disturbed import RESUME, SEARCH, Model, only_run
 
 from vulcan.store.runs import LOCK, lock_run
 
@@ -48,7 +48,7 @@ def test_a_search_that_is_told_to_end_goes_on_as_if_nothing_had_been(
         assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
         model.goes_on.set()
         vulcan.good("resume", run, *RESUME)
-    assert contents(run) == calm
+    assert held(run) == calm
 
 
 def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console) -> None:

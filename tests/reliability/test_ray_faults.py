@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from chaos import SEARCH as WHOLE
-from chaos import descendants
+from chaos import descendants, held
 from chat_server import ChatServer
 from console import Console
-from disturbed import RESUME, Model, contents, only_run
+from disturbed import RESUME, Model, only_run
 from locations import TESTS
 
 CLUSTER = """
@@ -80,4 +80,4 @@ def test_a_search_whose_ray_loses_its_head_ends_as_it_would_have(vulcan: Console
         if search.returncode != 0:
             assert "Traceback" not in errors
             vulcan.good("resume", only_run(vulcan), *RESUME)
-    assert contents(only_run(vulcan)) == calm
+    assert held(only_run(vulcan)) == calm

@@ -16,7 +16,7 @@ from scoring_toys import TOY_TASK, Toy
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
-from vulcan.scoring import Defences, JailedEvaluator, Limits, Setup
+from vulcan.scoring import JailedEvaluator, Limits, Setup
 from vulcan.scoring.sandbox.processes import is_alive, state
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
@@ -220,8 +220,3 @@ def test_a_warm_up_run_that_fails_is_a_users_error() -> None:
     evaluator = JailedEvaluator(Setup(TOY_TASK, (Instance("bad", "train", {"kind": "nan"}),)))
     with pytest.raises(UserError, match="its warm-up run is failed: bad: BadMetrics: sum is nan"):
         evaluator.start()
-
-
-def test_missing_defences_are_reported() -> None:
-    assert Defences().complete
-    assert not Defences(notes=("Landlock: not supported",)).complete

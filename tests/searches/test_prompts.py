@@ -83,14 +83,6 @@ def test_each_operator_asks_for_something_of_its_own() -> None:
     made = {operator: prompts(TASK).propose(Draft(2, operator, PARENTS[:1], (OTHER,))) for operator in OPERATORS}
     asked = {operator: text.rpartition("## Your reply")[2] for operator, text in made.items()}
     assert len(set(asked.values())) == len(OPERATORS)
-    assert "### Example 1, score 0.1235" in made["initial"]
-    assert "several different ideas" in asked["initial"]
-    assert "## The policy to change" in made["mutate"]
-    assert "one meaningful change" in asked["mutate"]
-    assert "## Policies to combine" in made["crossover"]
-    assert "Combine the versions above" in asked["crossover"]
-    assert "a different idea" in asked["fresh"]
-    assert "at most 10 lines" in asked["advice"]
     assert "Python code block" not in asked["advice"]
 
 

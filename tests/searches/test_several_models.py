@@ -77,13 +77,6 @@ def test_the_same_replies_give_the_same_choices(whole: MemoryStore, children: Ex
     assert contents(store) == contents(whole)
 
 
-def test_the_cheaper_of_two_that_gain_alike_is_asked_more_often(children: Executor) -> None:
-    store = MemoryStore()
-    pair = (Named("good", nearer, 0.5), Named("bad", nearer, 0.01))
-    opened(store, several(), children).run(lineup(*pair), parallel=1)
-    assert Counter(chosen_models(store)[10:])["bad"] > 3 * Counter(chosen_models(store)[10:])["good"]
-
-
 def test_a_repair_is_asked_of_who_wrote_what_is_to_be_mended(children: Executor) -> None:
     store = MemoryStore()
     first, second = Named("good", lambda r: "no" if r.turn == 0 else nearer(r)), Named("bad", useless)

@@ -71,27 +71,6 @@ def test_a_program_is_scored_and_its_trail_is_complete(children: Executor) -> No
     assert study.costs.dollars == 0.25
 
 
-def test_a_reply_without_a_program_gets_a_repair_turn_in_the_same_chat(children: Executor) -> None:
-    study = new_study(children)
-    first = study.ask()
-    assert first is not None
-    reading = study.tell(first, reply("I would rather not."))
-    assert reading.rules == ("no-code-block",)
-    second = study.ask()
-    assert second is not None
-    assert (second.number, second.turn) == (first.number, 1)
-    assert second.messages[: len(first.messages)] == first.messages
-    assert [m.role for m in second.messages] == ["user", "assistant", "user"]
-    assert second.messages[1].content == "I would rather not."
-    assert "the reply holds no code block" in second.messages[2].content
-    study.tell(second, reply(GOOD))
-    study.wait_for_scores()
-    assert [(v.turn, v.verdict, v.source) for v in judged(study.store)] == [
-        (0, "rejected", ""), (1, "scored", share(1.5)),
-    ]  # fmt: skip
-    assert [(c.proposal, c.turn) for c in study.store.calls()] == [(first.number, 0), (first.number, 1)]
-
-
 def test_a_program_that_stays_bad_is_rejected_with_the_rules_it_breaks(children: Executor) -> None:
     study = new_study(children, repairs=2)
     bad = "import os\n\ndef decide(load, room):\n    while True:\n        pass\n"
@@ -156,16 +135,6 @@ def test_a_candidate_that_fails_costs_one_row_and_nothing_else(
     assert failed.candidate not in [c.candidate for c in study.record.ranked()]
     (again,) = answer_next(study, as_reply(mood(number).replace("def decide", "# again\ndef decide")))
     assert (again.verdict, again.of) == ("duplicate", failed.candidate)
-
-
-def test_a_candidate_that_hangs_costs_its_time_limit_and_one_row(children: Executor) -> None:
-    study = new_study(children, limit=4.0)
-    hanging, others = as_reply(mood(101)), [as_reply(share(n)) for n in (0.5, 0.75)]
-    proposals = ask_all(study)
-    for proposal, text in zip(proposals, [hanging, *others], strict=True):
-        study.tell(proposal, reply(text))
-    study.wait_for_scores()
-    assert [v.verdict for v in judged(study.store)] == ["timeout", "scored", "scored"]
 
 
 def test_no_proposal_is_told_twice_or_out_of_turn(children: Executor) -> None:
