@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -105,14 +102,3 @@ def test_a_command_that_does_not_load_is_one_line_and_harms_no_other(
     assert said in line
     assert "sheep" in vulcan.good("--help", **sheep.environment).stdout
     vulcan.good("tasks", **sheep.environment)
-
-
-def test_the_kernel_group_is_there_and_costs_the_help_nothing(vulcan: Console) -> None:
-    shown = vulcan.good("--help").stdout
-    assert "  kernel " in shown
-    program = "import sys; from vulcan.cli.main import app; app(['--help'], standalone_mode=False); "
-    program += "print([name for name in sys.modules if name.partition('.')[0] in ('vulcan_link', 'numpy', 'numba')])"
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, text=True, env=dict(os.environ)
-    )
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr

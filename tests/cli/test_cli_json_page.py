@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 from console import LRU, MOOD_TASK, ZIPF, Console
 from json_documents import CLOSED, faults
-from json_schema import DOCUMENTS, SCHEMA_FILE, keys_of, models_of
+from json_schema import SCHEMA_FILE
 from jsonschema import Draft202012Validator
-from locations import ROOT
-
-PAGES = ROOT / "docs" / "reference" / "json"
-"""The schema that refuses keys without a model."""
 
 MODELS = {
     "check": "CheckDocument",
@@ -92,11 +88,3 @@ def test_the_schema_is_one_and_takes_keys_of_later_versions(documents: dict[str,
     assert Draft202012Validator(schema).is_valid({**documents["search"], "later": 1})
     assert not Draft202012Validator(CLOSED).is_valid({**documents["search"], "later": 1})
     assert not Draft202012Validator(schema).is_valid({**documents["search"], "proposals": "many"})
-
-
-def test_the_page_has_every_key_of_every_model() -> None:
-    page = "\n".join(path.read_text(encoding="utf-8") for path in PAGES.glob("*.md"))
-    for document in DOCUMENTS:
-        for model in models_of(document):
-            assert f"## {model.__name__}\n" in page
-            assert all(f"| `{key}` |" in page for key in keys_of(model))

@@ -32,7 +32,19 @@ def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None
     assert vulcan.document("runs", "--runs-dir", "nowhere", VULCAN_RUNS_DIR=str(elsewhere)) == {"runs": []}
 
 
-HEAVY = ("numba", "llvmlite", "ray", "litellm", "openai", "pandas", "numpy", "jinja2", "httpx", "vulcan_traces")
+HEAVY = (
+    "numba",
+    "llvmlite",
+    "ray",
+    "litellm",
+    "openai",
+    "pandas",
+    "numpy",
+    "jinja2",
+    "httpx",
+    "vulcan_traces",
+    "vulcan_link",
+)
 GDSF = built_in_directory() / "cache_eviction" / "policies" / "gdsf.py"
 HELP = """
 import json, sys

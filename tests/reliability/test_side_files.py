@@ -79,6 +79,18 @@ def test_measurements_are_not_cached_on_a_full_disk(small: Path, caplog: pytest.
     assert "No space left on device" in warning
 
 
+def test_measurements_that_are_damaged_are_made_again_with_a_warning(
+    small: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cached_metrics(["cache"], lambda: {"misses": 3.0})
+    (kept,) = (small / "baselines").glob("*.json")
+    kept.write_text('{"misses": 3')
+    with caplog.at_level(logging.WARNING):
+        assert cached_metrics(["cache"], lambda: {"misses": 4.0}) == {"misses": 4.0}
+    assert "computed again" in caplog.text
+    assert cached_metrics(["cache"], dict) == {"misses": 4.0} != cached_metrics(["another"], dict)
+
+
 @pytest.mark.parametrize("options", ["size=40k", "ro"])
 def test_a_trace_is_decoded_to_a_temporary_cache(options: str, small: Path, caplog: pytest.LogCaptureFixture) -> None:
     with mounted(small, options), caplog.at_level(logging.WARNING):

@@ -13,7 +13,7 @@ from rich_parts import rich
 from search_parts import SEEDS, TASK, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
 from vulcan.errors import UserError
-from vulcan.models import BudgetExhausted, Reply, Request
+from vulcan.models import Reply, Request
 from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
 from vulcan.models.prices import Cost
@@ -101,18 +101,6 @@ def test_without_budget_for_a_repair_a_program_stays_rejected(children: Executor
             within(store, chosen, children, lambda _: "no", parallel=parallel, dollars=1.0)
         assert {v.verdict for v in judged(store)} == {"rejected"}
         assert len(judged(store)) == len(list(store.calls())) == 4
-
-
-def test_what_calls_without_an_answer_were_charged_is_said() -> None:
-    budget = Budget(tokens=100)
-    pool = ModelPool(Ensemble([Paying(good, budget)]), budget)
-    budget.acquire(Cost(None, 60)).charge_unanswered()
-    assert pool.why_exhausted() == ""
-    with pytest.raises(BudgetExhausted):
-        budget.acquire(Cost(None, 60))
-    why = pool.why_exhausted()
-    assert "the budget of 100 tokens is used up: 60 are spent" in why
-    assert why.endswith("; 60 tokens of it are charged for 1 call without an answer, at their most")
 
 
 @pytest.mark.parametrize("candidates", [1, 7])
