@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from console import Console, one_line
+from console import Console
 from locations import recorded_run
 
 
@@ -30,9 +30,3 @@ def test_the_winner_is_proved_when_the_report_is_written(vulcan: Console) -> Non
     properties = document["winner"]["properties"]
     assert [p["verdict"] for p in properties if p["verdict"] not in ("proved", "refuted", "unknown")] == []
     assert all(p["claim"] for p in properties)
-
-
-def test_mistakes_are_one_line(vulcan: Console) -> None:
-    assert "say with --format" in one_line(vulcan("report", recorded_run(), "-o", "r.pdf"))
-    assert "no run 'nosuch'" in one_line(vulcan("report", "nosuch"))
-    assert "cannot write" in one_line(vulcan("report", recorded_run(), "-o", "/proc/nothing/r.md", "--seconds", "0"))

@@ -156,34 +156,18 @@ def make_large(run: Path, candidates: int = MANY) -> None:
         made.append(
             CandidateProposed(number, 1 + number // 25, ("mutate", "crossover")[number % 2], parents, number, "toy")
         )
+        score = 0.08 - 0.05 / (1 + number / 500) - (number * 7919 % 97) / 5000
         judged = replace(
-            model,
-            candidate=number,
-            proposal=number,
-            turn=0,
-            source=f"{model.source}# {number}\n",
-            derived_from=None,
-            fingerprint=str(number),
-            score=(score := 0.08 - 0.05 / (1 + number / 500) - (number * 7919 % 97) / 5000),
-            metrics=metrics_of(score, recorded),
-            of=None,
-            origin="model",
-            size=50 + number % 90,
-            operations=20 + number % 200,
-        )
+            model, candidate=number, proposal=number, turn=0, source=f"{model.source}# {number}\n", derived_from=None,
+            fingerprint=str(number), score=score, metrics=metrics_of(score, recorded), of=None, origin="model",
+            size=50 + number % 90, operations=20 + number % 200,
+        )  # fmt: skip
         if number % 10 == 0:
             rule = ("while", "unknown-name", "statement")[number // 10 % 3]
             judged = replace(
-                judged,
-                verdict="rejected",
-                score=None,
-                metrics=(),
-                rules=(rule,),
-                feedback=f"line 2: [{rule}]",
-                fingerprint=None,
-                operations=None,
-                size=None,
-            )
+                judged, verdict="rejected", score=None, metrics=(), rules=(rule,), feedback=f"line 2: [{rule}]",
+                fingerprint=None, operations=None, size=None,
+            )  # fmt: skip
         made.append(judged)
     calls = [
         ("", CallRecord(n, 0, (("user", "Write one."),), f"reply {n}", "toy-1", "stop", 900, 200, 0.0004, 1.0))
@@ -210,26 +194,14 @@ def make_hostile(run: Path) -> None:
             *beginning(),
             CandidateProposed(1, 1, MARKUP, (), 1, MARKUP),
             CandidateJudged(
-                1,
-                1,
-                0,
-                f"# {MARKUP}\n",
-                "f",
-                "scored",
-                MARKUP,
-                (MARKUP,),
-                3,
-                4,
-                None,
-                0.07,
-                metrics_of(0.07, record_of(recorded_run())),
-                warnings=(MARKUP,),
+                1, 1, 0, f"# {MARKUP}\n", "f", "scored", MARKUP, (MARKUP,), 3, 4, None, 0.07,
+                metrics_of(0.07, record_of(recorded_run())), warnings=(MARKUP,),
             ),
             CandidateProposed(2, 1, MARKUP, (1,), 1, MARKUP),
             CandidateJudged(
                 2, 2, 0, f"# {MARKUP} 2\n", None, "rejected", MARKUP, (MARKUP,), None, None, None, None, ()
             ),
-        )
+        )  # fmt: skip
         for number in (1, 2):
             store.record(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, 0.001, 0.1))
 

@@ -20,7 +20,7 @@ from vulcan.progress.display import Display, RunInfo, open_display
 from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.searches.options import PROGRESS
-from vulcan.store.events import EVENTS, CandidateRefined, FinalistScored, WinnerChosen
+from vulcan.store.events import EVENTS
 
 OPENED = RunInfo(Path("runs/x"), "mood", 3, ("toy",))
 
@@ -59,22 +59,6 @@ def test_improvements_are_told_at_a_sensible_rate_and_the_last_is_never_lost() -
         assert 100 / MAX_INTERVAL - 2 <= len(lines) - told <= 100 / MAX_INTERVAL + 2
         display(judged(study, score=2.0))
     assert "best 2.0000" in lines[-1]
-
-
-def test_what_has_a_line_of_its_own_is_told_at_once() -> None:
-    lines: list[str] = []
-    display = PlainDisplay(lines.append, Clock())
-    display.begin(a_search())
-    display(CandidateRefined(1, "tuned", 9, None))
-    display(CandidateRefined(1, "tuned", 9, 5))
-    display(FinalistScored(5, "validation", 0.2, ()))
-    display(WinnerChosen(5, "validation"))
-    display(FinalistScored(5, "test", None, ()))
-    assert lines == [
-        "candidate 1 tuned: it became candidate 5",
-        "candidate 5 is the winner, chosen on the split validation",
-        "candidate 5 scores failed on the split test",
-    ]
 
 
 def drawn_at(width: int, study: Any) -> list[str]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scoring_toys import MIN, Toy
+from scoring_toys import MIN, StandIn, Toy
 
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Pool, Worker
 from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead
-from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("honest", "nan", "segfault")
 
@@ -67,44 +65,17 @@ def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, si
         assert way.job == 0
 
 
-class Recorder:
-    """Answers each job by its number, and fails where it is told to."""
-
-    def __init__(self, *, fails_with: Exception | None = None, on_jobs: Sequence[int] = ()) -> None:
-        self.fails_with = fails_with
-        self.on_jobs = on_jobs
-        self.calls: list[list[int]] = []
-        self.may_begin = threading.Event()
-
-    def start(self) -> Defences:
-        return Defences()
-
-    def serve(self, request: JobRequest) -> Outcome:
-        raise AssertionError("jobs are served by the call")
-
-    def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
-        self.may_begin.wait(60)
-        self.calls.append([r.job for r in requests])
-        if self.fails_with and set(self.calls[-1]) & set(self.on_jobs):
-            raise self.fails_with
-        return [Outcome(r.job, "scored", (), "", 0.0) for r in requests]
-
-    def interrupt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class ByFives(Pool):
     def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
         return 5
 
     def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
-        assert isinstance(worker, Recorder)
+        assert isinstance(worker, StandIn)
         return worker.serve_all(requests)
 
 
 def test_each_job_gets_its_own_outcome_once() -> None:
-    worker = Recorder()
+    worker = StandIn(waits=True)
     with ByFives("test", TOY.setup, [worker]) as pool:
         futures = [pool.submit(TOY.job("honest", id=number)) for number in range(23)]
         worker.may_begin.set()
@@ -115,7 +86,7 @@ def test_each_job_gets_its_own_outcome_once() -> None:
 
 @pytest.mark.parametrize("error", [WorkerLost("gone"), UserError("no such trace")])
 def test_of_a_batch_that_is_lost_each_job_is_run_alone_and_one_alone_is_to_blame(error: Exception) -> None:
-    worker = Recorder(fails_with=error, on_jobs=[8])
+    worker = StandIn(error=error, on_jobs=[8], waits=True)
     with ByFives("test", TOY.setup, [worker]) as pool:
         futures = [pool.submit(TOY.job("honest", id=number)) for number in range(12)]
         worker.may_begin.set()
@@ -125,7 +96,7 @@ def test_of_a_batch_that_is_lost_each_job_is_run_alone_and_one_alone_is_to_blame
 
 
 def test_a_job_that_is_cancelled_while_it_waits_is_not_run() -> None:
-    worker = Recorder()
+    worker = StandIn(waits=True)
     with ByFives("test", TOY.setup, [worker]) as pool:
         futures = [pool.submit(TOY.job("honest", id=number)) for number in range(12)]
         assert futures[11].cancel()

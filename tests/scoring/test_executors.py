@@ -12,16 +12,14 @@ from pathlib import Path
 
 import pytest
 from locations import SUPPORT
-from scoring_toys import MIN, TOY_TASK, Toy
+from scoring_toys import MIN, TOY_TASK, StandIn, Toy
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.scoring import Executor, Job, Limits, LocalExecutor, Outcome, Setup, WorkerLost
-from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import TRIES, Pool
 from vulcan.scoring.ray_executor import RayExecutor
 from vulcan.scoring.ray_runtime import RayRuntime
-from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("where_it_runs", "spin", "segfault", "raise_an_error", "nan", "allocate_in_steps", "not_json", "doze")
 Make = Callable[..., Executor]
@@ -135,44 +133,23 @@ def test_a_set_up_that_fails_later_is_no_outcome(make: Make, tmp_path: Path) -> 
         executor.submit(TOY.job("segfault")).result()
 
 
-class UnreliableWorker:
-    """Fails at its first jobs."""
-
-    def __init__(self, failures: int, error: Exception | None = None) -> None:
-        self.failures = failures
-        self.error = error or WorkerLost("gone")
-
-    def start(self) -> Defences:
-        return Defences()
-
-    def serve(self, request: JobRequest) -> Outcome:
-        if self.failures > 0:
-            self.failures -= 1
-            raise self.error
-        return Outcome(request.job, "scored", (), "", 0.0)
-
-    def interrupt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def test_a_job_that_loses_its_worker_is_run_again_a_bounded_number_of_times() -> None:
-    with Pool("test", TOY.setup, [UnreliableWorker(TRIES - 1)]) as pool:
+    with Pool("test", TOY.setup, [StandIn(TRIES - 1)]) as pool:
         assert pool.submit(TOY.job("honest")).result().status == "scored"
-    with Pool("test", TOY.setup, [UnreliableWorker(TRIES)]) as pool:
+    with Pool("test", TOY.setup, [StandIn(TRIES)]) as pool:
         with pytest.raises(WorkerLost):
             pool.submit(TOY.job("honest")).result()
         assert pool.submit(TOY.job("honest")).result().status == "scored"
-    with Pool("test", TOY.setup, [UnreliableWorker(10**6), UnreliableWorker(0)]) as pool:
+    with Pool("test", TOY.setup, [StandIn(10**6), StandIn(0)]) as pool:
         assert {future.result().status for future in [pool.submit(TOY.job("honest")) for _ in range(9)]} == {"scored"}
 
 
 def test_a_worker_that_cannot_be_set_up_any_more_is_replaced_by_another() -> None:
     """One host has lost its traces: the job goes to another one. Where none has them the user is told."""
     error = UserError("no such trace")
-    with Pool("test", TOY.setup, [UnreliableWorker(2, error), UnreliableWorker(0)]) as pool:
+    with Pool("test", TOY.setup, [StandIn(2, error), StandIn(0)]) as pool:
         assert {future.result().status for future in [pool.submit(TOY.job("honest")) for _ in range(9)]} == {"scored"}
-    with Pool("test", TOY.setup, [UnreliableWorker(TRIES, error)]) as pool, pytest.raises(UserError, match="no such"):
+    with Pool("test", TOY.setup, [StandIn(TRIES, error)]) as pool, pytest.raises(UserError, match="no such"):
         pool.submit(TOY.job("honest")).result()
 
 

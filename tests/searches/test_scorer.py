@@ -33,20 +33,6 @@ def scorer() -> Scorer:
     return scorer
 
 
-def test_the_score_is_the_mean_over_instances_of_what_each_gives(scorer: Scorer) -> None:
-    measured = metrics(a=3.0, b=4.0, c=20.0)
-    assert [scorer.on_instance("train", name, m) for name, m in measured] == [0.5, -0.5, 1.0]
-    assert scorer.mean("train", measured) == pytest.approx(1 / 3, abs=1e-15)
-    assert scorer.mean("train", measured[::-1]) == scorer.mean("train", measured)
-
-
-def test_each_split_has_references_of_its_own(scorer: Scorer) -> None:
-    assert scorer.on_instance("test", "a", {"x": 60.0}) == 0.5
-    assert scorer.mean("test", (("a", {"x": 20.0}),)) == -0.5
-    assert [i.name for i in scorer.of("test")] == ["a"]
-    assert scorer.of("validation") == ()
-
-
 def test_an_instance_that_is_missing_is_never_left_out_of_the_mean(scorer: Scorer) -> None:
     with pytest.raises(KeyError, match="b"):
         scorer.mean("train", (("a", {"x": 3.0}), ("c", {"x": 3.0})))

@@ -66,28 +66,16 @@ def completion(
         "object": "chat.completion",
         "created": 1,
         "model": model,
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish},
-        ],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}],
     }
     if usage is not None:
-        body["usage"] = {
-            "prompt_tokens": usage[0],
-            "completion_tokens": usage[1],
-            "total_tokens": sum(usage),
-        }
+        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
     return json.dumps(body).encode()
 
 
-def answer(
-    text: str | None,
-    *,
-    finish: str = "stop",
-    usage: tuple[int, int] | None = (100, 20),
-    model: str = "served-model",
-) -> Behaviour:
-    """Return a successful answer."""
-    return raw(completion(text, finish=finish, usage=usage, model=model))
+def answer(text: str | None, **how: Any) -> Behaviour:
+    """Return a successful answer, as `completion` takes it."""
+    return raw(completion(text, **how))
 
 
 def raw(body: bytes, *, status: int = 200, kind: str = "application/json", **headers: str) -> Behaviour:
