@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from console import Console
 from effort import examples
 from hypothesis import settings
 from locations import TASKS
@@ -122,6 +123,12 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """Stop Ray, which takes processor time as long as it runs, after the last test that needs it."""
     if not _uses_ray(nextitem):
         _RAY.close()
+
+
+@pytest.fixture
+def vulcan(tmp_path: Path) -> Console:
+    """The console script as a user runs it, in a directory of its own."""
+    return Console(tmp_path)
 
 
 @pytest.fixture

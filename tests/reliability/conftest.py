@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from vulcan.scoring import Executor
 
 if TYPE_CHECKING:
-    from console import Console
     from whole_runs import Runs
 
 
@@ -34,10 +32,3 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     with ChatServer(Model()) as server:
         console.good(*SEARCH, "--api-base", server.url)
     return held(only_run(console))
-
-
-@pytest.fixture
-def vulcan(tmp_path: Path) -> Console:
-    from console import Console
-
-    return Console(tmp_path)

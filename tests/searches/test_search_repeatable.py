@@ -115,13 +115,6 @@ def one_worker(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     return searched(tmp_path_factory.mktemp("one") / "run.db", ExecutionConfig("local", 1))
 
 
-@pytest.mark.slow
-def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
-    other = searched(tmp_path / "run.db", ExecutionConfig("local", 1), seed=2, tune=0, simplify=0, control=False)
-    sources = [{e.source for e in run[0] if hasattr(e, "source")} for run in (one_worker, other)]
-    assert len(sources[0] - sources[1]) > 9
-
-
 @pytest.mark.ray
 @pytest.mark.usefixtures("ray_runtime")
 def test_ray_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
