@@ -120,9 +120,6 @@ def test_each_has_the_limit_on_operations_for_itself() -> None:
         assert violation.rule == "operations"
 
 
-# What the declaration itself must keep
-
-
 # What a policy is
 
 
@@ -224,9 +221,6 @@ def test_a_property_is_of_the_function_that_it_names() -> None:
     worse = {v.property.name: v for v in verify(check(defining("1", "-level", "wind.turn + 1"), TWO))}
     assert worse["steers within"].outcome == worse["higher water"].outcome == "refuted"
     assert worse["higher water"].counterexample is not None
-
-
-# Words
 
 
 def test_functions_of_one_task_go_together() -> None:

@@ -45,20 +45,6 @@ def replayed(cache, objects, sizes) -> list[bool]:
     return hits
 
 
-@pytest.mark.parametrize("name", few(list(CASES), 14))
-def test_the_plugin_has_the_misses_of_the_simulator(name: str) -> None:
-    objects, sizes = requests(900, 250, seed=5)
-    source = CASES[name]
-    for capacity, used in ((100_000, sizes), (5_000, sizes), (40, np.ones_like(sizes))):
-        cache = made(source, FORMAT, capacity, hashpower=10)
-        hits = replayed(cache, objects, used)
-        for end in (500, len(hits)):  # so that hits are not only as many, but in the same places
-            expected = simulated(source, objects[:end], used[:end], capacity)
-            assert end - sum(hits[:end]) == expected[0]
-        assert cache.bypassed == expected[1]
-        assert 0 < sum(hits) < len(hits)
-
-
 COUNTS = """
 class policy:
     sketch = [0] * 64
@@ -87,20 +73,21 @@ def admit(now, obj, cache, victim, ghost):
     return victim.size == 0 or obj.returns > 0 or policy.luck * policy.sketch[hash(obj.id, 1)] > 0.3
 """
 WITH_STATE = {
-    "heap": under("heap", COUNTS),
-    "sample": under("sample", COUNTS),
+    "with state, heap": under("heap", COUNTS),
+    "with state, sample": under("sample", COUNTS),
     **{name: find_task("cache_eviction").seed_policies()[name] for name in ("arc", "w_tinylfu", "lirs", "gdsf")},
 }
+"""Handlers of those with state are called where the simulator calls them."""
 
 
-@pytest.mark.parametrize("source", WITH_STATE.values(), ids=WITH_STATE)
-def test_policies_with_state_have_the_misses_of_the_simulator(source: str) -> None:
-    """Their handlers are called where the simulator calls them."""
+@pytest.mark.parametrize("name", [*few(list(CASES), 14), *WITH_STATE])
+def test_the_plugin_has_the_misses_of_the_simulator(name: str) -> None:
     objects, sizes = requests(900, 250, seed=5)
-    for capacity, used in ((20_000, sizes), (40, np.ones_like(sizes))):
+    source = (CASES | WITH_STATE)[name]
+    for capacity, used in ((100_000, sizes), (20_000, sizes), (5_000, sizes), (40, np.ones_like(sizes))):
         cache = made(source, FORMAT, capacity, hashpower=10)
         hits = replayed(cache, objects, used)
-        for end in (300, 600, len(hits)):
+        for end in (500, len(hits)):  # so that hits are not only as many, but in the same places
             expected = simulated(source, objects[:end], used[:end], capacity)
             assert end - sum(hits[:end]) == expected[0]
         assert cache.bypassed == expected[1]
