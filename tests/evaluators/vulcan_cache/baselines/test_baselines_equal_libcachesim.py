@@ -105,8 +105,6 @@ CLOSE = [
 @pytest.mark.parametrize("path", few([*SIZED, SPRITE], 1))
 @pytest.mark.parametrize(("name", "shares", "low", "high"), CLOSE)
 def test_others_are_close(name, shares, low, high, path):
-    if path == SPRITE and name not in ("lhd", "belady-size-sampled"):
-        pytest.skip("of one size: that has a test of its own")
     trace = real_trace(path)
     for share in shares:
         assert low < difference(name, trace, int(trace.footprint * share)) < high
