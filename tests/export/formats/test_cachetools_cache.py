@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from cache_formats import CASES, RANKED, made, requests, simulated, text_of
 from effort import examples, few
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
+from mapping_laws import KEYS, LAWS, MappingLaws
 
 cachetools = pytest.importorskip("cachetools")
 keys = pytest.importorskip("cachetools.keys")
 
 FORMAT = "cachetools"
-KEYS = st.integers(0, 12)
 
 
 def read_through(cache, objects, sizes) -> list[bool]:
@@ -114,7 +114,7 @@ def test_it_is_pickled_whole_and_not_copied() -> None:
         copy.copy(cache)
 
 
-class KeepsTheLaws(RuleBasedStateMachine):
+class KeepsTheLaws(MappingLaws):
     """What is in the cache is what a dictionary would have there; what the policy evicts or turns away may be gone."""
 
     @initialize(
@@ -125,7 +125,7 @@ class KeepsTheLaws(RuleBasedStateMachine):
         self.cache = made(CASES[name], FORMAT, maxsize, getsizeof=len)
         assert isinstance(self.cache, cachetools.Cache) and self.cache.maxsize == maxsize
         self.always_lets_in = "def admit" not in CASES[name] and "def insert" not in CASES[name]
-        self.model: dict[int, str] = {}
+        self.model = {}
 
     def follow(self) -> None:
         """Some keys may have been evicted."""
@@ -177,35 +177,6 @@ class KeepsTheLaws(RuleBasedStateMachine):
         self.model.update(pairs)
         self.follow()
 
-    @rule(key=KEYS)
-    def delete(self, key: int) -> None:
-        if key in self.model:
-            del self.cache[key]
-            del self.model[key]
-        else:
-            with pytest.raises(KeyError):
-                del self.cache[key]
-
-    @rule(key=KEYS)
-    def pop(self, key: int) -> None:
-        assert self.cache.pop(key, "absent") == self.model.pop(key, "absent")
-        with pytest.raises(KeyError):
-            self.cache.pop(key)
-
-    @rule()
-    def pop_item(self) -> None:
-        if self.model:
-            key, value = self.cache.popitem()
-            assert self.model.pop(key) == value
-        else:
-            with pytest.raises(KeyError, match="is empty"):
-                self.cache.popitem()
-
-    @rule()
-    def clear(self) -> None:
-        self.cache.clear()
-        self.model.clear()
-
     @invariant()
     def holds_what_it_says(self) -> None:
         if not hasattr(self, "cache"):
@@ -223,12 +194,5 @@ class KeepsTheLaws(RuleBasedStateMachine):
         assert set(twin) == set(self.model) and not twin.left
 
 
-KeepsTheLaws.TestCase.settings = settings(
-    max_examples=examples(60),
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+KeepsTheLaws.TestCase.settings = settings(LAWS, max_examples=examples(60), stateful_step_count=30)
 TestKeepsTheLaws = KeepsTheLaws.TestCase

@@ -6,16 +6,16 @@ import pytest
 from cache_formats import ADMISSION, QUEUES, exported, under
 from effort import examples
 from exported import POLICIES, TASK, export, load
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
+from mapping_laws import KEYS, LAWS, MappingLaws
 
 MODULES = {name: load(export(under("sample", source))) for name, source in POLICIES.items()}
 HEAPS = {name: load(export(under("heap", source))) for name, source in POLICIES.items()}
-KEYS = st.integers(0, 12)
 
 
-class LikeADictionary(RuleBasedStateMachine):
+class LikeADictionary(MappingLaws):
     """What is in the cache is what a dictionary would have there; only evictions and bypasses may take it away."""
 
     @initialize(
@@ -28,7 +28,7 @@ class LikeADictionary(RuleBasedStateMachine):
             self.cache = MODULES[name].Cache(capacity, sample_size=sample_size, getsizeof=len)
         else:
             self.cache = HEAPS[name].Cache(capacity, getsizeof=len)
-        self.model: dict[int, str] = {}
+        self.model = {}
         self.sizes: dict[int, int] = {}
         self.requests = 0
 
@@ -88,19 +88,6 @@ class LikeADictionary(RuleBasedStateMachine):
         if key not in self.model:
             self.stored(key, "d", 1)
 
-    @rule(key=KEYS)
-    def delete(self, key: int) -> None:
-        if key in self.model:
-            del self.cache[key]
-            del self.model[key]
-        else:
-            with pytest.raises(KeyError):
-                del self.cache[key]
-
-    @rule(key=KEYS)
-    def pop(self, key: int) -> None:
-        assert self.cache.pop(key, "absent") == self.model.pop(key, "absent")
-
     @rule()
     def evict(self) -> None:
         if self.model:
@@ -108,17 +95,6 @@ class LikeADictionary(RuleBasedStateMachine):
         else:
             with pytest.raises(KeyError):
                 self.cache.evict()
-
-    @rule()
-    def pop_item(self) -> None:
-        if self.model:
-            key, value = self.cache.popitem()
-            assert self.model.pop(key) == value
-
-    @rule()
-    def clear(self) -> None:
-        self.cache.clear()
-        self.model.clear()
 
     @invariant()
     def holds_what_it_says(self) -> None:
@@ -138,14 +114,7 @@ class LikeADictionary(RuleBasedStateMachine):
             assert population._live == len(self.model)
 
 
-LikeADictionary.TestCase.settings = settings(
-    max_examples=examples(150),
-    stateful_step_count=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+LikeADictionary.TestCase.settings = settings(LAWS, max_examples=examples(150), stateful_step_count=40)
 TestLikeADictionary = LikeADictionary.TestCase
 
 
