@@ -43,7 +43,14 @@ class Plain:
     def submit(self, job: Job) -> Future[Outcome]:
         request = self._setup.request(job)
         reply = self._worker.serve(
-            {"ticket": "", "source": job.source, "instances": request.instances, "probe": job.probe, "limit": job.limit}
+            {
+                "ticket": "",
+                "source": job.source,
+                "instances": request.instances,
+                "probe": job.probe,
+                "explain": False,
+                "limit": job.limit,
+            }
         )
         metrics = tuple((i.name, m) for i, m in zip(job.instances, reply["metrics"], strict=False))
         future: Future[Outcome] = Future()

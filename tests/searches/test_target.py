@@ -66,12 +66,13 @@ def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) ->
     hidden = hidden_by(task, format)
     offered = config.offered(task)
     whole, shown = (
-        {name for name, _ in each.whole_interface.features()} | {event.function for event in each.events}
+        {name for name, _ in each.whole_interface.features()} | {of.function for of in (*each.events, *each.others)}
         for each in (task, offered)
     )
     assert set(hidden) == whole - shown
     prompt = Prompts(offered, task.objectives[0], settings).propose(Draft(1, "initial", ()))
-    assert not [each for each in hidden if f"`{each}`" in prompt]
+    functions = {other.function for other in task.others}
+    assert not [each for each in hidden if (f"def {each}(" if each in functions else f"`{each}`") in prompt]
     generator = OfflineEvolve(offered)
     for number in range(1, 30):
         source = generator.propose(Request(number, 0, (), (), 1)).text.split("```python\n")[1].removesuffix("```\n")
@@ -80,7 +81,9 @@ def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) ->
     for source in seeds_of(offered, format).values():
         assert parse_source(source, offered, format).policy is not None
     names = [argument.name for argument in task.signature.arguments]
-    feature = next(each for each in hidden if each.split(".")[0] in names)
+    feature = next((each for each in hidden if each.split(".")[0] in names), None)
+    if feature is None:
+        return
     mechanisms = pack_formats(task)[format].mechanisms
     line = f'MECHANISM = "{mechanisms[0]}"\n' if mechanisms else ""
     uses = check(f"{line}def {task.signature.function}({', '.join(names)}):\n    return 1.0 * {feature}\n", task)

@@ -35,7 +35,7 @@ def test_the_members_are_policies_of_the_plan_and_its_candidates_are_explained(l
     assert {member.source for member in library.members} <= sources
     explained = (directory / "README.md").read_text(encoding="utf-8")
     assert [path.name for path in sorted((directory / "policies").glob("*.py")) if path.name not in explained] == []
-    assert library.first == plan["prefix"] and list(library.objectives) == plan["objective"]
+    assert library.prefix == plan["prefix"] and list(library.objectives) == plan["objective"]
     assert len(library.members) == plan["members"]
     assert [member.name for member in library.members][: len(plan["keep"])] == plan["keep"]
 

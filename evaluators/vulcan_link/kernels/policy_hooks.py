@@ -156,7 +156,7 @@ def handle(handler, mine, flow, shown, records, statistics):
     call_event(handler, shown, records, 0, statistics, 0, 0.0)
     after = shown[p.TIMER_AFTER]
     if after >= 1.0:
-        flow[TIMER_DUE] = shown[p.NOW] + min(math.floor(after), MAX_TIMER)
+        flow[TIMER_DUE] = shown[p.NOW] + math.floor(min(after, MAX_TIMER))
     elif after < 1.0:
         flow[TIMER_DUE] = math.inf
     rate = shown[p.PACING]

@@ -116,6 +116,8 @@ def _recognised(source: Source) -> str:
     """Return the name of a file's format, which one of its first lines tells. Raises UserError."""
     lines = source.first_lines
     found = next(filter(None, map(server_logs.format_of, lines)), None)
+    if found is None and not lines:
+        raise UserError(f"{source.path}: not text, or nothing but blank lines")
     if found is None:
         raise source.malformed("line", 1, f"of no known format ({', '.join(FORMATS)}): {abbreviated(lines[0])}")
     return found
