@@ -1,6 +1,6 @@
 """Behavioural probe: a short trace that distinguishes policies by what they evict, before they run on a real one.
 
-What makes it tell much (measured on recorded candidates, `benchmarks/racing.py`): a small cache, so that objects that
+What makes it tell much (measured on recorded candidates): a small cache, so that objects that
 were hit are in danger too; requests that come again at once and ones that come again late, for a policy may look at
 either; sizes that many objects share, for only equals show what a policy looks at next.
 """

@@ -43,7 +43,7 @@ def sample_of(counts: PageCounts, samples: AccessSamples, one_in: int) -> tuple[
 
 ONE_IN = 8
 KEEP = 0.3
-"""One page in N is in the sample, and the share of candidates that continue (`benchmarks/tiering.py --rungs`)."""
+"""One page in N is in the sample, and the share of candidates that continue."""
 
 MIN_FAST_PAGES = 50
 """Pages that the sample's fast tier must hold: with fewer, a sample says too little."""
