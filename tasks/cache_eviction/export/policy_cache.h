@@ -26,8 +26,8 @@
  * policy_on_refuse. A policy has only those functions that it defines.
  *
  * Memory is taken in blocks of objects, and is bounded by the most that the cache and its ghost list have held. A request
- * takes a time that on average grows with the logarithm of the objects (heap), or with the objects drawn (sample); now and
- * then one more, where the table of keys grows. One thread at a time: give each thread a cache, or hold a lock.
+ * takes a time that grows with the logarithm of the objects (heap), or with the objects drawn (sample); now and then one
+ * more, where the table of keys grows. One thread at a time: give each thread a cache, or hold a lock.
  */
 
 #ifndef POLICY_CACHE_H
@@ -286,28 +286,18 @@ static inline void policy_cache_no_longer(struct policy_cache *cache, struct pol
 #endif
 
 #ifdef POLICY_MECHANISM_HEAP
-static inline struct policy_cache_node policy_cache_node_of(struct policy_cache_object *object)
+static inline void policy_cache_rank(struct policy_cache *cache, struct policy_cache_object *object)
 {
     struct policy_cache_node node;
+    object->priority = policy_cache_priority(cache, object);
     node.order = object->priority;
     node.tie = object->last_access;
     node.object = object;
-    return node;
-}
-
-/* Compute the priority of an object. One that rises moves in the heap no sooner than it comes up: most hits touch no more
-   than the object. */
-static inline void policy_cache_rank(struct policy_cache *cache, struct policy_cache_object *object)
-{
-    const double before = object->priority;
-    object->priority = policy_cache_priority(cache, object);
-    if (object->priority < before)
-        policy_cache_settle(&cache->stored, object->place, policy_cache_node_of(object));
+    policy_cache_settle(&cache->stored, object->place, node);
 #ifdef POLICY_DEFINES_RECHECK
     {
         const struct policy_features features = policy_cache_shown(cache, object);
         const double wait = policy_score_recheck(&cache->policy, &object->entity, &features);
-        struct policy_cache_node node = policy_cache_node_of(object);
         policy_cache_no_longer(cache, object);
         node.tie = cache->asked += 1.0;
         if (wait >= 1.0) {
@@ -385,12 +375,7 @@ static inline void policy_cache_take(struct policy_cache *cache, struct policy_c
 static inline struct policy_cache_object *policy_cache_victim(struct policy_cache *cache)
 {
 #ifdef POLICY_MECHANISM_HEAP
-    for (;;) {
-        const struct policy_cache_node first = cache->stored.nodes[0], node = policy_cache_node_of(first.object);
-        if (!policy_cache_before(&first, &node))
-            return first.object;
-        policy_cache_settle(&cache->stored, 0, node);
-    }
+    return cache->stored.nodes[0].object;
 #else
     const size_t all = cache->stored.count, draws = all < POLICY_SAMPLE_SIZE ? all : POLICY_SAMPLE_SIZE;
     struct policy_cache_object *chosen = NULL;
@@ -553,7 +538,6 @@ static inline struct policy_cache_object *policy_cache_put(
     POLICY_CACHE_TELL(policy_on_insert, cache, object);
 #endif
 #ifdef POLICY_MECHANISM_HEAP
-    object->priority = HUGE_VAL; /* it is in no place of the heap yet */
     policy_cache_rank(cache, object);
 #else
     cache->stored.nodes[object->place].object = object;
