@@ -16,7 +16,8 @@ from rich.console import Console
 from standings import Clock, a_search, judged
 
 from vulcan.errors import UserError
-from vulcan.progress.display import Display, RunInfo, open_display
+from vulcan.progress.base import Display, RunInfo
+from vulcan.progress.display import open_display
 from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.searches.options import PROGRESS

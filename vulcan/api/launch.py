@@ -17,7 +17,8 @@ from typing import Any
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
-from vulcan.progress.display import Display, RunInfo, open_display
+from vulcan.progress.base import Display, RunInfo
+from vulcan.progress.display import open_display
 from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost

@@ -13,7 +13,8 @@ from vulcan.api.run import Run, SeedRuns
 from vulcan.api.seeds import search_seeds as run_seeds
 from vulcan.errors import UserError
 from vulcan.paths import is_table, table_file
-from vulcan.progress.display import Display, check_form, open_display
+from vulcan.progress.base import Display
+from vulcan.progress.display import check_form, open_display
 from vulcan.searches.config import sort_options
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, parse_execution, take_options
 from vulcan.store.runs import find_run

@@ -12,7 +12,7 @@ from pathlib import Path
 from vulcan.api.launch import RunSession, SearchRequest
 from vulcan.errors import UserError
 from vulcan.files import write_file
-from vulcan.progress.display import Display
+from vulcan.progress.base import Display
 from vulcan.results.run import state_of
 from vulcan.results.seeds import SeedComparison, compare_seeds
 from vulcan.searches.evidence import EvaluationSet

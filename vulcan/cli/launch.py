@@ -22,7 +22,8 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
-from vulcan.progress.display import Display, check_form, open_display
+from vulcan.progress.base import Display
+from vulcan.progress.display import check_form, open_display
 from vulcan.results.recommended import how_to_take
 from vulcan.results.run import run_verdict
 from vulcan.results.seeds import SeedComparison

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from vulcan.documents.run import ProgressLine
-from vulcan.progress.display import Display, RunInfo
+from vulcan.progress.base import Display, RunInfo
 from vulcan.progress.state import ProgressSnapshot, ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen
 

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from vulcan.progress.display import Display, RunInfo
+from vulcan.progress.base import Display, RunInfo
 from vulcan.progress.plain import event_line
 from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import Event

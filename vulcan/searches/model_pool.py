@@ -22,8 +22,8 @@ from vulcan.models.prices import UNKNOWN, Price, expected_tokens, find_price, fo
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.options import ASK
-from vulcan.searches.proposal import Proposal, reply_of
-from vulcan.searches.recorded_replies import Replay
+from vulcan.searches.proposal import Proposal
+from vulcan.searches.recorded_replies import Replay, reply_of
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CallsChanged, CandidateJudged, Event

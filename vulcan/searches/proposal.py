@@ -230,12 +230,6 @@ def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
     return CallRecord(proposal.number, proposal.turn, messages, *astuple(kept))
 
 
-def reply_of(call: CallRecord) -> Reply:
-    """Return the reply in a record of the store."""
-    costs = call.tokens_in, call.tokens_out, call.dollars, call.seconds
-    return Reply(call.reply, call.model, call.finish, *costs, call.by)
-
-
 def _without_score(
     candidate: int,
     proposal: int,

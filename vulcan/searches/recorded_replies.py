@@ -9,7 +9,6 @@ from itertools import zip_longest
 
 from vulcan.errors import UserError
 from vulcan.models import ModelUnavailable, Reply, Request
-from vulcan.searches.proposal import reply_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import CallRecord, CallsChanged, PolicyExplained, SearchSteered
 from vulcan.terminal_text import count
@@ -124,3 +123,9 @@ def _first_difference(recorded: Sequence[tuple[str, str]], requested: Sequence[t
 
 def _quoted(line: str) -> str:
     return repr(line if len(line) <= _MAX_QUOTE else line[:_MAX_QUOTE] + "...")
+
+
+def reply_of(call: CallRecord) -> Reply:
+    """Return the reply in a record of the store."""
+    costs = call.tokens_in, call.tokens_out, call.dollars, call.seconds
+    return Reply(call.reply, call.model, call.finish, *costs, call.by)

@@ -38,10 +38,9 @@ from vulcan.searches.proposal import (
     call_record,
     derived_seed,
     judged,
-    reply_of,
     rest_is_unpaid,
 )
-from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.recorded_replies import RecordedReplies, reply_of
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.resumption import Settings
 from vulcan.searches.scorer import Scorer
