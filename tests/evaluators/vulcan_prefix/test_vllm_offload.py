@@ -168,7 +168,7 @@ def mooncake() -> PromptTrace:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "share"), [("features", 0.005), ("state", 0.02)])
+@pytest.mark.parametrize(("name", "share"), [("features", 0.005), ("state", 0.02), ("statistics", 0.05)])
 def test_an_exported_policy_finds_the_same_chunks_of_a_recorded_trace(
     name: str, share: float, mooncake: PromptTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
