@@ -34,7 +34,7 @@ def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None
 
 HEAVY = (
     "numba", "llvmlite", "ray", "litellm", "openai", "pandas", "numpy", "jinja2", "httpx", "vulcan_traces",
-    "vulcan_link",
+    "vulcan_link.simulator",
 )  # fmt: skip
 GDSF = built_in_directory() / "cache_eviction" / "policies" / "gdsf.py"
 HELP = """

@@ -120,7 +120,7 @@ class _DirectoriesCache(_CacheMapping):
             lacks.discard(key)
 
     def _evict(self):
-        if not self._strays:
+        while not self._strays:  # what the policy lets go of first may have left the cache before
             self._policies[self._followed].evict()
             self._note_departures(self._followed)
         obj = self._objects[self._oldest_stray()]

@@ -16,7 +16,7 @@ from changing_traces import TRACES
 from console import Console
 from directories_caches import STEPS, Steps, check_uses
 from effort import slow
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from vulcan.anvil import check
 from vulcan.export import Provenance
@@ -126,6 +126,7 @@ def test_an_export_decides_as_the_simulator(name: str, safe: str) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
+@example([("r", 0, 1), ("r", 1, 1), ("x", 0, 1), ("x", 0, 1), ("r", 0, 1), ("x", 0, 1)])
 def test_it_remains_a_mapping_of_limited_size(steps: Steps) -> None:
     check_uses(exported(LFU, "lru").Cache(40), steps)
 
