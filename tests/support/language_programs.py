@@ -6,7 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -120,8 +120,9 @@ class LanguageProgram(ABC):
             yield struct.unpack(">d", bytes.fromhex(line.zfill(16)))[0]
 
     @staticmethod
+    @abstractmethod
     def output(programs: Sequence[LanguageProgram], folder: Path) -> str:
-        raise NotImplementedError
+        """Compile and run the programs, and return what they print: a number in hex a line."""
 
 
 class Java(LanguageProgram):
