@@ -37,7 +37,7 @@ with RayRuntime(2, cluster.address, limit=240.0) as runtime, RayExecutor(toy.set
     outcomes = [future.result() for future in futures]
     later = executor.submit(toy.job("honest")).result()
 print([outcome.status for outcome in outcomes] + [later.status], {outcome.metrics[0][1]["sum"] for outcome in outcomes})
-print("gone" if executor._remaining == 1 else "still there")
+print("gone" if len(executor._working) == 1 else "still there")
 """
 
 

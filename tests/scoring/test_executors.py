@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
@@ -144,6 +145,18 @@ def test_a_job_that_loses_its_worker_is_run_again_a_bounded_number_of_times() ->
         assert {future.result().status for future in [pool.submit(TOY.job("honest")) for _ in range(9)]} == {"scored"}
 
 
+def test_a_job_lost_by_one_worker_waits_for_another() -> None:
+    broken, sound = StandIn(10**6), StandIn(waits=True)
+    with Pool("test", TOY.setup, [broken, sound]) as pool:
+        futures = [pool.submit(TOY.job("honest")) for _ in range(2)]
+        while not broken.calls:
+            time.sleep(0.01)
+        time.sleep(0.1)  # enough for `broken` to lose the job as often as a job may be lost
+        sound.may_begin.set()
+        assert [future.result().status for future in futures] == ["scored", "scored"]
+    assert len(broken.calls) <= 2  # once a job
+
+
 def test_a_worker_that_cannot_be_set_up_any_more_is_replaced_by_another() -> None:
     """One host has lost its traces: the job goes to another one. Where none has them the user is told."""
     error = UserError("no such trace")
@@ -260,6 +273,7 @@ def test_a_candidate_finds_no_mark_of_an_earlier_one_in_its_memory(make: Make) -
 def test_scoring_does_not_import_ray_or_numba() -> None:
     code = """
 import sys
+import time
 import vulcan.scoring, vulcan.scoring.ray_executor
 print({"ray", "numba", "llvmlite"} & set(sys.modules))
 """

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
 from typing import Protocol
 
 from vulcan.closing import Closing
@@ -67,13 +66,11 @@ class Pool(Closing):
         self.workers = len(workers)
         self.setup = setup
         self._all = tuple(workers)
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in workers:
-            self._idle.put(worker)
+        self._working = set(workers)  # all that have not been retired
+        self._idle = list(workers)
+        self._idle_changed = threading.Condition()
         self._waiting: deque[QueuedJob] = deque()
         self._queue_lock = threading.Lock()
-        self._remaining = len(workers)
-        self._remaining_lock = threading.Lock()
         self._closing = False
         # the threads live as long as the pool, because a child dies with the thread that started it
         self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix=f"vulcan-{name}")
@@ -141,8 +138,7 @@ class Pool(Closing):
 
     def _serve_batch(self, jobs: Sequence[QueuedJob]) -> list[Outcome] | None:
         """Return the outcomes of a batch; None if the worker failed: any job may be to blame, so each reruns alone."""
-        worker = self._idle.get()
-        retired = False
+        worker, retired = self._idle_worker(), False
         try:
             return self.serve_on(worker, [waiting.request for waiting in jobs])
         except (WorkerLost, UserError) as error:
@@ -155,34 +151,42 @@ class Pool(Closing):
             self._return_worker(worker, retired)
 
     def _serve(self, request: JobRequest) -> Outcome:
-        lost = 0
+        lost: list[Worker] = []
         while True:
-            worker, retired = self._idle.get(), False
+            worker, retired = self._idle_worker(other_than=lost), False
             try:
                 return self.serve_on(worker, [request])[0]
             except (WorkerLost, UserError) as error:
                 if self._closing:
                     raise CancelledError from error
-                lost += 1
+                lost.append(worker)
                 retired = isinstance(error, WorkerRetired)
-                logger.warning("a worker was lost at job %d (%d of %d): %s", request.job, lost, TRIES, error)
-                if lost == TRIES:
+                logger.warning("a worker was lost at job %d (%d of %d): %s", request.job, len(lost), TRIES, error)
+                if len(lost) == TRIES:
                     raise
             finally:
                 self._return_worker(worker, retired)
 
-    def _return_worker(self, worker: Worker, retired: bool) -> None:
-        if not (retired and self._retire()):
-            self._idle.put(worker)
+    def _idle_worker(self, other_than: Collection[Worker] = ()) -> Worker:
+        """Wait for an idle worker, one of `other_than` only where no other is left: a broken worker fails at once and
+        would be the idle one at each try of a job while the sound ones are at work."""
+        with self._idle_changed:
+            while True:
+                for worker in self._idle:
+                    if worker not in other_than or self._working <= set(other_than):
+                        self._idle.remove(worker)
+                        return worker
+                self._idle_changed.wait()
 
-    def _retire(self) -> bool:
-        """Drop a worker; False for the last one, without which jobs would wait forever."""
-        with self._remaining_lock:
-            if self._remaining == 1:
-                return False
-            self._remaining -= 1
-            logger.warning("a worker does not come back: continuing with %d", self._remaining)
-            return True
+    def _return_worker(self, worker: Worker, retired: bool) -> None:
+        """Make a worker idle, or drop it if it is retired and not the last, without which jobs would wait forever."""
+        with self._idle_changed:
+            if retired and len(self._working) > 1:
+                self._working.remove(worker)
+                logger.warning("a worker does not come back: continuing with %d", len(self._working))
+            else:
+                self._idle.append(worker)
+            self._idle_changed.notify_all()
 
 
 def _pass_on_failure(batch: Sequence[QueuedJob], finished: Future[None]) -> None:
