@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,7 @@ def keep_compiled_kernels_in_cache() -> None:
     """
     if "NUMBA_CACHE_DIR" in os.environ:
         return
-    place = cache_directory("kernels", _kernels_version())
+    place = cache_directory("kernels", kernels_version())
     if not os.access(place, os.W_OK):
         copy = _temporary_directory() / place.name
         log.warning("%s cannot be written: kernels are compiled to a temporary directory", place)
@@ -174,7 +175,8 @@ def keep_compiled_kernels_in_cache() -> None:
 _IMPORT = re.compile(r"^from (vulcan\w*)((?:\.\w+)*) import \(?\s*(\w+)", re.MULTILINE)
 
 
-def _kernels_version() -> str:
+@cache
+def kernels_version() -> str:
     """Return a digest of the source of every kernel and of all that it imports from Vulcan's packages.
 
     numba itself only checks whether the kernel's own file has changed, not the files of the helpers that it calls.

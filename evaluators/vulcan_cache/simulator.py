@@ -63,7 +63,7 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
     known: Mapping[str, BaselineKind] = {name: baseline.kind for name, baseline in BASELINES.items()}
     kernels = ("vulcan_cache.kernels.ranking", "vulcan_cache.kernels.queues")
     explaining_kernels = ("vulcan_cache.kernels.attribution",)
-    identity = ("cache", 1)
+    caches_baselines = True
     unmeasured = (
         "trace", "trace_format", "columns", "skip_bad_lines", "one_in", "sample_size", "sample_seed", "told", "guard",
         "shift", "shift_to",

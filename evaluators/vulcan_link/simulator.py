@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -110,16 +109,12 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
     spec = LinkSpec
     known = kinds_of([a.name for a in ALGORITHMS.values() if a.name != "policy" and not a.is_offline], ["bdp-oracle"])
     kernels = ("vulcan_link.kernels.engine",)
-    identity = ("link",)
+    caches_baselines = True
     unmeasured = ("link", "link_format")
 
     def __init__(self) -> None:
         super().__init__()
         self._short: list[Scenario] = []
-
-    @override
-    def version_of(self, baseline: str) -> Json:
-        return [FIXED_WINDOW, simulator_digest()]
 
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[LinkSpec]]:
@@ -304,16 +299,6 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
         run = self.run(who, spec, link, log=True)
         name = who if isinstance(who, str) else "policy"
         return Run(name, run.metrics(), account(run.scenario, run.result, spec.own_flows), spec.competing)
-
-
-@cache
-def simulator_digest() -> str:
-    """Return a hash of the simulator's source, part of the key of cached results."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(path for path in here.rglob("*.py") if path.parent.name != "linux"):
-        digest.update(path.relative_to(here).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _windows(link: LinkTrace, part: tuple[int, int], s: Any, auto: int) -> list[tuple[int, int]]:

@@ -69,7 +69,7 @@ class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
     known = kinds_of(BASELINES, ORACLES)
     kernels = ("vulcan_load.kernels.engine",)
     explaining_kernels = ("vulcan_load.kernels.attribution",)
-    identity = ("load", 2)
+    caches_baselines = True
     unmeasured = ("trace",)
 
     @override

@@ -40,7 +40,7 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     spec = PrefixSpec
     known = kinds_of(BASELINES, [BOUND])
     kernels = ("vulcan_prefix.kernels.engine",)
-    identity = ("prefix", 2)
+    caches_baselines = True
     unmeasured = ("trace", "trace_format", "block_tokens")
 
     @override

@@ -50,7 +50,7 @@ class ServingSimulator(Simulator[ServingSpec, ServingWorkload, ServingRun]):
 
     spec = ServingSpec
     kernels = ("vulcan_serving.kernels.engine",)
-    identity = ("serving", 1)
+    caches_baselines = True
     unmeasured = ("trace", "trace_format", "block_tokens")
     task: ClassVar[str]
     oracles: ClassVar[Mapping[str, str]]

@@ -242,7 +242,7 @@ class SpotSimulator(WindowsSimulator):
     simulate = simulate
     known = kinds_of(BASELINES, (BOUND,))
     usual_job = USUAL_SINGLE
-    identity = ("spot", 5)
+    caches_baselines = True
 
     @override
     def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
@@ -277,7 +277,7 @@ class RegionsSimulator(WindowsSimulator):
     simulate = simulate_regions
     known = kinds_of(REGION_BASELINES, (BOUND,))
     usual_job = USUAL_MULTI
-    identity = ("spot regions", 5)
+    caches_baselines = True
 
     @override
     def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:

@@ -47,7 +47,7 @@ class TieringSimulator(Simulator[TieringSpec, Workload, TieringResult]):
     known = KNOWN
     kernels = ("vulcan_tiering.kernels.ranking",)
     explaining_kernels = ("vulcan_tiering.kernels.attribution",)
-    identity = ("tiering", 1)
+    caches_baselines = True
     unmeasured = ("trace",)
 
     @override

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.registry import find_task
 from vulcan.simulator import Case, Simulator, kinds_of, measured_range, parse_size, sources, sparse
+from vulcan.simulator.base import _code_of
 from vulcan.simulator.spec import decode, encode
 from vulcan.sizes import BYTES, TOKENS
 from vulcan.task import Json, Metrics, Split
@@ -48,7 +50,7 @@ class Rooms(Simulator[Room, list[int], Filled]):
     loads: list[str] = field(default_factory=list)
     spec = Room
     known = kinds_of(["half", "most"], ["all"])
-    identity = ("rooms", 1)
+    caches_baselines = True
     unmeasured = ("path",)
 
     def __post_init__(self) -> None:
@@ -127,6 +129,18 @@ def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> N
     assert again.evaluate_baseline("half", again.like(first, "elsewhere", path="z")) == {"taken": 4.0}
     assert again.loads == []
     assert again.best_baseline(first, lambda metrics: metrics["taken"]) == "most"
+
+
+def test_a_baseline_is_measured_again_by_changed_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "rooms_of_code"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "helper.py").write_text("SHARE = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = [_code_of("rooms_of_code"), _code_of.__wrapped__("rooms_of_code")]
+    (package / "helper.py").write_text("SHARE = 2\n")
+    digests.append(_code_of.__wrapped__("rooms_of_code"))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_an_optional_method_is_offered_where_it_is_overridden() -> None:

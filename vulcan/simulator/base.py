@@ -9,6 +9,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
@@ -17,7 +18,7 @@ from typing_extensions import override
 
 from vulcan.evaluator import BaselineKind, Evaluator, Instance
 from vulcan.files import write_cache
-from vulcan.paths import cache_directory
+from vulcan.paths import cache_directory, kernels_version
 from vulcan.simulator.spec import SpecT, decode, encode
 from vulcan.task import Json, Metrics, Split, SplitName
 
@@ -73,11 +74,8 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     explaining_kernels: ClassVar[tuple[str, ...]] = ()
     """Those that findings alone need."""
 
-    identity: ClassVar[tuple[Json, ...]] = ()
-    """The simulator's name and its version, by which baselines are cached on disk; they are not if it has none.
-
-    Raise the version when a run gives another result than before.
-    """
+    caches_baselines: ClassVar[bool] = False
+    """Whether baselines are cached on disk, until a source file of the simulator's package or a kernel changes."""
 
     unmeasured: ClassVar[tuple[str, ...]] = ()
     """Fields of the spec that no result depends on, such as the path of a trace whose digest is another field."""
@@ -111,8 +109,8 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
         return None
 
     def version_of(self, baseline: str) -> Json:
-        """Return the version of one baseline, for its cached results."""
-        return 1
+        """Return what the cached results of a baseline depend on beside the simulator's code, such as a policy."""
+        return None
 
     # What the methods above are used with
 
@@ -189,11 +187,12 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
 
     @override
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """Run a baseline; with an `identity` its metrics are cached on disk by all that they depend on."""
-        if not self.identity:
+        """Run a baseline, or return its metrics from the cache on disk if `caches_baselines`."""
+        if not self.caches_baselines:
             return self.measure(name, *self.at(instance))
         of = {field: value for field, value in instance.parameters.items() if field not in self.unmeasured}
-        key: list[Json] = [*self.identity, name, self.version_of(name), of]
+        module, _, _ = type(self).__module__.partition(".")
+        key: list[Json] = [type(self).__qualname__, _code_of(module), name, self.version_of(name), of]
         return cached_metrics(key, lambda: self.measure(name, *self.at(instance)))
 
     @override
@@ -217,6 +216,16 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     def compare_with(self, instance: Instance) -> object:
         """Compute what findings of the instance compare with, such as runs of baselines; remember it by `once`."""
         return None
+
+
+@cache
+def _code_of(package: str) -> str:
+    """Return a digest of the source of a package, or of a module that is in none, and of all kernels."""
+    digest = hashlib.sha256(kernels_version().encode())
+    top = Path(str(importlib.import_module(package).__file__))
+    for path in sorted(top.parent.rglob("*.py")) if top.name == "__init__.py" else [top]:
+        digest.update(path.relative_to(top.parent).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def cached_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metrics:
