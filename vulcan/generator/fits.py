@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ _DEPTH, _SPLITS, _MIN_LEAF, _MIN_GAIN = 3, 12, 0.01, 8.0
 """Of a tree: its depth, thresholds tried a feature, least share of the situations in a leaf, least gain of a split."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Data:
     """Situations with their gains and costs."""
 
@@ -54,6 +55,11 @@ class _Data:
         """The logarithm of the worth of all situations together."""
         return math.log(max(self.gains.sum(), 1e-9) / self.costs.sum())
 
+    @cached_property
+    def powers(self) -> _Powers:
+        """The product of powers that is fitted to them."""
+        return _Powers.of(self)
+
 
 @dataclass(frozen=True, slots=True)
 class _Powers:
@@ -67,16 +73,17 @@ class _Powers:
     def of(cls, data: _Data) -> _Powers:
         columns = [n for n in range(data.x.shape[1]) if np.ptp(data.x[:, n])]
         zero = [n for n in columns if 0.01 < (data.x[:, n] == 0).mean() < 0.99]
-        logs = np.log1p(data.x[:, columns])
-        design = np.column_stack([np.ones(len(logs)), logs, data.x[:, zero] == 0])
-        w = np.zeros(design.shape[1])
+        design = np.stack(
+            [np.ones(len(data.x)), *(np.log1p(data.x[:, n]) for n in columns), *(data.x[:, n] == 0 for n in zero)]
+        )
+        w = np.zeros(len(design))
         w[0] = data.level
         for _ in range(_STEPS):  # einsum, as a product of BLAS depends on its number of threads
-            eta = np.clip(np.einsum("ij,j->i", design, w), -_FARTHEST, _FARTHEST)
+            eta = np.clip(np.einsum("ji,j->i", design, w), -_FARTHEST, _FARTHEST)
             expected = np.exp(eta) * data.costs
-            curved = np.einsum("ij,ik->jk", design * expected[:, None], design)
+            curved = np.array([[np.einsum("i,i->", a, b) for b in design] for a in design * expected])
             curved += _RIDGE * np.diag(np.diag(curved)) + 1e-9 * np.eye(len(w))
-            step = np.linalg.solve(curved, np.einsum("ij,i->j", design, data.gains - expected))
+            step = np.linalg.solve(curved, np.einsum("ji,i->j", design, data.gains - expected))
             largest = float(np.abs(step).max())
             w += step * min(1.0, 2.0 / max(largest, 1e-12))
             if largest < 1e-6:
@@ -108,15 +115,17 @@ class _Tree:
         least = max(20, int(_MIN_LEAF * len(data.x))) if least is None else least
         leaf = cls(data.level)
         found, most = leaf, _MIN_GAIN
-        whole = _likelihood(data.gains.sum(), data.costs.sum())
+        all_gains, all_costs = data.gains.sum(), data.costs.sum()
+        whole = _likelihood(all_gains, all_costs)
         for column in range(data.x.shape[1]) if depth else ():
             values = data.x[:, column]
-            for threshold in np.unique(np.quantile(values, np.linspace(0.05, 0.95, _SPLITS))):
-                low = values <= threshold
-                if not least <= low.sum() <= len(low) - least:
+            thresholds = np.unique(np.quantile(values, np.linspace(0.05, 0.95, _SPLITS)))
+            above = np.searchsorted(thresholds, values)  # so many thresholds are below each value
+            sums = (np.bincount(above, of)[: len(thresholds)].cumsum() for of in (None, data.gains, data.costs))
+            for threshold, count, gains, costs in zip(thresholds, *sums, strict=True):
+                if not least <= count <= len(values) - least:
                     continue
-                gains, costs = data.gains[low].sum(), data.costs[low].sum()
-                parts = _likelihood(gains, costs) + _likelihood(data.gains.sum() - gains, data.costs.sum() - costs)
+                parts = _likelihood(gains, costs) + _likelihood(all_gains - gains, all_costs - costs)
                 if parts - whole > most:
                     most, found = parts - whole, cls(leaf.level, column, float(threshold))
         if found is leaf:
@@ -144,7 +153,7 @@ class _Fit:
 
     @classmethod
     def of(cls, data: _Data, powers: bool, tree: bool) -> _Fit:
-        product = _Powers.of(data) if powers else None
+        product = data.powers if powers else None
         if product is not None and tree:
             expected = np.exp(np.clip(product.log_worth(data.x), -_FARTHEST, _FARTHEST))
             data = replace(data, costs=data.costs * expected)
@@ -161,10 +170,10 @@ _FORMS = ((True, False), (False, True), (True, True))
 """Which of a product of powers and a tree a fit is made of."""
 
 
-def explained(data: _Data, early: NDArray[np.bool_], powers: bool, tree: bool) -> float:
+def explained(early: _Data, late: _Data, powers: bool, tree: bool) -> float:
     """Return the share of the late situations' deviance that a fit to the early ones explains."""
-    fit, late = _Fit.of(data.of(early), powers, tree), data.of(~early)
-    nothing = late.deviance(data.of(early).level)
+    fit = _Fit.of(early, powers, tree)
+    nothing = late.deviance(early.level)
     return (nothing - late.deviance(fit.log_worth(late.x))) / max(abs(nothing), 1e-12)
 
 
@@ -184,10 +193,11 @@ def _programs(task: Task, lessons: Sequence[Lesson]) -> Iterator[str]:
         np.concatenate([getattr(one, of) for one in lessons], dtype=float) for of in ("situations", "gains", "costs")
     ]
     data = _Data(*parts)
-    early = np.concatenate([np.arange(len(one.gains)) < (1 - HELD_OUT) * len(one.gains) for one in lessons])
-    if len(early) < MIN_SITUATIONS or not data.of(early).gains.any():
+    is_early = np.concatenate([np.arange(len(one.gains)) < (1 - HELD_OUT) * len(one.gains) for one in lessons])
+    early, late = data.of(is_early), data.of(~is_early)
+    if len(is_early) < MIN_SITUATIONS or not early.gains.any():
         return
-    told = [(explained(data, early, *form), form) for form in _FORMS]
+    told = [(explained(early, late, *form), form) for form in _FORMS]
     for share, form in sorted(told, key=lambda one: -one[0]):
         if share > 0:
             fit = _Fit.of(data, *form)
