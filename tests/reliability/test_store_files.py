@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from console import Console
+from locations import few_starts
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
@@ -42,7 +43,10 @@ MAP(mmap)
 MAP(mmap64)
 """
 
-SEARCH = ("search", "--task", "cache_eviction", "--executor", "local", "--budget-candidates", "3", "--quiet")
+SEARCH = (
+    "search", "--task", few_starts(), "--trace", "zipf:objects=200,requests=4000,alpha=1.0,seed=3",
+    "--executor", "local", "--budget-candidates", "3", "--quiet",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
