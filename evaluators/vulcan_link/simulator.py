@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,9 @@ rank them as the whole runs do with Spearman's correlation of 0.98, and 0.97 amo
 all are among the best six. Runs of 2 s have 0.97 and 0.96, of 8 s 0.99 and 0.99, at half of the cost of the whole. So
 one rung does, and pays best: a second one costs more than it saves.
 """
+
+MIN_BLOCK_S = 1.0
+"""Of the blocks of a run that an interval is over."""
 
 COMPETITOR, RATE_SHARE, FARTHER, JITTER_MS, ACK_BATCH_MS = "cubic", 0.4, 1.5, 2.0, 5.0
 """Of perturbed copies: one more competitor, or a slower, farther and noisier path: wireless, where the first one may be
@@ -255,6 +258,18 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
         return () if cheaper == tuple(instances) else (Rung(f"{SHORT:.0%} of the time", cheaper, KEEP, cost=COST),)
 
     @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return blocks of the run's time; none of transfers, which begin by the length of the run."""
+        spec = self.spec_of(instance)
+        if spec.duration_s < MIN_BLOCK_S * count or spec.transfers != NONE:
+            return ()
+        ends = [spec.duration_s * n / count for n in range(count + 1)]
+        return [
+            self.like(instance, f"{instance.name} window {n}", instance.split, measure_from_s=start, duration_s=end)
+            for n, (start, end) in enumerate(pairwise(ends), 1)
+        ]
+
+    @override
     def shifted(self, instance: Instance) -> Sequence[Instance]:
         """Return a copy beside one more competitor, and a slow and noisy one; the queue's packets stay."""
         spec = self.spec_of(instance)
@@ -302,15 +317,14 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
 
 
 def _windows(link: LinkTrace, part: tuple[int, int], s: Any, auto: int) -> list[tuple[int, int]]:
-    """Return the windows of a part of the trace in which runs take place: as many as cover it, evenly spread.
+    """Return the windows of a part of the trace in which runs take place, evenly spread: as many as do not overlap.
 
-    Where the part is longer than that many runs, `auto` of them are spread over it, unless the setting says how many.
-    A window that carries next to nothing is left out.
+    At most `auto`, unless the setting says how many at most. A window that carries next to nothing is left out.
     """
     start, stop = part
     length = round(s["duration_s"] * _SECOND)
-    wanted = s["windows"] or min(auto, -(-(stop - start) // length))
-    if stop - start <= length or wanted == 1:
+    wanted = min(s["windows"] or auto, (stop - start) // length)
+    if wanted <= 1:
         return [part]
     places = [start + round(k * (stop - start - length) / (wanted - 1)) for k in range(wanted)]
     bits = [capacity(link, at / _SECOND, (at + length) / _SECOND) * length / _SECOND for at in places]
@@ -335,7 +349,7 @@ def _check(s: Any) -> None:
                     f"{name.removesuffix('_ms').replace('_', ' ')} {value:g} ms: from 0 to {_MAX_DELAY_MS:g} ms"
                 )
     if s["windows"] is not None and s["windows"] < 1:
-        raise UserError(f"windows {s['windows']}: at least 1; without the option there are as many as cover the trace")
+        raise UserError(f"windows {s['windows']}: at least 1; without the option there are as many as fit, at most 32")
 
 
 def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:

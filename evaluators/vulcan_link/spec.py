@@ -20,8 +20,8 @@ class LinkSpec:
     `digest` is that of the repeated trace. `buffer_packets` is what the queue holds; delays are of one direction,
     `competing_delay_ms` None where it is `delay_ms`. `flows` are the policy's, or of `transfers` so many at a time.
     `competing`, `application`, `policer`, `reordering` and `transfers` are written as in the settings, noise
-    is that of `Scenario`. `rate_share` is at how much of the trace's rate the link runs. All instances are
-    `measured_by` goodput.
+    is that of `Scenario`. `rate_share` is at how much of the trace's rate the link runs. A run is measured from
+    `measure_from_s` to its end, by goodput (`measured_by`).
     """
 
     link: str
@@ -51,6 +51,7 @@ class LinkSpec:
     measured_by: str = "goodput"
     jitter_ms: float
     rate_share: float = sparse(1.0)
+    measure_from_s: float = sparse(0.0)
 
     def __post_init__(self) -> None:
         if self.transfers != NONE and self.application != ENDLESS:
@@ -102,6 +103,7 @@ class LinkSpec:
             queue=Queue(kind=self.queue, packets=packets, ecn=self.ecn, mark_packets=marks),
             flows=(*mine * self.flows, *others),
             duration_s=self.duration_s,
+            measure_from_s=self.measure_from_s,
             loss=self.loss,
             seed=self.loss_seed,
             jitter_us=1e3 * self.jitter_ms,
@@ -115,7 +117,7 @@ class LinkSpec:
 
     def share_of(self, scenario: Scenario, result: LinkResult) -> float:
         """Return the share of the link's capacity that is fairly the policy's."""
-        share = w.fair_share(self.flows, self.competitors, self.duration_s)
+        share = w.fair_share(self.flows, self.competitors, self.duration_s, self.measure_from_s)
         capacity = result.capacity_bps
         if capacity <= 0:
             return share

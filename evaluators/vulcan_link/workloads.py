@@ -122,14 +122,15 @@ def parse_competitors(spec: str) -> Competitors:
     return Competitors(match["algorithm"], count, start, stop)
 
 
-def fair_share(flows: int, competitors: Sequence[Competitors], duration_s: float) -> float:
+def fair_share(flows: int, competitors: Sequence[Competitors], stop_s: float, start_s: float = 0.0) -> float:
     """Return the share of a constant link that each of `flows` flows gets if active flows always share it evenly."""
-    ends = [duration_s if c.stop_s is None else min(c.stop_s, duration_s) for c in competitors]
-    moments = sorted({0.0, duration_s, *(min(c.start_s, duration_s) for c in competitors), *ends})
+    ends = [stop_s if c.stop_s is None else min(c.stop_s, stop_s) for c in competitors]
+    changes = [min(c.start_s, stop_s) for c in competitors] + ends
+    moments = sorted({start_s, stop_s, *(moment for moment in changes if moment > start_s)})
     share = 0.0
     for begin, end in pairwise(moments):
-        others = sum(c.count for c, stop in zip(competitors, ends, strict=True) if c.start_s <= begin and end <= stop)
-        share += (end - begin) / duration_s * flows / (flows + others)
+        others = sum(c.count for c, last in zip(competitors, ends, strict=True) if c.start_s <= begin and end <= last)
+        share += (end - begin) / (stop_s - start_s) * flows / (flows + others)
     return share
 
 

@@ -144,7 +144,7 @@ TASK = Task(
         ),
         Setting("duration_s", "float", "seconds of a run, of which the first 2 are not measured", 12.0),
         Setting("ecn", "flag", "packets are marked instead of dropped, and all flows are capable of it"),
-        Setting("draws", "int", "seed of the draws by the policy's probability", 1),
+        Setting("draws", "int", "seed of the draws by the policy's probability, and of when short flows come", 1),
     ),
     properties=(
         Property("a probability", "bounded", "the number stays from 0 to 1", low=0.0, high=1.0, required=True),

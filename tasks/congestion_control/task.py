@@ -219,8 +219,8 @@ TASK = Task(
         Setting(
             "windows",
             "int",
-            "windows of a named link's part in which runs take place, evenly spread; default: as many as cover a "
-            "recorded link, at most 32, and 1 of a generated one",
+            "windows of a named link's part in which runs take place, evenly spread, and at most as many as do not "
+            "overlap; default: at most 32 of a recorded link, and 1 of a generated one",
         ),
         Setting(
             "application",

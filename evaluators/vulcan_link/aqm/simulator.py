@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from vulcan.anvil import Policy, check
@@ -23,6 +24,9 @@ BASELINES = ("drop_tail", "short_buffer", "red", "codel", "pie", "cobalt", "fq_c
 
 _SHORT, _PROBED = 0.3, 3.0
 """The share of the time on the first rung, and the seconds that tell policies apart."""
+
+_MIN_STRETCH_S = 2.0
+"""Of a link that an interval is over."""
 
 
 class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
@@ -94,6 +98,18 @@ class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
     @override
     def probe(self, spec: QueueSpec) -> QueueSpec:
         return replace(spec, duration_s=_PROBED)
+
+    @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return runs over stretches of the link, each with draws and arrivals of its own."""
+        spec = self.spec_of(instance)
+        if self.workload_of(spec).period < _MIN_STRETCH_S * count * 1e9:
+            return ()
+        ends = [spec.from_ + (spec.to - spec.from_) * n / count for n in range(count + 1)]
+        return [
+            self.like(instance, f"{instance.name} window {n}", instance.split, from_=a, to=b, draws=spec.draws + n)
+            for n, (a, b) in enumerate(pairwise(ends), 1)
+        ]
 
     @override
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:

@@ -37,7 +37,7 @@ class QueueSpec:
 
     Every other one of the `flows` stops half-way and comes again; besides, `short_flows` begin a second. `algorithm` is
     the congestion control of all of them, or of every other one, `cubic-reno`. `buffer_ms` is what the queue holds, as
-    time at the link's mean rate, and `draws` the seed of the draws by a policy's probability.
+    time at the link's mean rate; `draws` seeds the draws by a policy's probability, and when short flows come.
     """
 
     link: str
@@ -82,7 +82,7 @@ class QueueSpec:
             else:
                 flows.append(Flow(kind, start_s=start, stop_s=max(0.5 * duration, start + 0.1), **how))
                 flows.append(Flow(kind, start_s=max(0.75 * duration, start + 0.2), **how))
-        for start, size in short_flows(self.short_flows, link, duration):
+        for start, size in short_flows(self.short_flows, link, duration, self.draws):
             flows.append(Flow(kinds[0], start_s=start, stop_s=start + _AT_ONCE_S, initial_window=size, **how))
         if who == "short_buffer":
             packets = min(packets, _packets(link, SHORT_BUFFER_MS))
@@ -102,7 +102,7 @@ def _packets(link: LinkTrace, ms: float) -> int:
     return max(1, round(link.mean_rate * ms / 1e3 / 8 / 1500))
 
 
-def short_flows(rate: float, link: LinkTrace, duration: float) -> list[tuple[float, int]]:
+def short_flows(rate: float, link: LinkTrace, duration: float, seed: int) -> list[tuple[float, int]]:
     """Return the start and the packets of each: a Poisson process of so many a second, the same for every policy.
 
     They start in the measured time, not too late to end in it. A slow link has fewer, see `MAX_SHORT_SHARE`.
@@ -112,7 +112,7 @@ def short_flows(rate: float, link: LinkTrace, duration: float) -> list[tuple[flo
     flows: list[tuple[float, int]] = []
     if rate <= 0:
         return flows
-    draws = random.Random(1)
+    draws = random.Random(seed)
     at = min(WARM_UP_S, duration / 2) + draws.expovariate(rate)
     while at < duration - min(TO_END_S, 0.15 * duration):
         flows.append((at, BURST_PACKETS if len(flows) % BURST_EVERY == BURST_EVERY - 1 else SHORT_PACKETS))

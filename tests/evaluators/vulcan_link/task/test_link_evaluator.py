@@ -142,3 +142,15 @@ def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, pat
     watched.seen.collect()
     assert not set(SIGNALS).isdisjoint(watched.plan.features)
     assert watched.seen.checks > 50 * len(watched.plan.features) and watched.seen.count == {}
+
+
+@pytest.mark.parametrize("beside", [[], ["cubic:1@7-14"]])
+def test_blocks_of_a_run_make_up_the_run(task, beside):
+    evaluator, (instance,) = prepared(task, **{**WIRED, "competing": beside, "loss": 0.002})
+    policy = check(task.seed_policies()["cubic_like"], task)
+    blocks = evaluator.windows(instance, 8)
+    measured = [evaluator.evaluate(policy, block) for block in blocks]
+    whole = evaluator.evaluate(policy, instance)
+    assert sum(one["goodput_mbps"] for one in measured) / 8 == pytest.approx(whole["goodput_mbps"], rel=2e-3)
+    assert sum(one["utilisation"] for one in measured) / 8 == pytest.approx(whole["utilisation"], rel=2e-3)
+    assert evaluator.windows(evaluator.like(instance, "short", duration_s=4.0), 8) == ()

@@ -103,6 +103,13 @@ def test_a_named_link_is_cut_along_time(task, tmp_path):
     ]  # fmt: skip
     whole = instances(task, Split(by="none"), link=[str(path)])
     assert [i.parameters["from_ns"] // S for i in whole] == [0, 20, 40, 60, 80]
+    assert [
+        i.parameters["from_ns"] // S for i in instances(task, Split(by="none"), link=[str(path)], duration_s=30.0)
+    ] == [
+        0,
+        35,
+        70,
+    ]  # no two of them overlap
     (one,) = instances(task, Split(by="none"), link=[str(path)], windows=1)
     assert (one.parameters["from_ns"], one.parameters["to_ns"]) == (0, 100 * S)
 
@@ -127,6 +134,9 @@ def test_a_fair_share_follows_who_is_there():
     assert fair_share(1, [Competitors("cubic", 1, 10)], 20) == pytest.approx(0.75)
     assert fair_share(1, [Competitors("cubic", 3, 5, 15)], 20) == pytest.approx(0.5 * 1 + 0.5 / 4)
     assert fair_share(1, [Competitors("cubic", 1, 30, 40)], 20) == 1
+    whole = [Competitors("cubic", 3, 5, 15), Competitors("cubic", 1, 12)]
+    blocks = [fair_share(1, whole, stop, stop - 5) for stop in (5, 10, 15, 20)]
+    assert fair_share(1, whole, 20) == pytest.approx(sum(blocks) / 4)
 
 
 def test_a_buffer_is_packets_or_multiples_of_the_bandwidth_delay_product():
