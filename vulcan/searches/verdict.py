@@ -175,7 +175,7 @@ class Comparison:
     def gains(self, winner: int, over: Name) -> Iterator[Gain]:
         """Yield the winner's gain over a policy on each split."""
         for split in SPLITS:
-            bias = self.bias(split) if split == "validation" else 0.0
+            bias = self.bias(split) if split == "validation" and winner not in self.starts else 0.0
             if winner != over and (gain := self.gain(winner, over, split, bias)) is not None:
                 yield gain
 
