@@ -161,7 +161,8 @@ class Evaluator(ABC):
     def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
         """Return `count` consecutive blocks of time that make up the instance, entered with the state before them.
 
-        They have its split, and give intervals where instances are few. None where the instance is too short.
+        They have its split, and give intervals where instances are few. None, or fewer, where the instance is short;
+        instances of one workload have equally many.
         """
         return ()
 

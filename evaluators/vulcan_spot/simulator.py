@@ -24,7 +24,7 @@ from vulcan_spot.least_cost import MAX_WORK, room_for_plans, work_of
 from vulcan_spot.runs import JobRuns, Tally, late_there_too
 from vulcan_spot.simulate import BASELINES, BOUND, REGION_BASELINES, Simulate, simulate, simulate_regions
 from vulcan_spot.spec import BOTH, SpotSpec
-from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, load_regions, places_of, room
+from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, apart, load_regions, places_of, room
 from vulcan_spot.workload import classes_of, describe
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
 
@@ -190,6 +190,16 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
             "jobs have it"
         )
         return {name: kind for name, kind in self.known.items() if name != BOUND}
+
+    @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return windows that share no time: fewer than `count` where the job takes longer; none where one fits."""
+        blocks = apart(self.spec_of(instance).windows, count)
+        return [
+            self.like(instance, f"{instance.name} window {n}", instance.split, windows=block)
+            for n, block in enumerate(blocks, 1)
+            if len(blocks) > 1
+        ]
 
     @override
     def probe(self, spec: SpotSpec) -> SpotSpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,27 @@ def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:
     if len(counts) > 1:
         raise UserError(f"{spec}: {' and '.join(map(str, counts))} windows; each region needs as many as the others")
     return regions
+
+
+def apart(places: Sequence[Place], count: int) -> list[tuple[Place, ...]]:
+    """Return at most `count` sets of windows that share no time, in its order.
+
+    Windows of several traces are divided among them. Those of one trace are moved apart: the trace is cut into so many
+    stretches that the shortest window fits into each, which has its share of the windows at regular intervals.
+    """
+    ordered = sorted(places)
+    trace, first, _ = ordered[0]
+    if ordered[-1][0] != trace:
+        count = min(count, len(ordered))
+        return [tuple(ordered[len(ordered) * n // count : len(ordered) * (n + 1) // count]) for n in range(count)]
+    last, ticks = max(end for _, _, end in ordered), min(end - begin for _, begin, end in ordered)
+    count = min(count, (last - first) // ticks)
+    share = max(1, len(ordered) // count)
+    edges = [first + (last - first) * n // count for n in range(count + 1)]
+    return [
+        tuple(dict.fromkeys((trace, start + (stop - start - ticks) * k // share, stop) for k in range(share)))
+        for start, stop in pairwise(edges)
+    ]
 
 
 def places_of(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan_spot.windows import Windows, places_of
+from vulcan_spot.windows import Windows, apart, places_of
 from vulcan_traces.spot import SpotTrace, load_spot
 
 HOUR = 3600
@@ -194,3 +194,14 @@ def test_windows_of_the_simulator_are_the_complement_of_the_trace_they_were_cut_
             ticks = np.lib.stride_tricks.sliding_window_view(long, window.ticks)
             agree += bool((ticks == window.available).all(axis=1).any())
         assert agree >= 30, zone
+
+
+@given(st.integers(1, 40), st.integers(0, 900), st.integers(1, 200), st.integers(1, 8))
+def test_windows_of_one_trace_are_moved_apart(count: int, begin: int, ticks: int, blocks: int) -> None:
+    end = begin + ticks + 7 * count
+    places = [(0, begin + 7 * k, end) for k in range(1, count + 1)]
+    sets = apart(places, blocks)
+    assert 1 <= len(sets) <= blocks and all(sets)
+    stops = [begin + 7, *(stop for one in sets for _, _, stop in one[:1])]
+    for one, start in zip(sets, stops, strict=False):
+        assert all(start <= first and stop - first >= ticks and stop <= end for _, first, stop in one)
