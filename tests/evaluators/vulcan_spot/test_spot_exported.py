@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spot_cases
-from locations import DATA
+from locations import DATA, ROOT
 
 from vulcan.anvil import check
 from vulcan.export import Provenance
@@ -70,6 +71,25 @@ def test_each_tick_runs_what_the_simulator_runs(name: str | int, tmp_path: Path)
         runs = simulate(check(source, TASK), windows(case.available, case.gap), case.job)
         found = ticks(module, case)
         assert (found.count(1), found.count(2)) == (runs.spot_ticks[0], runs.on_demand_ticks[0])
+
+
+def test_the_example_does(tmp_path: Path) -> None:
+    for seed in range(3):
+        case = spot_cases.case(seed)
+        exported(POLICIES["greedy"], "python", tmp_path, "spot_policy")
+        runs = simulate(check(POLICIES["greedy"], TASK), windows(case.available, case.gap), case.job)
+        hours = {
+            "hours": case.job.duration / 3600,
+            "deadline": case.job.deadline / 3600,
+            "overhead": case.job.overhead / 3600,
+        }
+        options = [f"--{name}={value!r}" for name, value in {**hours, "gap": case.gap}.items()]
+        done = subprocess.run(
+            [sys.executable, ROOT / "examples" / "spot_job.py", tmp_path / "spot_policy.py", *options], text=True,
+            input="".join(f"{there}\n" for there in map(int, case.available)), capture_output=True, check=True,
+        )  # fmt: skip
+        told = f"ticks: {runs.spot_ticks[0]} of spot, {runs.on_demand_ticks[0]} on demand, "
+        assert done.stdout.startswith(told)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
