@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 PROGRAM = """
 import sys
@@ -45,3 +47,23 @@ print("scipy.stats" in sys.modules)
 def test_the_tuner_is_loaded_without_scipys_distributions() -> None:
     run = subprocess.run([sys.executable, "-c", TUNED], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+KERNEL = """
+from vulcan.kernel_support import kernel
+
+@kernel("int64(int64)")
+def run(x):
+    return x
+"""
+
+
+def test_what_is_compiled_for_the_first_time_is_said_of_each_simulator(tmp_path: Path) -> None:
+    def said(simulator: str) -> str:
+        (tmp_path / simulator).mkdir(exist_ok=True)
+        (tmp_path / simulator / "engine.py").write_text(KERNEL)
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "XDG_CACHE_HOME": str(tmp_path)}
+        command = [sys.executable, "-c", f"import {simulator}.engine"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stderr
+
+    assert [said(simulator).count("compiling the simulator, once") for simulator in "aaba"] == [1, 0, 1, 0]

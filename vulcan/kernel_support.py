@@ -47,6 +47,7 @@ def _save_kernels_if_there_is_room(numba_cache: Any) -> None:
 
 _numba = _load_numba()
 njit, cfunc, types, carray, from_dtype = _numba.njit, _numba.cfunc, _numba.types, _numba.carray, _numba.from_dtype
+_subpath: Any = importlib.import_module("numba.core.caching")._CacheLocator.get_suitable_cache_subpath
 intrinsic: Any = importlib.import_module("numba.extending").intrinsic
 ir: Any = importlib.import_module("llvmlite.ir")
 cgutils: Any = importlib.import_module("numba.core.cgutils")
@@ -86,7 +87,8 @@ def _announced(compile: Any) -> Any:
 
     def decorate(implementation: Any) -> Any:
         name = f"{implementation.__module__.rpartition('.')[2]}.{implementation.__qualname__}"
-        if not any(Path(os.environ["NUMBA_CACHE_DIR"]).glob(f"*/{name}-*.nbi")):
+        place = _subpath(implementation.__code__.co_filename)  # other packages have kernels of that name
+        if not any(Path(os.environ["NUMBA_CACHE_DIR"], place).glob(f"{name}-*.nbi")):
             _announce()
         return compile(implementation)
 
