@@ -75,7 +75,8 @@ def test_a_search_ends_with_a_sentence_and_the_policy(searched: tuple[Console, d
     ratios = [row["metrics"]["miss_ratio"] for row in shown["metrics"] if row["split"] == "test"]
     headline = summary["headline"]
     assert headline.startswith(f"{sum(ratios) / 4 * 100:.1f} % misses on held-out data; baseline ")
-    assert ", the policy it began with, " in headline
+    starts = summary["validation"]["starts"]
+    assert f"; {max(starts, key=lambda name: starts[name])}, the policy it began with, " in headline
     assert "baseline lru " in headline
     text = vulcan.good("show", summary["run"], "--brief").stdout
     verdict, best = summary["recommendation"]["sentence"], summary["best"]

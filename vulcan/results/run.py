@@ -184,13 +184,13 @@ def headline(record: RunRecord) -> str | None:
     best = record.named_baseline(split)
     if best is not None:
         others.append(f"baseline {best.policy} {mean(best.metrics)}")
-    known_starts = HeldOut.of(record).metrics
-    starts = start_names(recorded_task(record.config["task"]), record)
-    for start, name in starts.items() if winner not in starts else ():
-        if held_out and (started := known_starts.get((start, "test"))):
-            if f"baseline {name} {mean(started)}" not in others:
-                others.append(f"{name}, the policy it began with, {mean(started)}")
-            break
+    compared = comparison_of(record, scorer_of(record))
+    if held_out and compared is not None and winner not in compared.starts:
+        deciding = start_scores(compared, compared.deciding)  # where the verdict names the best of them too
+        tested = {name: known for start, name in compared.starts.items() if (known := compared.metrics(start, "test"))}
+        name = max((name for name in deciding if name in tested), key=lambda name: deciding[name], default="")
+        if name and f"baseline {name} {mean(tested[name])}" not in others:
+            others.append(f"{name}, the policy it began with, {mean(tested[name])}")
     for name in objective.usual:
         known = record.baselines.get((name, split))
         if known is not None and (best is None or best.policy != name):
