@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from vulcan.evaluator import Instance, SplitName
+from vulcan.registry import find_task
 from vulcan.searches.held_out import HeldOut
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.target import seeds_of
 from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import (
@@ -41,6 +43,8 @@ def verdict(
     noise: Sequence[float] = (),
     held_out: HeldOut | None = None,
     before: Mapping[str, float] = MappingProxyType({}),
+    target: str | None = None,
+    starts: Mapping[int, str] = MappingProxyType({SEED: "lru"}),
 ) -> RunVerdict | None:
     """The verdict where policies have these scores on validation; `noise` is added to those of what was found.
 
@@ -49,6 +53,7 @@ def verdict(
     splits: list[SplitName] = ["train", *(["validation"] if validation else [])]  # type: ignore[list-item]
     prepared = [{"name": str(n), "split": s, "parameters": {}} for s in splits for n in range(len(spread))]
     record = RunRecord.of([InstancesPrepared(tuple(prepared))])
+    record.config = {"target": target}
     for name, level in {"lru": 0.5, **{k: v for k, v in validation.items() if isinstance(k, str)}}.items():
         for split in splits:
             score = before.get(name, level) if split == "train" else level
@@ -68,7 +73,7 @@ def verdict(
         record.add(WinnerChosen(winner, "validation" if validation else "train"))
     record.add(RunStopped("finished"))
     scorer = Scorer(OBJECTIVE, [Instance(**instance) for instance in prepared])  # type: ignore[arg-type]
-    return verdict_of(Comparison(record, scorer, held_out or HeldOut(), {SEED: "lru"}))
+    return verdict_of(Comparison(record, scorer, held_out or HeldOut(), starts))
 
 
 def of(*given: Any, **more: Any) -> RunVerdict:
@@ -162,3 +167,22 @@ def test_the_known_policy_that_holds_is_recommended_not_that_of_the_last_stretch
     found = of(FOUND, {"lru": 0.55, "arc": 0.5, FOUND: 0.4}, before={"arc": 0.7})
     assert (found.conclusion, found.policy) == ("no better", "arc")
     assert found.sentence.endswith("Recommended is arc, the best on train and validation together.")
+
+
+def test_of_known_policies_one_that_the_target_carries_is_recommended() -> None:
+    """SQLite has no queues: S3-FIFO is compared with, and GDSF recommended."""
+    carried = seeds_of(find_task("cache_eviction"), "sqlite")
+    assert "gdsf" in carried and "s3_fifo" not in carried
+    starts = {SEED: "gdsf"}
+    scores: dict[int | str, float] = {"s3-fifo": 0.6, "gdsf": 0.55}
+    worse = of(FOUND, {**scores, FOUND: 0.5}, target="sqlite", starts=starts)
+    unclear = of(FOUND, {**scores, FOUND: 0.62}, spread=(0.0, 0.0), target="sqlite", starts=starts)
+    assert (worse.conclusion, unclear.conclusion) == ("no better", "undecided")
+    for found in (worse, unclear):
+        assert "the best baseline, s3-fifo," in found.sentence
+        assert found.policy == "gdsf" and found.candidate == SEED
+    assert worse.sentence.endswith(
+        "Recommended is gdsf, the best of those that sqlite carries on train and validation together."
+    )
+    assert unclear.sentence.endswith("Until then gdsf, the best of those that sqlite carries, is recommended.")
+    assert of(FOUND, {**scores, FOUND: 0.5}, starts=starts).policy == "s3-fifo"

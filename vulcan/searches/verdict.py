@@ -6,7 +6,7 @@ It is computed from stored scores, on validation; the split test has no part in 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -191,23 +191,35 @@ class Comparison:
                 yield name
         yield from self.starts
 
-    def best_known(self) -> Name | None:
+    @property
+    def target(self) -> str | None:
+        """The format that the search was for."""
+        return self.record.config.get("target")
+
+    def carried(self) -> tuple[Name, ...]:
+        """Return the known policies that the target carries, by those that the search began with."""
+        begun = {plain_name(name) for name in self.starts.values()}
+        known = tuple(self.known())
+        carried = (name for name in known if not isinstance(name, str) or plain_name(name) in begun)
+        return (tuple(carried) if self.target else ()) or known
+
+    def best(self, among: Iterable[Name]) -> Name | None:
         """Return the known policy that is best where the verdict is made; of equals a baseline."""
-        scores = {name: score for name in self.known() if (score := self.mean(name, self.deciding)) is not None}
+        scores = {name: score for name in among if (score := self.mean(name, self.deciding)) is not None}
         return max(scores, key=lambda name: scores[name], default=None)
 
-    def steadiest_known(self) -> Name | None:
+    def steadiest(self, among: Iterable[Name]) -> Name | None:
         """Return the known policy that is best on train and validation together: both are the past of what comes."""
         if self.deciding == "train":
-            return self.best_known()
-        scores = {name: (self.mean(name, "train"), self.mean(name, self.deciding)) for name in self.known()}
+            return self.best(among)
+        scores = {name: (self.mean(name, "train"), self.mean(name, self.deciding)) for name in among}
         sums = {name: seen + later for name, (seen, later) in scores.items() if seen is not None and later is not None}
         return max(sums, key=lambda name: sums[name], default=None)
 
 
 def verdict_of(compared: Comparison) -> RunVerdict | None:
     """Return the verdict on a finished search; None before it has chosen a winner, or ended without one."""
-    record, split, known = compared.record, compared.deciding, compared.best_known()
+    record, split, known = compared.record, compared.deciding, compared.best(compared.known())
     if record.chosen is None:
         if known is None or record.stopped is None or record.stopped.reason != "finished":
             return None
@@ -265,8 +277,10 @@ def _undecided(
     if known is None:
         name = f"candidate {winner}"
         return RunVerdict("undecided", sentence, "candidate", name, winner, None, to_add, gains)
-    sentence += f" Until then {compared.name_of(known)} is recommended."
-    return _recommended(compared, "undecided", sentence, known, winner, to_add, gains)
+    until = compared.best(compared.carried()) or known
+    which = f", the best of those that {compared.target} carries," if until != known else ""
+    sentence += f" Until then {compared.name_of(until)}{which} is recommended."
+    return _recommended(compared, "undecided", sentence, until, winner, to_add, gains)
 
 
 def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, gains: tuple[Gain, ...]) -> RunVerdict:
@@ -274,9 +288,10 @@ def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, g
     split, name = compared.deciding, compared.name_of(best)
     which = f"the best baseline, {name}," if isinstance(best, str) else f"{name}, which it began with,"
     sentence = f"No better: {which} has {compared.mean(best, split):.4f} on {split}; {why}."
-    known = compared.steadiest_known() or best
+    known = compared.steadiest(compared.carried()) or best
     if known != best:
-        sentence += f" Recommended is {compared.name_of(known)}, the best on train and {split} together."
+        carried = f" of those that {compared.target} carries" if compared.target else ""
+        sentence += f" Recommended is {compared.name_of(known)}, the best{carried} on train and {split} together."
     return _recommended(compared, "no better", sentence, known, winner, "", gains)
 
 
