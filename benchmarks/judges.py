@@ -135,6 +135,7 @@ TESTS = {
     "SGLang 0.5.23": (".venv-sglang/.installed", ("make", "test-sglang")),
     "SQLite 3.40": ("/usr/include/sqlite3.h", (*_PYTEST, "tests/export/c/test_sqlite.py")),
     "SkyPilot 0.14": (".venv-skypilot/.installed", ("make", "test-skypilot")),
+    "Envoy 1.40": (".venv-envoy/bin/envoy", ("make", "test-envoy")),
     "the public spot evaluator": ("benchmarks/spot_public.py", (*_PYTEST, "tests/benchmarks/test_spot_leaderboard.py")),
     "libCacheSim": ("tests", (*_PYTEST, _LIBCACHESIM)),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,15 @@ def test_a_search_begins_with_what_the_format_carries() -> None:
         check_target(balancing, replace(config, target="bpf"))
     assert config.to_json()["target"] is None
     assert SearchConfig.from_json(replace(config, target="c").to_json()).target == "c"
+
+
+OWN = [(name, file) for name in known_tasks() for file in sorted(find_task(name).directory.glob("policies/*/*.py"))]
+
+
+@pytest.mark.parametrize(("name", "file"), OWN, ids=lambda value: getattr(value, "stem", value))
+def test_a_search_for_a_format_begins_with_what_the_pack_has_for_it_too(name: str, file: Path) -> None:
+    assert seeds_of(find_task(name), file.parent.name)[file.stem] == file.read_text()
+    assert file.stem not in seeds_of(find_task(name), None)
 
 
 HIDING = [

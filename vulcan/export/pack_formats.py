@@ -10,6 +10,7 @@ A format added by a pack is an exported Python module with more code after the p
     use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
     hides = ["obj.cost"]                 what it cannot show or has not: features, events, functions
+    statistics = false                   it keeps no statistics for the policy; it does where it is left out
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
 export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
@@ -18,7 +19,7 @@ own; `import NAME` there, at the start of a line, is written at the head of the 
 A table with `header` in place of `modules` is of a format in C: that file of the folder `export` is written behind the
 policy as `--format c` writes it, and may ask with `#ifdef` for
 
-    POLICY_MECHANISM_NAME    the policy's mechanism, which is one of `mechanisms` in the table
+    POLICY_MECHANISM_NAME    the policy's mechanism, where the table has `mechanisms` one of them
     POLICY_DEFINES_NAME      a function that it defines, POLICY_HANDLES_NAME an event, POLICY_READS_NAME a history
     POLICY_KEEPS_FIELDS      it keeps fields of entities; POLICY_DRAWS: it draws random numbers
     POLICY_NAME              a setting of the task that is a whole number: its value in the policy's search
@@ -50,7 +51,7 @@ from vulcan.export.template import CUT, load_template, python_file
 from vulcan.task import Task
 
 _TEXTS = ("summary", "needs", "use")
-_KEYS = (*_TEXTS, "modules", "header", "program", "language", "mechanisms", "hides")
+_KEYS = (*_TEXTS, "modules", "header", "program", "language", "mechanisms", "hides", "statistics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class _Declared:
     use: str
     mechanisms: tuple[str, ...]
     hides: tuple[str, ...]
+    statistics: bool
     takes_programs = False
 
     def how_to_use(self, file: str) -> str:
@@ -78,6 +80,9 @@ class _Declared:
         used = {*policy.plan.read, *(f.name for f in (*policy.program.handlers, *policy.program.entries))}
         if hidden := ", ".join(sorted(used.intersection(self.hides))):
             raise UserError(f"the policy uses {hidden}, which {self.needs} does not show; try --format python")
+        if policy.plan.statistics and not self.statistics:
+            named = ", ".join(sorted({f"{each.feature}.{each.kind}" for each in policy.plan.statistics}))
+            raise UserError(f"the policy uses {named}: {self.format} keeps no statistics; try --format c or python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +194,10 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
             raise UserError(f"{path}: {name} needs {key}, a text")
     header = table.get("header")
     hides = _names(name, table, "hides", path) if "hides" in table else ()
-    mechanisms = _names(name, table, "mechanisms", path) if header or "mechanisms" in table else ()
-    told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides)
+    mechanisms = _names(name, table, "mechanisms", path) if "mechanisms" in table else ()
+    if not isinstance(statistics := table.get("statistics", True), bool):
+        raise UserError(f"{path}: {name} has statistics = {statistics!r}, which is neither true nor false")
+    told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides, statistics)
     if isinstance(header, str):
         if (language := table.get("language")) not in (None, *(each.name for each in LANGUAGES)):
             raise UserError(f"{path}: {name} has a language {language!r}; Vulcan writes java, go and rust")

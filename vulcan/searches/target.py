@@ -11,10 +11,14 @@ from vulcan.task import Task
 
 
 def seeds_of(task: Task, target: str | None) -> dict[str, str]:
-    """Return the task's own policies that a search begins with: those that the target's format can carry."""
+    """Return the task's own policies that a search begins with: those that the target's format can carry.
+
+    The pack may have some for a format alone, in policies/FORMAT.
+    """
     own = task.seed_policies()
     if target is None:
         return own
+    own |= {each.stem: each.read_text("utf-8") for each in sorted((task.directory / "policies" / target).glob("*.py"))}
     return {name: source for name, source in own.items() if not _refusal(source, task, target)}
 
 
