@@ -25,8 +25,9 @@ policy as `--format c` writes it, and may ask with `#ifdef` for
     POLICY_NAME              a setting of the task that is a whole number: its value in the policy's search
 
 With `language` (java, go or rust) that file is in that language, and written behind the policy as `--format java` has
-it, with `Fields` and all functions and events of the task: those that the policy lacks return 0. It may use numbers
-called as those above, without POLICY_: those of the format's mechanisms and of functions are 0 or 1.
+it (in Go beside it, in the same package), with `Fields` and all functions and events of the task: those that the policy
+lacks return 0. It may use numbers called as those above, without POLICY_: those of the format's mechanisms and of
+functions are 0 or 1.
 
 With `program` too, that file of the folder, which includes the header, is written beside it.
 """
@@ -135,6 +136,8 @@ class HeaderFormat(_Declared):
             constants |= {f"DEFINES_{function.function}".upper(): 0.0 for function in file.every_function}
             defined = (line.partition(" ") for line in _defined(policy, provenance))
             constants |= {name: float(value or 1) for name, _, value in defined}
+            if language.has_packages:
+                return {language.file: file.text(provenance, constants), self.header: text}
             return {language.file: file.text(provenance, constants, text)}
         defines = "".join(f"#define POLICY_{name}\n" for name in _defined(policy, provenance))
         beside = {self.program: pack_text(policy.task, folder / self.program)} if self.program else {}

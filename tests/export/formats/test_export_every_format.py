@@ -21,7 +21,7 @@ from vulcan.results.evidence_card import CardExporter
 from vulcan.task import Task
 
 TRACE = ("--trace", "zipf:requests=3000,objects=400,alpha=0.9,seed=2", "--cache-size", "10%")
-CARRYING = (".py", ".json", "policy.h", "policy_cache.h", ".java", ".go", ".rs")
+CARRYING = (".py", ".json", "policy.h", "policy_cache.h", ".java", "policy.go", ".rs")
 NAMES = ("gdsf heap", "little sample", "hits_evict queues")
 
 

@@ -60,6 +60,8 @@ class Language:
     opaque: str = "{}"
     put: str = "{place} = {value};"
     tail: str = ""
+    has_packages: bool = False
+    """Whether several files make a package, each with imports of its own."""
     of_own: frozenset[str] = field(default_factory=frozenset)
     """Functions whose last bits are the language's own."""
     public: Callable[[str], str] = str
@@ -156,6 +158,7 @@ GO = Language(
     product="float64({} * {})",
     negative_zero="math.Copysign(0.0, -1.0)",
     literal="policy_number({})",
+    has_packages=True,
     of_own=_LIBRARY,
     public=_capital,
 )
