@@ -25,7 +25,6 @@ import numpy as np
 from benchmarks.harness import DATA, Goal, arguments, finish, interleaved
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
@@ -76,7 +75,7 @@ def main() -> None:
 def run(policy: Policy | str, trace: PromptTrace) -> list[int]:
     """Return the blocks found at each request."""
     capacity = int(SHARE * trace.block_count)
-    found: list[int] = simulate(policy, trace, capacity * trace.block_tokens, Server(), load=LOAD).found.tolist()
+    found: list[int] = simulate(policy, trace, capacity * trace.block_tokens, load=LOAD).found.tolist()
     return found
 
 
@@ -100,7 +99,7 @@ def beside_radix_cache(traces: dict[str, PromptTrace], continued: Policy) -> tup
                 capacity = int(SHARE * trace.block_count)
                 trees.append(sglang_replay.SglangTree(trace, capacity, strategy, clock))
                 spent = timed(trees[0])
-                theirs, _ = serve(trace, trees[0], capacity, Server(), load=LOAD)
+                theirs, _ = serve(trace, trees[0], capacity, load=LOAD)
                 began = time.process_time()
                 ours = run(policy, trace)
                 took = time.process_time() - began

@@ -13,7 +13,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan_prefix import layout
 from vulcan_prefix.layout import LAYOUT
-from vulcan_prefix.server import Server
+from vulcan_serving.server import Server
 from vulcan_traces.prompts import PromptTrace
 
 BASELINES = {
@@ -28,6 +28,10 @@ BASELINES = {
     "greedy-dual": layout.GREEDY_DUAL,
 }
 """Known policies. The first six are those of SGLang 0.5; `vllm` evicts single blocks by the time of their release."""
+
+SERVER = Server(base_ms=10.0, prefill_us=112.0, pair_ns=2.1, decode_us=0.0, context_ns=0.0, memory=0)
+"""Prompts on the server `70b-8xa100`, but for what a step takes whatever is in it: an assumption, with more of them in
+each."""
 
 BOUND = "belady-blocks"
 """Belady's MIN by blocks: no policy finds more tokens, whichever blocks leave (`most_found`)."""
@@ -77,8 +81,10 @@ def simulate(
     who: Policy | str,
     trace: PromptTrace,
     capacity: int,
-    server: Server | None = None,
+    server: Server = SERVER,
     *,
+    decode_ms: float = 30.0,
+    transfer_us: float = 13.0,
     host_capacity: int = 0,
     load: float = 0.0,
     seed: int = 1,
@@ -86,13 +92,14 @@ def simulate(
 ) -> ServingResult:
     """Serve the trace with a policy of the task `prefix_cache`, or a known one, and a cache of so many tokens.
 
-    Known are `BASELINES` and `BOUND`. `host_capacity` is in tokens too; 0 is no second tier. With `load`, arrivals are
-    spread so that computing all prompts without a cache would take that share of the time; 0 leaves them as recorded.
-    Metrics are of the requests from `measure_from` on. Raises UserError for a capacity below one block.
+    Known are `BASELINES` and `BOUND`. Of the server's constants those of prompts count; an output token takes
+    `decode_ms`, whatever else runs, and one from host memory `transfer_us`. `host_capacity` is in tokens too;
+    0 is no second tier. With `load`, arrivals are spread so that computing all prompts without a cache would take that
+    share of the time; 0 leaves them as recorded. Metrics are of the requests from `measure_from` on. Raises UserError
+    for a capacity below one block.
     """
     from vulcan_prefix.kernels.engine import serve
 
-    server = server or Server()
     size = trace.block_tokens
     if capacity < size:
         raise UserError(f"a cache of {capacity} tokens holds no block: there must be room for {size} at least")
@@ -112,6 +119,12 @@ def simulate(
         addresses = (native.score, native.enter, native.update, native.leave, *handlers)
         shown = native.new_globals(seed)
         initial = native.new_statistics(1) if slots else initial
+    numbers = np.array(
+        [
+            1e-3 * server.base_ms, 1e-6 * server.prefill_us, 1e-9 * server.pair_ns, 1e-3 * decode_ms,
+            1e-6 * transfer_us, TLRU_THRESHOLD, TLRU_ESTIMATE,
+        ]
+    )  # fmt: skip
     found, found_in_host = np.zeros((2, trace.requests), np.int64)
     seconds, waits = np.zeros((2, trace.requests))
     decisions = serve(
@@ -134,7 +147,7 @@ def simulate(
         size,
         capacity // size,
         host_capacity // size,
-        server.numbers(TLRU_THRESHOLD, TLRU_ESTIMATE),
+        numbers,
         shown,
         initial,
         slots,
@@ -150,7 +163,7 @@ def stretch(trace: PromptTrace, server: Server, load: float) -> float:
     """Return the factor of the arrivals with which prompts without a cache take that share of the time."""
     if load == 0.0:
         return 1.0
-    work = math.fsum(server.prefill_seconds(float(tokens), 0.0) for tokens in trace.prompt_tokens)
+    work = math.fsum(server.prefill_seconds(trace.prompt_tokens, np.zeros_like(trace.prompt_tokens)))
     lasting = float(trace.arrivals[-1])
     return work / load / lasting if lasting > 0 else 1.0
 
@@ -203,9 +216,12 @@ def _bound(
 ) -> ServingResult:
     """Return a server that finds so many blocks of each prompt. Its times are no bound: of hits some save more."""
     cached = found * trace.block_tokens
-    took = [server.prefill_seconds(float(t - c), float(c)) for t, c in zip(trace.prompt_tokens, cached, strict=True)]
-    seconds, waits, free_at = np.array(took), np.empty(trace.requests), 0.0
+    seconds, waits, free_at = (
+        server.prefill_seconds(trace.prompt_tokens - cached, cached),
+        np.empty(trace.requests),
+        0.0,
+    )
     for request in range(trace.requests):
-        free_at = max(float(arrivals[request]), free_at) + took[request]
+        free_at = max(float(arrivals[request]), free_at) + seconds[request]
         waits[request] = free_at - arrivals[request]
     return ServingResult(trace, found, np.zeros_like(found), seconds, waits, 1, measure_from)

@@ -14,7 +14,6 @@ from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range
 from vulcan.sizes import TOKENS
 from vulcan.task import Json, Split
 from vulcan_prefix.account import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
-from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
 from vulcan_prefix.spec import PrefixSpec
 from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
@@ -25,6 +24,7 @@ _PROBED = 600
 _LEAST_WINDOW = 60
 """Requests of a block of time that an interval is over."""
 
+_SERVER = ("token_us", "pair_ns", "overhead_ms", "decode_ms", "transfer_us")
 _SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Sizes of a sweep, in those of the instance's cache."""
 
@@ -49,8 +49,6 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[PrefixSpec]]:
         s: Any = settings
-        server = {name: s[name] for name in Server.__slots__}
-        Server(**server)
         if not 0 <= s["load"] <= 100:
             raise UserError(f"load {s['load']}: must be from 0, as recorded, to 100")
         for source, part, share in sources(s["trace"] or (), PROMPT_WORKLOADS, split):
@@ -67,7 +65,7 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
                     load=s["load"],
                     measure_from=start,
                     measure_to=stop,
-                    **server,
+                    **{name: s[name] for name in _SERVER},
                 )
                 yield Case(f"{label_of(trace.name)}@{size}", part, spec)
 
@@ -87,6 +85,8 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
             workload,
             spec.capacity,
             spec.server,
+            decode_ms=spec.decode_ms,
+            transfer_us=spec.transfer_us,
             host_capacity=spec.host_capacity,
             load=spec.load,
             measure_from=spec.measure_from,

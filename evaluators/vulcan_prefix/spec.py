@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan_prefix.server import Server
+from vulcan.errors import UserError
+from vulcan_serving.server import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +29,9 @@ class PrefixSpec:
 
     @property
     def server(self) -> Server:
-        return Server(self.token_us, self.pair_ns, self.overhead_ms, self.decode_ms, self.transfer_us)
+        return Server(self.overhead_ms, self.token_us, self.pair_ns, 0.0, 0.0, self.capacity)
+
+    def __post_init__(self) -> None:
+        for name in ("token_us", "pair_ns", "decode_ms", "transfer_us"):
+            if not 0 <= getattr(self, name) <= 1e9:
+                raise UserError(f"{name.replace('_', '-')} is {getattr(self, name)}: must be from 0 to 1e9")

@@ -6,6 +6,9 @@ import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vulcan.errors import UserError, did_you_mean
 
 
@@ -31,6 +34,11 @@ class Server:
                 raise UserError(f"server: {each.name} is {getattr(self, each.name)}: must be from 0 to 1e12")
         if self.base_ms < 1e-3:
             raise UserError(f"server: base_ms is {self.base_ms}: a step takes a microsecond at least")
+
+    def prefill_seconds(self, new: NDArray[np.int64], cached: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the times of steps that compute so many tokens of one prompt each, after so many cached ones."""
+        pairs = new * cached + new * new / 2
+        return self.base_ms * 1e-3 + self.prefill_us * 1e-6 * new + self.pair_ns * 1e-9 * pairs
 
 
 def _dense(

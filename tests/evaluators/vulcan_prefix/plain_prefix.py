@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from vulcan_prefix.server import Server
-from vulcan_prefix.simulate import stretch
+import numpy as np
+
+from vulcan_prefix.simulate import SERVER, stretch
+from vulcan_serving.server import Server
 from vulcan_traces.prompts import PromptTrace
 
 
@@ -30,7 +32,12 @@ class Tree(Protocol):
 
 
 def serve(
-    trace: PromptTrace, tree: Tree, capacity: int, server: Server, load: float = 0.0
+    trace: PromptTrace,
+    tree: Tree,
+    capacity: int,
+    server: Server = SERVER,
+    load: float = 0.0,
+    decode_ms: float = 30.0,
 ) -> tuple[list[int], list[float]]:
     """Serve the trace with `capacity` blocks; return each request's blocks found and time to first token."""
     arrivals = trace.arrivals * stretch(trace, server, load)
@@ -38,6 +45,9 @@ def serve(
     free, free_at = capacity, 0.0
     running: list[tuple[float, int, Any]] = []
     found, waits = [], []
+
+    def seconds(new: int, cached: int) -> float:
+        return float(server.prefill_seconds(np.array(new), np.array(cached)))
 
     def finish() -> None:
         nonlocal free
@@ -58,7 +68,7 @@ def serve(
         while running and min(running, key=lambda one: one[0])[0] <= now:
             finish()
         if total > capacity:
-            free_at = now + server.prefill_seconds(prompt_tokens, 0)
+            free_at = now + seconds(prompt_tokens, 0)
             found.append(0)
             waits.append(free_at - float(arrivals[r]))
             continue
@@ -73,7 +83,7 @@ def serve(
         if need > free:
             free += tree.evict(now, need - free, free)
         free -= need
-        now = free_at = now + server.prefill_seconds(prompt_tokens - matched * size, matched * size)
+        now = free_at = now + seconds(prompt_tokens - matched * size, matched * size)
         found.append(matched)
         waits.append(now - float(arrivals[r]))
         while running and min(running, key=lambda one: one[0])[0] <= now:
@@ -82,7 +92,7 @@ def serve(
         free += there - matched
         tree.release(node)
         tree.pin(last)
-        running.append((now + output_tokens * server.decode_ms * 1e-3, r, last))
+        running.append((now + output_tokens * decode_ms * 1e-3, r, last))
     return found, waits
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,12 +10,13 @@ from plain_prefix import SCORES, PlainTree, serve
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_prefix.server import Server
-from vulcan_prefix.simulate import BASELINES, BOUND, simulate
+from vulcan_prefix.simulate import BASELINES, BOUND, SERVER, simulate
+from vulcan_serving.simulate import simulate as serve_all
+from vulcan_serving.spec import ServingSpec
+from vulcan_serving.workload import ServingWorkload
 from vulcan_traces.prompts import PromptTrace, load_prompts
 from vulcan_traces.prompts.prompt_trace import PromptTraceBuilder
 
-SERVER = Server()
 TASK = find_task("prefix_cache")
 
 
@@ -47,11 +48,11 @@ def random_prompts(seed: int, requests: int = 250) -> PromptTrace:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_hits_and_times_equal_those_of_a_plain_tree(name: str, seed: int) -> None:
     trace = random_prompts(seed)
-    server = replace(SERVER, token_us=30_000.0, decode_ms=100.0)
+    server = replace(SERVER, prefill_us=30_000.0)
     for capacity in (36, 60, 150):
         tree = PlainTree(trace, SCORES[name], trims=name == "vllm")
-        found, waits = serve(trace, tree, capacity, server, load=0.8)
-        result = simulate(name, trace, capacity * 4, server, load=0.8)
+        found, waits = serve(trace, tree, capacity, server, load=0.8, decode_ms=100.0)
+        result = simulate(name, trace, capacity * 4, server, load=0.8, decode_ms=100.0)
         assert result.found.tolist() == found
         assert np.allclose(result.waits, waits, rtol=1e-12)
         assert tree.evicted or capacity == 150
@@ -66,8 +67,7 @@ def test_a_cache_that_holds_everything_finds_all_that_came_before() -> None:
         most = min(int(trace.prompt_blocks[r]), int(trace.prompt_tokens[r] - 1) // trace.block_tokens)
         expected.append(next((k for k in range(most) if blocks[k] not in seen), most))
         seen.update(blocks)
-    patient = replace(SERVER, decode_ms=0.0)  # outputs are there at once
-    result = simulate("lru", trace, trace.footprint + 2**22, patient)
+    result = simulate("lru", trace, trace.footprint + 2**22, decode_ms=0.0)  # outputs are there at once
     assert result.found.tolist() == expected
 
 
@@ -93,8 +93,8 @@ def test_a_policy_by_blocks_drops_no_more_than_is_needed() -> None:
         )
         for capacity in (36, 60):
             tree = PlainTree(trace, SCORES["lru"], trims=mechanism == "blocks")
-            found, _ = serve(trace, tree, capacity, SERVER, load=0.8)
-            assert simulate(lru, trace, capacity * 4, SERVER, load=0.8).found.tolist() == found
+            found, _ = serve(trace, tree, capacity, load=0.8)
+            assert simulate(lru, trace, capacity * 4, load=0.8).found.tolist() == found
 
 
 def test_host_memory_brings_back_what_left() -> None:
@@ -111,12 +111,22 @@ def test_host_memory_brings_back_what_left() -> None:
     assert two.metrics()["ttft_ms"] < one.metrics()["ttft_ms"]
 
 
-def test_the_cost_of_a_prompt_grows_with_its_square() -> None:
-    server = Server(token_us=100.0, pair_ns=2.0, overhead_ms=5.0)
-    assert server.prefill_seconds(1000, 0) == pytest.approx(0.005 + 0.1 + 0.001)
-    assert server.prefill_seconds(1000, 9000) == pytest.approx(0.005 + 0.1 + 2e-9 * (9e6 + 0.5e6))
-    whole, parts = server.prefill_seconds(5000, 0), server.prefill_seconds(2000, 0) + server.prefill_seconds(3000, 2000)
-    assert parts == pytest.approx(whole + 0.005)
+@pytest.mark.parametrize("spec", ["chat", "agent", "documents"])
+def test_times_are_those_of_the_simulator_of_servers(spec: str) -> None:
+    """A server with room for everything computes each prompt in one step, and one request is there at a time."""
+    trace = load_prompts(f"{spec}:requests=300,seed=5")
+    serving = ServingSpec(
+        trace=spec, trace_format=None, block_tokens=trace.block_tokens, digest=trace.digest, requests=trace.requests,
+        measure_from=0, measure_to=trace.requests, load=0.0, **{**asdict(SERVER), "memory": 2**27}, replicas=1,
+        budget=2**18,
+    )  # fmt: skip
+    stretched = replace(trace, arrivals=1e3 * np.arange(trace.requests))
+    run = serve_all(serving, ServingWorkload.of(serving, stretched, 1.0))
+    result = simulate("lru", stretched, 2**27)
+    same = result.found * trace.block_tokens == run.found  # vLLM does not keep the last token of an output
+    assert same.mean() > 0.9
+    assert np.allclose(result.waits[same], run.ttft[same], rtol=1e-9)
+    assert run.found.any()
 
 
 def test_a_request_larger_than_the_cache_runs_without_it() -> None:

@@ -12,8 +12,7 @@ from vulcan.findings import SmallTable, Statement
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_prefix.account import ALWAYS, FOUND, IDLE_S, IN_HOST, LOST, NEW, Run
-from vulcan_prefix.server import Server
-from vulcan_prefix.simulate import BOUND, stretch
+from vulcan_prefix.simulate import BOUND, SERVER, stretch
 
 TASK = find_task("prefix_cache")
 OLDEST = check("def priority(now, node, server):\n    return node.last_access\n", TASK)
@@ -61,8 +60,7 @@ def plain(run: Run, instance: Any) -> tuple[list[int], list[int]]:
 
 
 def seconds_per_second(run: Run, instance: Any) -> float:
-    p = instance.parameters
-    return stretch(run.result.trace, Server(**{name: p[name] for name in Server.__slots__}), p["load"])
+    return stretch(run.result.trace, SERVER, instance.parameters["load"])
 
 
 @pytest.mark.parametrize("who", [OLDEST, "lfu", BOUND], ids=["policy", "lfu", "oracle"])

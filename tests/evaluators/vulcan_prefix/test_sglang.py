@@ -16,7 +16,6 @@ from locations import DATA
 from plain_prefix import serve
 
 from vulcan.anvil import check
-from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
@@ -24,8 +23,6 @@ if importlib.util.find_spec("sglang") is None:
     pytest.skip("sglang is not installed: make test-sglang", allow_module_level=True)
 
 from sglang_replay import CacheInitParams, SglangTree, UnifiedTree, use_clock
-
-SERVER = Server()
 
 MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 
@@ -89,7 +86,7 @@ def trace() -> PromptTrace:
 
 def replayed(tree: SglangTree, trace: PromptTrace, capacity: int) -> list[int]:
     """Blocks found at every request by SGLang, which evicted something."""
-    found, waits = serve(trace, tree, capacity, SERVER, load=0.5)
+    found, waits = serve(trace, tree, capacity, load=0.5)
     assert tree.evictions
     assert len(waits) == len(found)
     return found
@@ -103,13 +100,13 @@ def test_its_own_strategies_find_the_same_tokens_at_every_request(
 ) -> None:
     capacity = int(share * trace.block_count)
     found = replayed(cache(trace, capacity, name, use_clock()), trace, capacity)
-    assert simulate(name, trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+    assert simulate(name, trace, capacity * trace.block_tokens, load=0.5).found.tolist() == found
 
 
 def test_t_lru_of_its_unified_cache_finds_the_same_tokens_at_every_request(trace: PromptTrace) -> None:
     capacity = int(0.1 * trace.block_count)
     found = replayed(UnifiedTree(trace, capacity, "tlru", use_clock()), trace, capacity)
-    assert simulate("tlru", trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+    assert simulate("tlru", trace, capacity * trace.block_tokens, load=0.5).found.tolist() == found
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +124,7 @@ def test_its_strategies_find_the_same_tokens_at_every_request_of_a_recorded_trac
 ) -> None:
     capacity = int(share * mooncake.block_count)
     found = replayed(SglangTree(mooncake, capacity, name, use_clock()), mooncake, capacity)
-    ours = simulate(name, mooncake, capacity * mooncake.block_tokens, SERVER, load=0.5).found
+    ours = simulate(name, mooncake, capacity * mooncake.block_tokens, load=0.5).found
     print(f"{name} at {share:.0%}: {sum(found) * mooncake.block_tokens / 1e6:.2f} million tokens found")
     assert ours.tolist() == found
 
@@ -150,7 +147,7 @@ def test_an_exported_policy_finds_the_same_tokens_at_every_request(
     capacity = int(0.1 * trace.block_count)
     trees.append(cache(trace, capacity, f"vulcan_{name}", clock))
     found = replayed(trees[0], trace, capacity)
-    assert simulate(policy, trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist() == found
+    assert simulate(policy, trace, capacity * trace.block_tokens, load=0.5).found.tolist() == found
 
 
 class WithSessions(UnifiedTree):

@@ -16,7 +16,6 @@ from locations import DATA
 from plain_prefix import serve
 
 from vulcan.anvil import check
-from vulcan_prefix.server import Server
 from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
@@ -26,7 +25,6 @@ if importlib.util.find_spec("vllm") is None:
 from vllm.v1.kv_offload.base import LookupResult, ReqContext, make_offload_key
 from vllm.v1.kv_offload.cpu.manager import CPUOffloadingManager
 
-SERVER = Server(decode_ms=0.0)
 """Chunks are held while they are copied, not while an output is written."""
 
 MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
@@ -141,7 +139,7 @@ def found_by(source: str, trace: PromptTrace, capacity: int, path: Path, patch: 
 
 
 def served(tree: Offload, trace: PromptTrace, capacity: int) -> list[int]:
-    found, _ = serve(trace, tree, capacity, SERVER, load=0.5)
+    found, _ = serve(trace, tree, capacity, load=0.5, decode_ms=0.0)
     assert tree.evictions
     name = type(tree.manager._policy).__name__
     print(f"{name}: {sum(found):,} chunks found, {1e3 * tree.seconds / tree.evictions:.2f} ms an eviction")
@@ -156,7 +154,7 @@ def test_an_exported_policy_finds_the_same_chunks_at_every_request(
     trace = load_prompts("mix:requests=1200,seed=11")
     capacity = int(share * trace.block_count)
     policy = check('MECHANISM = "blocks"\n' + POLICIES[name], TASK)
-    ours = simulate(policy, trace, capacity * trace.block_tokens, SERVER, load=0.5).found.tolist()
+    ours = simulate(policy, trace, capacity * trace.block_tokens, load=0.5, decode_ms=0.0).found.tolist()
     assert found_by(POLICIES[name], trace, capacity, tmp_path, monkeypatch) == ours
 
 
@@ -174,5 +172,5 @@ def test_an_exported_policy_finds_the_same_chunks_of_a_recorded_trace(
 ) -> None:
     capacity = int(share * mooncake.block_count)
     policy = check('MECHANISM = "blocks"\n' + POLICIES[name], TASK)
-    ours = simulate(policy, mooncake, capacity * mooncake.block_tokens, SERVER, load=0.5).found.tolist()
+    ours = simulate(policy, mooncake, capacity * mooncake.block_tokens, load=0.5, decode_ms=0.0).found.tolist()
     assert found_by(POLICIES[name], mooncake, capacity, tmp_path, monkeypatch) == ours
