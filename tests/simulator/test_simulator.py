@@ -132,14 +132,14 @@ def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> N
 
 
 def test_a_baseline_is_measured_again_by_changed_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "rooms_of_code"
+    package = tmp_path / "vulcan_rooms"
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "helper.py").write_text("SHARE = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    digests = [_code_of("rooms_of_code"), _code_of.__wrapped__("rooms_of_code")]
+    digests = [_code_of("vulcan_rooms"), _code_of.__wrapped__("vulcan_rooms")]
     (package / "helper.py").write_text("SHARE = 2\n")
-    digests.append(_code_of.__wrapped__("rooms_of_code"))
+    digests.append(_code_of.__wrapped__("vulcan_rooms"))
     assert digests[0] == digests[1] != digests[2]
 
 

@@ -187,7 +187,7 @@ def headline(record: RunRecord) -> str | None:
     compared = comparison_of(record, scorer_of(record))
     if held_out and compared is not None and winner not in compared.starts:
         deciding = start_scores(compared, compared.deciding)  # where the verdict names the best of them too
-        tested = {name: known for start, name in compared.starts.items() if (known := compared.metrics(start, "test"))}
+        tested = {name: there for start, name in compared.starts.items() if (there := compared.metrics(start, "test"))}
         name = max((name for name in deciding if name in tested), key=lambda name: deciding[name], default="")
         if name and f"baseline {name} {mean(tested[name])}" not in others:
             others.append(f"{name}, the policy it began with, {mean(tested[name])}")

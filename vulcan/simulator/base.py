@@ -75,7 +75,7 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     """Those that findings alone need."""
 
     caches_baselines: ClassVar[bool] = False
-    """Whether baselines are cached on disk, until a source file of the simulator's package or a kernel changes."""
+    """Whether baselines are cached on disk, until a source file of Vulcan's simulators changes."""
 
     unmeasured: ClassVar[tuple[str, ...]] = ()
     """Fields of the spec that no result depends on, such as the path of a trace whose digest is another field."""
@@ -220,11 +220,15 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
 
 @cache
 def _code_of(package: str) -> str:
-    """Return a digest of the source of a package, or of a module that is in none, and of all kernels."""
+    """Return a digest of the source of a package, or of a module that is in none, and of all kernels.
+
+    Vulcan's simulators import from one another: the packages beside it, `vulcan_*`, count as part of it.
+    """
     digest = hashlib.sha256(kernels_version().encode())
     top = Path(str(importlib.import_module(package).__file__))
-    for path in sorted(top.parent.rglob("*.py")) if top.name == "__init__.py" else [top]:
-        digest.update(path.relative_to(top.parent).as_posix().encode() + path.read_bytes())
+    home = top.parent.parent
+    for path in sorted(home.glob("vulcan_*/**/*.py")) if top.name == "__init__.py" else [top]:
+        digest.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
 
