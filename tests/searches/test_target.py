@@ -95,7 +95,7 @@ def test_a_search_shows_nothing_that_its_target_hides(name: str, format: str) ->
     if feature is None:
         return
     mechanisms = pack_formats(task)[format].mechanisms
-    line = f'MECHANISM = "{mechanisms[0]}"\n' if mechanisms else ""
+    line = f'MECHANISM = "{mechanisms[0]}"\n' if mechanisms and len(task.mechanisms) > 1 else ""
     uses = check(f"{line}def {task.signature.function}({', '.join(names)}):\n    return 1.0 * {feature}\n", task)
     with pytest.raises(UserError, match=f"the policy uses {feature}, which "):
         export_policy(uses, format, Provenance(name, "", "", "", ""))

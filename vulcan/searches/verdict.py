@@ -251,7 +251,7 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
     claim = f"candidate {winner} is {gain.shrunk:.4f} above {where} on validation"
     interval = gain.interval
     if interval is None:
-        longer = "a longer trace, or " if gain.units == "windows" else ""
+        longer = "a longer trace, or " if gain.count else ""
         what = f"{longer}{MIN_INSTANCES} workloads or more of the split validation, for an interval of the gain"
         return _undecided(compared, f"{claim}, on too little evidence", winner, known, what, gains)
     ends = f"{interval.confidence:.0%} interval {interval.low:.4f} to {interval.high:.4f}"
