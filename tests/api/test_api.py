@@ -132,6 +132,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "misspelt setting": ({"task": MOOD_TASK, "wieght": 3}, "vulcan.search: no option 'wieght'; did you mean 'weight'?"),
     "wrong type": ({"task": MOOD_TASK, "rounds": "two"}, "vulcan.search: rounds is 'two', which is no whole number"),
     "no executor": ({"task": MOOD_TASK, "executor": "rya"}, "did you mean 'ray'?"),
+    "share as a number": (
+        {"task": "cache_eviction", "cache_size": 0.1},
+        "write it in quotes, as it stands on the command line",
+    ),
     "no strategy": ({"task": MOOD_TASK, "strategy": "evovle"}, "did you mean 'evolve'?"),
     "no progress": ({"task": MOOD_TASK, "progress": "loud"}, "no form of progress 'loud'"),
     "replay and more": ({"replay": "x", "seed": 3}, "replay repeats a run as it was: leave out seed"),
@@ -155,7 +159,7 @@ def test_mistakes_with_a_run(run: vulcan.Run, tmp_path: Path) -> None:
         vulcan.load("nosuch", tmp_path)
     with pytest.raises(vulcan.UserError, match="has no candidate 99: they go from 1 to"):
         run.candidate(99)
-    with pytest.raises(vulcan.UserError, match="say with --format what it is to be: html, md or json"):
+    with pytest.raises(vulcan.UserError, match=r"none of .html, .md and .json: name the format"):
         run.report(tmp_path / "report.pdf")
     with pytest.raises(vulcan.UserError, match="did you mean 'html'"):
         run.report(tmp_path / "report", format="htm")

@@ -25,6 +25,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "no such option": (("runs", "--jsn"), "--jsn"),
     "argument too many": (("tasks", "--json", "extra"), "extra"),
     "misspelt option of a task": ((*CACHE, "--cache-sise", "10%"), "did you mean '--cache-size'?"),
+    "option that is near no other": ((*CACHE, "--job-hours", "3"), "no option --job-hours (`vulcan task show"),
+    "table where counts of pages are due": (
+        ("search", "--task", "memory_tiering", "--trace", "bad.csv"), "not an .npz file of page counts"
+    ),
     "option of a task without its value": ((*MOOD, "--weight"), "--weight needs a value"),
     "option of a task given twice": ((*MOOD, "--weight", "1", "--weight", "2"), "--weight is given twice"),
     "flag of a task with a value": ((*MOOD, "--hurry=yes"), "--hurry takes no value"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -261,8 +262,9 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     else:
         for format, why in refused.items():
             tell(f"not written: {format}: {why}")
-        names = ", ".join(attempt.format for attempt in made)
-        tell(f"wrote {directory}/README.md and {names}: {subject.name}" if made else "nothing was written")
+        names = [attempt.format for attempt in made]
+        tell(f"wrote {directory}/README.md and {', '.join(names)}: {subject.name}" if made else "nothing was written")
+        _tell_what_is_asked_for(subject, names)
     if not made:
         raise typer.Exit(1)
 
@@ -284,3 +286,15 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         print_json({**subject.document, **document})
         return
     tell(f"wrote {', '.join(map(str, written))}: {subject.name}")
+    _tell_what_is_asked_for(subject, [format])
+
+
+def _tell_what_is_asked_for(subject: _Subject, formats: Sequence[str]) -> None:
+    from vulcan.anvil import Policy
+    from vulcan.export.pack_formats import pack_formats
+
+    declared = pack_formats(subject.policy.task)
+    for format in formats:
+        if format in declared and isinstance(subject.policy, Policy):
+            for given in declared[format].asked_for(subject.policy):
+                tell(f"{format} needs {given}")

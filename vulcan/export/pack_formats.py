@@ -11,6 +11,7 @@ A format added by a pack is an exported Python module with more code after the p
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
     hides = ["obj.cost"]                 what it cannot show or has not: features, events, functions
     statistics = false                   it keeps no statistics for the policy; it does where it is left out
+    asks = {"use(cost=...)" = ["obj.size"]}   what a user has to give it for policies that read these features
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
 export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
@@ -52,7 +53,7 @@ from vulcan.export.template import CUT, load_template, python_file
 from vulcan.task import Task
 
 _TEXTS = ("summary", "needs", "use")
-_KEYS = (*_TEXTS, "modules", "header", "program", "language", "mechanisms", "hides", "statistics")
+_KEYS = (*_TEXTS, "modules", "header", "program", "language", "mechanisms", "hides", "statistics", "asks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,18 @@ class _Declared:
     mechanisms: tuple[str, ...]
     hides: tuple[str, ...]
     statistics: bool
+    asks: Mapping[str, tuple[str, ...]]
     takes_programs = False
 
     def how_to_use(self, file: str) -> str:
         """See `Exporter`."""
         return self.use.replace("{module}", Path(file).stem).replace("{file}", file)
+
+    def asked_for(self, policy: Policy) -> Iterator[str]:
+        """Yield what its user has to give it for this policy, and why."""
+        for given, features in self.asks.items():
+            if read := ", ".join(sorted(set(features) & set(policy.plan.read))):
+                yield f"{given}, as the policy reads {read}"
 
     def require_carried(self, policy: Policy) -> None:
         if self.mechanisms and policy.mechanism not in self.mechanisms:
@@ -200,7 +208,11 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     mechanisms = _names(name, table, "mechanisms", path) if "mechanisms" in table else ()
     if not isinstance(statistics := table.get("statistics", True), bool):
         raise UserError(f"{path}: {name} has statistics = {statistics!r}, which is neither true nor false")
-    told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides, statistics)
+    asked = table.get("asks", {})
+    if not isinstance(asked, Mapping):
+        raise UserError(f"{path}: {name} needs asks, a table")
+    asks = {given: _names(f"{name}.asks", asked, given, path) for given in asked}
+    told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides, statistics, asks)
     if isinstance(header, str):
         if (language := table.get("language")) not in (None, *(each.name for each in LANGUAGES)):
             raise UserError(f"{path}: {name} has a language {language!r}; Vulcan writes java, go and rust")

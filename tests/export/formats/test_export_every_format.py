@@ -125,6 +125,20 @@ def test_formats_are_listed_for_a_task_and_for_a_policy(folder: Path) -> None:
     assert not list(folder.glob("*_exports"))
 
 
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ("node.turn", "sglang needs register(describe=...), as the policy reads node.turn\n"),
+        ("node.hits + server.waiting", "sglang needs register(load=...), as the policy reads server.waiting\n"),
+        ("node.hits", ""),
+    ],
+)
+def test_what_a_format_asks_of_its_user_is_said(read: str, told: str, folder: Path) -> None:
+    (folder / "a.py").write_text(f"def priority(now, node, server):\n    return {read}\n")
+    said = CliRunner().invoke(app, ["export", "a.py", "--task", "prefix_cache", "--format", "sglang"]).output
+    assert said.partition("a.py\n")[2] == told
+
+
 def test_mistakes_are_one_line(folder: Path) -> None:
     (folder / "a.py").write_text(CASES["gdsf heap"])
     task = ("--task", "cache_eviction")
@@ -182,6 +196,7 @@ def test_a_pack_adds_formats(pack: Task) -> None:
         ('[mine]\nsummary = "a"\nneeds = "a"\nuse = "b"\nmodules = "c"\n', "mine needs modules, a list"),
         (f'[mine]\n{GOOD}mechanisms = "heap"\n', "mine needs mechanisms, a list"),
         (f"[mine]\n{GOOD}statistics = 0\n", "mine has statistics = 0, which is neither true nor false"),
+        (f"[mine]\n{GOOD}asks = 3\n", "mine needs asks, a table"),
         (f"[python]\n{GOOD}", "'python', which is Vulcan's own"),
         (f"[json]\n{GOOD}", "'json', which is Vulcan's own"),
     ],

@@ -174,7 +174,7 @@ def form_of(output: Path | None, form: str | None = None) -> str:
     if output is None:
         return "html"
     if output.suffix.lower() not in _SUFFIXES:
-        raise UserError(f"{output}: say with --format what it is to be: html, md or json")
+        raise UserError(f"{output}: its ending is none of .html, .md and .json: name the format")
     return _SUFFIXES[output.suffix.lower()]
 
 
