@@ -19,7 +19,7 @@ from search_parts import SEEDS, TASK, Scripted, config, contents, evidence, judg
 from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor, WorkerLost
-from vulcan.searches.session import ExecutionConfig, run_search
+from vulcan.searches.session import ExecutionConfig, RunDisplay, executor_for, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import Event, RunStopped
 
@@ -173,3 +173,10 @@ def test_the_store_is_told_why_a_search_stopped(error: BaseException, stopped: R
     with pytest.raises(type(error)):
         search(config(), store, children, display=Quiet(interrupt))
     assert list(store.events())[-1] == stopped
+
+
+def test_ray_is_not_started_on_one_host_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr("vulcan.scoring.ray_runtime.RayRuntime", None)
+    with executor_for(config(), evidence(config()), ExecutionConfig(), lambda: None, RunDisplay()) as executor:
+        assert executor.name == "local"
