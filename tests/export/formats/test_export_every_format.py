@@ -118,7 +118,7 @@ def test_formats_are_listed_for_a_task_and_for_a_policy(folder: Path) -> None:
     }  # fmt: skip
     (folder / "a.py").write_text(CASES["gdsf heap"])
     told = json.loads(vulcan("export", "a.py", "--list", "--task", "cache_eviction", "--json"))
-    assert (told["policy"], len(told["formats"])) == ("a.py", 13)
+    assert (told["policy"], len(told["formats"])) == ("a.py", 14)
     assert "libcachesim   a plug-in of the simulator libCacheSim" in vulcan(
         "export", "--list", "--task", "cache_eviction"
     )
