@@ -57,6 +57,7 @@ test-sglang: $(VENV)-sglang/.installed
 test-serving: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_serving/test_vllm.py \
 	    tests/evaluators/vulcan_serving/test_ray_serve.py tests/evaluators/vulcan_prefix/test_vllm_offload.py \
+	    tests/evaluators/vulcan_serving/test_ray_serve_deployment.py \
 	    tests/traces/prompts/test_server_logs.py $(ARGS)
 
 # Exported spot policies in SkyPilot's own strategies, on recorded preemptions: an environment of its own of 2 GB
