@@ -13,7 +13,19 @@ from collections.abc import Iterator
 from email.parser import Parser
 from importlib.metadata import packages_distributions
 
-OPTIONAL = {"cachetools", "diskcache", "libcachesim", "lmcache", "lz4", "mcp", "pyarrow", "pydantic", "sglang", "sky", "vllm"}
+OPTIONAL = {
+    "cachetools",
+    "diskcache",
+    "libcachesim",
+    "lmcache",
+    "lz4",
+    "mcp",
+    "pyarrow",
+    "pydantic",
+    "sglang",
+    "sky",
+    "vllm",
+}
 """What exported modules are written for, extras, and what readers of packed files use if it is there."""
 TYPES_ALONE = {"_typeshed"}
 """What only type checkers have."""
