@@ -264,7 +264,7 @@ def test_a_candidate_finds_no_mark_of_an_earlier_one_in_its_memory(make: Make) -
     server = Instance("server", "train", {"prepare": "marks"})
     setup = Setup(TOY_TASK, (server, *kinds.values()), Limits(memory_bytes=512 << 20))
     with make(setup, 1) as executor:
-        left, found = run_all(executor, [Job(n, MIN, (one,), 120.0) for n, one in enumerate(kinds.values(), 1)])
+        left, found = run_all(executor, [Job(n, MIN, (one,), 600.0) for n, one in enumerate(kinds.values(), 1)])
     assert (left.status, found.status) == ("scored", "scored"), (left, found)
     ((_, marks),) = found.metrics
     assert marks["of others"] == 0 and marks["its own"] > 0 and marks["bytes"] > 1 << 20
