@@ -33,7 +33,9 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"**{markdown_cell(document['recommendation']['sentence'])}**"
         yield ""
     if document["headline"]:
-        yield markdown_cell(document["headline"])
+        second = document["recommendation"] and document["recommendation"]["second"]
+        found = f"What the search found, candidate {second}, which is not recommended: " if second else ""
+        yield found + markdown_cell(document["headline"])
         yield ""
     lines, equal = standings(report, splits)
     yield from markdown_table(
