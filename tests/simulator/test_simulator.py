@@ -131,15 +131,18 @@ def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> N
     assert again.best_baseline(first, lambda metrics: metrics["taken"]) == "most"
 
 
-def test_a_baseline_is_measured_again_by_changed_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "vulcan_rooms"
+@pytest.mark.parametrize("name", ["vulcan_rooms", "rooms_of_another"])
+def test_a_baseline_is_measured_again_by_changed_code(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / name
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "helper.py").write_text("SHARE = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    digests = [_code_of("vulcan_rooms"), _code_of.__wrapped__("vulcan_rooms")]
+    digests = [_code_of(name), _code_of.__wrapped__(name)]
     (package / "helper.py").write_text("SHARE = 2\n")
-    digests.append(_code_of.__wrapped__("vulcan_rooms"))
+    digests.append(_code_of.__wrapped__(name))
     assert digests[0] == digests[1] != digests[2]
 
 

@@ -227,7 +227,8 @@ def _code_of(package: str) -> str:
     digest = hashlib.sha256(kernels_version().encode())
     top = Path(str(importlib.import_module(package).__file__))
     home = top.parent.parent
-    for path in sorted(home.glob("vulcan_*/**/*.py")) if top.name == "__init__.py" else [top]:
+    beside = {*home.glob("vulcan_*/**/*.py"), *top.parent.rglob("*.py")} if top.name == "__init__.py" else {top}
+    for path in sorted(beside):
         digest.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
