@@ -32,6 +32,9 @@ class PrefixSpec:
         return Server(self.overhead_ms, self.token_us, self.pair_ns, 0.0, 0.0, self.capacity)
 
     def __post_init__(self) -> None:
-        for name in ("token_us", "pair_ns", "decode_ms", "transfer_us"):
-            if not 0 <= getattr(self, name) <= 1e9:
-                raise UserError(f"{name.replace('_', '-')} is {getattr(self, name)}: must be from 0 to 1e9")
+        least = {"overhead_ms": 1e-3}
+        for name in ("token_us", "pair_ns", "overhead_ms", "decode_ms", "transfer_us"):
+            if not least.get(name, 0) <= getattr(self, name) <= 1e9:
+                raise UserError(
+                    f"{name.replace('_', '-')} is {getattr(self, name)}: must be from {least.get(name, 0)} to 1e9"
+                )
