@@ -16,5 +16,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the known name closest to `name`, or an empty string."""
     import difflib  # needed only after an error
 
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    plain = {one.lstrip("-"): one for one in known}  # the dashes of options are not what they have in common
+    found = difflib.get_close_matches(name.lstrip("-"), list(plain), n=1, cutoff=0.65)
+    return f"; did you mean {plain[found[0]]!r}?" if found else ""

@@ -8,6 +8,10 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,18 +82,35 @@ def allocating_kernel(signature: Any) -> Any:
 
 
 @cache
-def _announce() -> None:
-    log.warning("compiling the simulator, once: it takes about a minute")
+def _announce(package: str) -> None:
+    log.warning("compiling kernels of %s that this machine has not run yet: about a minute", package)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Have SIGTERM end the process at once: while LLVM compiles no handler of Python would run."""
+    handler = signal.getsignal(signal.SIGTERM)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _announced(compile: Any) -> Any:
-    """Return a decorator that says once in a process, as a warning, that kernels must be compiled first."""
+    """Return a decorator that says once for a package, as a warning, that kernels must be compiled first."""
 
     def decorate(implementation: Any) -> Any:
         name = f"{implementation.__module__.rpartition('.')[2]}.{implementation.__qualname__}"
+        name = name.replace("<", "").replace(">", "")  # as numba names its files
         place = _subpath(implementation.__code__.co_filename)  # other packages have kernels of that name
         if not any(Path(os.environ["NUMBA_CACHE_DIR"], place).glob(f"{name}-*.nbi")):
-            _announce()
+            _announce(implementation.__module__.partition(".")[0])
+            with _terminable():
+                return compile(implementation)
         return compile(implementation)
 
     return decorate

@@ -73,6 +73,8 @@ def load_task(name_or_path: str) -> Task:
         if name == name_or_path:
             return _load_entry_point(name) if origin == ENTRY_POINT_GROUP else _load_file(Path(origin))
     known = known_tasks()
+    if (local := Path("tasks", name_or_path)).joinpath("task.py").is_file():
+        raise UserError(f"no task is called {name_or_path!r}; the one in this directory is named ./{local}")
     raise UserError(
         f"no task is called {name_or_path!r}{did_you_mean(name_or_path, known)} (known: {', '.join(sorted(known))}; "
         "a task of your own is named by its directory, as ./tasks/mine)"

@@ -134,7 +134,6 @@ _COMMANDS = """\
 vulcan check tasks/cache_eviction/policies/gdsf.py --task cache_eviction         # what it needs, its bound, warnings
 vulcan check tasks/cache_eviction/policies/gdsf.py --task cache_eviction --json  # the same for programs
 vulcan verify tasks/cache_eviction/policies/lru.py --task cache_eviction         # prove or refute its properties
-python docs/generators/generate.py                                               # this page, from the table
 ```
 
 <!-- test: not run: it is a test suite or a benchmark, run by itself -->

@@ -179,6 +179,7 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
         for delay, buffer, jitter in product(map(float, delays), buffers, jitters):
             packets = buffer_in_packets(buffer, link, delay)
             shown = buffer if packets >= path.min_buffer else f"{path.min_buffer}"
+            shown += " packets" if shown.isdigit() else ""
             name = f"{'+'.join((path.label, *beside))} {delay:g}ms {shown}"
             spec = LinkSpec(
                 link=workload.link,

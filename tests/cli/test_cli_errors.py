@@ -26,6 +26,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "argument too many": (("tasks", "--json", "extra"), "extra"),
     "misspelt option of a task": ((*CACHE, "--cache-sise", "10%"), "did you mean '--cache-size'?"),
     "option that is near no other": ((*CACHE, "--job-hours", "3"), "no option --job-hours (`vulcan task show"),
+    "dashes are nothing in common": ((*MOOD, "--trace", "x"), "no option --trace (`vulcan task show"),
     "table where counts of pages are due": (
         ("search", "--task", "memory_tiering", "--trace", "bad.csv"), "not an .npz file of page counts"
     ),
@@ -37,7 +38,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "trace with a malformed line": ((*CACHE, "--trace", "bad.csv", "--columns", "time=1,id=2"), "bad.csv, line 3"),
     "runs directory that is a file": ((*MOOD, "--runs-dir", "lru.py/runs"), "name another place with --runs-dir"),
     "no such part": ((*EVAL, "--part", "tset"), "part 'tset'"),
-    "candidate that is no number": (("show", "run", "best"), "candidate"),
+    "candidate that is no number": (("show", "run", "best"), "'candidate': a whole number is expected"),
     "output in a directory that is not there": (
         ("export", "lru.py", "--task", "cache_eviction", "-o", "no/such/out.py"), "there is no directory no/such"
     ),

@@ -40,6 +40,27 @@ def test_several_policies_stand_side_by_side(vulcan: Console) -> None:
     assert refused.stderr.startswith("bad: rejected: ")
 
 
+def test_what_was_exported_for_another_task_is_said(vulcan: Console) -> None:
+    (vulcan.directory / "lru.py").write_text(LRU)
+    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "10%")
+    wrote = [vulcan.good("export", "lru.py", *where[:2], "-o", "out.py").stderr.split()[0] for _ in range(2)]
+    assert wrote == ["wrote", "replaced"]
+    said = "out.py was exported for the task cache_eviction, not for load_balancing\n"
+    for command in ("eval", "check", "verify"):
+        refused = vulcan(command, "out.py", "--task", "load_balancing")
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(said)
+    assert said not in vulcan("eval", "out.py", *where).stderr
+
+
+def test_where_nothing_can_be_gained_a_search_says_so(vulcan: Console) -> None:
+    (vulcan.directory / "log.txt").write_text("".join(f"{100 * n}\n" for n in range(4_000)))
+    options = ("--cache-size", "10%", "--budget-candidates", "2", "--executor", "local", "--workers", "1")
+    searched = vulcan.good("search", "--task", "cache_eviction", "--trace", "log.txt", *options)
+    assert "ids never go down: are they times?" in searched.stderr
+    assert "there is nothing to gain on this data." in searched.stdout
+
+
 def test_an_export_is_measured_under_its_own_mechanism(vulcan: Console) -> None:
     where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "10%")
     measured = {}

@@ -46,7 +46,7 @@ def test_metrics_give_way_to_names_and_scores(
 def test_a_large_file_without_a_function_is_no_policy(tmp_path: Path) -> None:
     (tmp_path / "ok.csv").write_text("1,2,3\n" * 20_000)
     with pytest.raises(UserError, match=r"ok\.csv has 120,000 bytes and no function"):
-        read_policy(tmp_path / "ok.csv")
+        read_policy(tmp_path / "ok.csv", "cache_eviction")
 
 
 def test_every_option_of_a_search_is_in_one_group_of_its_help(vulcan: Console) -> None:

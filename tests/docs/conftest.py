@@ -22,7 +22,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _runs(directory: Path) -> Iterator[Path]:
     write_trace(directory / "my-trace.csv")
     trace = ("--trace", "my-trace.csv", "--columns", "time=1,id=2,size=3")
-    Console(directory).good("search", "--task", few_starts(), *trace, *SHORT)
+    Console(directory).good("search", "--task", few_starts(kept=("fifo", "lfu", "lru", "w_tinylfu")), *trace, *SHORT)
     (run,) = (directory / "runs").iterdir()
     while True:
         yield run

@@ -18,7 +18,7 @@ AT_COMMIT = ("README.md", "docs/how-to/resume-and-repair.md", "tasks/cache_progr
 
 def to_follow(page: Page, slow: bool) -> list[Block]:
     """What is done with a page's blocks: commands run, files written, and Python with no file name run."""
-    if page.slow and not slow:
+    if (page.slow and not slow) or any(need.startswith("run by ") for need in page.needs):
         return []
     blocks = [block for block in page.blocks if block.reason is None and (slow or not block.slow)]
     kinds = ("python",) if not page.generated else ()

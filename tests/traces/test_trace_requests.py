@@ -285,3 +285,12 @@ def test_swapped_columns_are_doubted(write: Callable[..., Path], columns: str, s
     notes = list(map(str, open_trace(write("a.csv", "\n".join(rows)), columns=columns).notes))
     assert len(notes) == len(said)
     assert all(part in note and note.endswith("swapped?") for part, note in zip(said, notes, strict=True))
+
+
+def test_ids_and_sizes_that_are_swapped_are_doubted(write: Callable[..., Path]) -> None:
+    ids = np.random.default_rng(1).zipf(1.3, 3_000) % 500
+    path = write("a.csv", "\n".join(f"{n},{i},{i * 37 % 100 + 1}" for n, i in enumerate(ids)))
+    said = [list(map(str, open_trace(path, columns=f"time=1,{c}").notes)) for c in ("id=2,size=3", "id=3,size=2")]
+    assert said[0] == []
+    assert len(said[1]) == 1
+    assert said[1][0].endswith("with many sizes: are columns swapped?")

@@ -15,7 +15,18 @@ import numpy as np
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.paths import is_table, table_file
-from vulcan_traces.notes import BACKWARDS, CLIMBING, FALLING, MANY_SKIPPED, SKIPPED, NoteCounts, notes_of, one_line
+from vulcan_traces.notes import (
+    BACKWARDS,
+    CLIMBING,
+    FALLING,
+    MANY_SKIPPED,
+    RISING,
+    SKIPPED,
+    SWAPPED,
+    NoteCounts,
+    notes_of,
+    one_line,
+)
 from vulcan_traces.parsing.column_spec import ColumnSpec, page_in_bytes, parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
@@ -95,9 +106,9 @@ def open_trace(
 
 def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """Yield all parts; at the end raise an error if there are none, or if the file's digest is not `content`."""
-    requests = lines = backwards = climbing = 0
+    requests = lines = backwards = climbing = rising = 0
     latest = -np.inf
-    notes = NoteCounts()
+    notes, swapped = NoteCounts(), NoteCounts()
     for part in parts:
         is_request = ~np.isnan(part.times)
         times = part.times if is_request.all() else part.times[is_request]
@@ -105,9 +116,12 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
             backwards += int((np.diff(times, prepend=latest) < 0).sum())
             climbing += int((np.diff(part.sizes.astype(np.int64)) >= 0).sum()) if part.sizes.min() >= _LIKE_TIMES else 0
             latest = float(times[-1])
+            rising += int((part.keys[1:] >= part.keys[:-1]).sum()) + 1
         requests += len(times)
         lines += len(times) if part.lines is None else part.lines
         notes += part.notes
+        if requests == len(times):
+            swapped += _swapped(part)
         yield part
     if source.sha256() != content:  # else half a trace would be kept as the whole one
         raise UserError(f"{source.path} was changed while it was read; wait until it is written, and try again")
@@ -120,13 +134,25 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
         why = f": {one_line(notes_of(notes))}" if notes else ""
         raise UserError(f"{source.path}: the trace has no request{why}")
     doubts = NoteCounts({(FALLING if backwards > requests / 4 else BACKWARDS, ""): backwards})
+    doubts += swapped
     if share > _MUCH_SKIPPED:
         doubts[MANY_SKIPPED, f"{share:.1%}"] = lines
     if climbing > 0.9 * requests and requests > _FEW:
         doubts[CLIMBING, ""] = climbing
+    if rising >= requests > _FEW:
+        doubts[RISING, ""] = requests
     yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), doubts)
 
 
+def _swapped(part: RawRequests) -> NoteCounts:
+    """Return a doubt where the sizes recur as ids do, each with its one id, and ids do as sizes do."""
+    rows = np.stack([part.keys[:_LOOKED_AT], part.sizes[:_LOOKED_AT].astype(np.uint64)])
+    ids, sizes, pairs = len(np.unique(rows[0])), len(np.unique(rows[1])), np.unique(rows, axis=1).shape[1]
+    is_swapped = 2 * ids < sizes and 2 * pairs < 3 * sizes and 2 * sizes < rows.shape[1] > _FEW
+    return NoteCounts({(SWAPPED, ""): sizes} if is_swapped else {})
+
+
+_LOOKED_AT = 100_000
 _MOST_SKIPPED, _MUCH_SKIPPED = 0.5, 0.01
 _FEW = 100
 _LIKE_TIMES = 10**8

@@ -14,6 +14,8 @@ OPERATION = "lines left out by their operation (ops= takes others)"
 OVERLAP = "requests overlap others that begin elsewhere, and count as other objects (--page-size 4KiB splits them)"
 BACKWARDS = "times go backwards; the order is that of the file"
 FALLING = "times go backwards, a quarter or more of them: are columns swapped?"
+SWAPPED = "sizes come with one id each, and few ids with many sizes: are columns swapped?"
+RISING = "ids never go down: are they times?"
 CLIMBING = "sizes climb as times do: are columns swapped?"
 
 UNKNOWN_OPERATION = "operations are not known, so that all lines are requests (op= and ops= choose)"

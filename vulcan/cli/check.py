@@ -44,8 +44,8 @@ def check(
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task
 
-    source = read_policy(policy)
     declared = find_task(task)
+    source = read_policy(policy, declared.name)
     try:
         checked = check_policy(source, declared)
     except Rejected as rejected:
@@ -208,8 +208,8 @@ def verify(
     from vulcan.registry import find_task
     from vulcan.task import Program
 
-    source = read_policy(policy)
     declared = find_task(task)
+    source = read_policy(policy, declared.name)
     if isinstance(declared.signature, Program):
         raise UserError(f"task {declared.name!r}: its policies are free Python, of which nothing can be proved")
     try:

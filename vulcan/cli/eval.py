@@ -57,8 +57,8 @@ def evaluate(
 
     if not policy:
         raise UserError("name the policies before the task's options: vulcan eval mine.py --task NAME ...")
-    sources = {name: read_policy(path) for name, path in _named([Path(path) for path in policy]).items()}
-    declared = find_task(task)
+    named, declared = _named([Path(path) for path in policy]), find_task(task)
+    sources = {name: read_policy(path, declared.name) for name, path in named.items()}
     settings = task_settings(declared, context)
     try:
         found = evaluate_policies(

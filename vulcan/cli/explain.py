@@ -76,7 +76,7 @@ def compare(
       vulcan compare best.py other.py --task cache_eviction --trace my.csv --cache-size 10%
     """
     options = {"part": part, "by_part": by_part, "limit": limit, "allow_unsandboxed": allow_unsandboxed}
-    _explain(context, policy, task, output, as_json, against=read_policy(other), **options)
+    _explain(context, policy, task, output, as_json, other, **options)
 
 
 def hazards(context: typer.Context, task: TaskName, as_json: AsJson = False) -> None:
@@ -103,12 +103,21 @@ def hazards(context: typer.Context, task: TaskName, as_json: AsJson = False) -> 
 
 
 def _explain(
-    context: typer.Context, policy: Path, task: str, output: Path | None, as_json: bool, **options: Any
+    context: typer.Context,
+    policy: Path,
+    task: str,
+    output: Path | None,
+    as_json: bool,
+    other: Path | None = None,
+    **options: Any,
 ) -> None:
     from vulcan.registry import find_task
     from vulcan.results.explanation import explain
 
-    found = explain(read_policy(policy), task, task_settings(find_task(task), context), **options)
+    declared = find_task(task)
+    source = read_policy(policy, declared.name)
+    against = None if other is None else read_policy(other, declared.name)
+    found = explain(source, task, task_settings(declared, context), against=against, **options)
     if output is not None:
         write_output(output, found.html())
         tell(f"wrote {output}")

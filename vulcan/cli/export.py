@@ -212,7 +212,7 @@ def _of_task(
     else:
         settings = task_settings(declared, context)
         document = {"policy": file}
-        source, shown = read_policy(Path(file)), f"the policy {file}"
+        source, shown = read_policy(Path(file), declared.name), f"the policy {file}"
     try:
         policy = check_policy(source, declared)
     except Rejected as rejected:
@@ -279,13 +279,14 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         files = export_guarded(subject.policy, format, subject.provenance, guard, subject.others)
     else:
         files = export_policy(subject.policy, format, subject.provenance, subject.others)
+    replaces = output is not None and output.is_file()
     written = write_files(files, output, format)
     subject.tell_verdict()
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
         print_json({**subject.document, **document})
         return
-    tell(f"wrote {', '.join(map(str, written))}: {subject.name}")
+    tell(f"{'replaced' if replaces else 'wrote'} {', '.join(map(str, written))}: {subject.name}")
     _tell_what_is_asked_for(subject, [format])
 
 

@@ -65,7 +65,7 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     if form == "json":
         return
     if as_json or not session.asks:
-        print_run(session.path, record, costs, as_json=as_json)
+        print_run(session.path, record, costs, as_json=as_json, brief=True)
     if as_json:
         return
     if session.asks:

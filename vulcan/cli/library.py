@@ -150,7 +150,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         settings=complete_settings(task, settings | task_settings(task, context)),
         workloads=find_workloads(p["traces"]),
         objectives=objectives,
-        policies=tuple((text, read_policy(policy_spec(text)[0])) for text in p["policy"]),
+        policies=tuple((text, read_policy(policy_spec(text)[0], task.name)) for text in p["policy"]),
         runs=tuple(str(find_run(name, runs)) for name in p["run"]),
         keep=tuple(p["keep"]),
         first=p["prefix"],

@@ -15,6 +15,7 @@ import ast
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -278,11 +279,16 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
+_NOT_A_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse .*$")
+_NUMBERS = {"integer": "whole number", "number": "number"}
+
+
 def _fail_usage(error: Any) -> None:
     message = error.format_message()
     if message.startswith("Usage:"):  # no arguments: the message is the help
         typer.echo(message, err=True)
         sys.exit(2)
+    message = _NOT_A_NUMBER.sub(lambda found: f"a {_NUMBERS[found[1]]} is expected", message)
     command = error.ctx.command_path if error.ctx else "vulcan"
     _fail(f"{message.rstrip('.')} (`{command} --help` says what there is)", 2)
 

@@ -119,8 +119,11 @@ def number(value: float | None, places: int = 4) -> str:
     return "-" if value is None else f"{value:.{places}f}"
 
 
-def read_policy(path: Path) -> str:
-    """Read a policy's source; from an exported module, that of the policy inside. Raises UserError."""
-    from vulcan.export.source import policy_source
+def read_policy(path: Path, task: str) -> str:
+    """Read a policy's source for a task; from an exported module, that of the policy inside. Raises UserError."""
+    from vulcan.export.source import exported_task, policy_source
 
-    return policy_source(read_policy_file(path))
+    text = read_policy_file(path)
+    if (other := exported_task(text)) not in (None, task):
+        tell(f"{path} was exported for the task {other}, not for {task}")
+    return policy_source(text)

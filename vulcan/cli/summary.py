@@ -9,6 +9,7 @@ from vulcan.documents.run import InstanceScores, PolicyScore
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
 from vulcan.registry import recorded_task
+from vulcan.results.recommended import recommended_source
 from vulcan.results.run import (
     cautions_of,
     compare_instances,
@@ -22,7 +23,6 @@ from vulcan.results.run import (
     scorer_of,
 )
 from vulcan.results.standings import distinct, standings
-from vulcan.searches.bootstrap import MIN
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.held_out import start_names
@@ -34,53 +34,60 @@ from vulcan.store.events import VERDICTS
 from vulcan.terminal_text import count
 
 _MAX_LINES = 40  # of a known program: a screen
+_MAX_ROWS = 8  # of policies, as a search ends
 
 
-def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> None:
-    """Print the summary of a run, as JSON or as tables. Raises UserError where its task is not found."""
+def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool, brief: bool = False) -> None:
+    """Print the verdict, the result and the program, then scores and the cost; or all of it as JSON.
+
+    What is `brief` has the best of the other policies alone, and nothing by instance. Raises UserError where the task
+    is not found.
+    """
     if as_json:
         print_json(run_document(run, record, costs))
-    else:
-        print_summary(run, record, costs)
-
-
-def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
-    """Print the verdict, the result and the winner, then all scores, overall and per instance, and the cost."""
+        return
     scorer = scorer_of(record)
     compared = comparison_of(record, scorer)
     verdict = None if compared is None else verdict_of(compared)
     print_result(run, record, verdict)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
-    _print_scores(record, scorer, shown, compared)
+    _print_scores(record, scorer, shown, compared, _MAX_ROWS if brief else None)
     if record.chosen is not None:
         _print_winner(record, scorer, record.chosen.candidate, shown)
     if verdict is not None:
         _print_gains(verdict.gains)
     if shown == ["train"]:
         say("Nothing was held out: these are the scores that the search itself saw.")
-    _print_instances(list(compare_instances(record, scorer)), shown)
+    if not brief:
+        _print_instances(record, list(compare_instances(record, scorer)), shown)
     _print_effort(record, costs)
 
 
 def print_result(run: Path, record: RunRecord, verdict: RunVerdict | None) -> None:
-    """Print the verdict, the winner's result on test, and its program; nothing where there is none."""
+    """Print the verdict, the winner's result on test, and the program that is recommended; nothing without a winner."""
     if verdict is not None:
         say(f"\n{verdict.sentence}")
-    if record.chosen is not None:
-        winner = record.chosen.candidate
-        start = start_names(recorded_task(record.config["task"]), record).get(winner)
-        found = f"\nCandidate {winner}" + (f", {start}, which the search began with" if start else "")
-        if verdict is not None and verdict.second == winner:
-            found = f"\nWhat the search found, candidate {winner}, which is not recommended"
-        if (text := headline(record)) is not None:
-            say(f"{found}: {text}")
-        lines = record.candidates[winner].source.strip().splitlines()
-        shown = lines[:_MAX_LINES] if start else lines
-        say("\n" + "\n".join(shown))
-        if len(shown) < len(lines):
-            say(f"... and {len(lines) - len(shown)} more lines: `vulcan show {run} {winner}` prints them all")
-        for caution in cautions_of(record, winner):
-            say(f"\nwarning: {caution}")
+    if record.chosen is None:
+        return
+    winner, task = record.chosen.candidate, recorded_task(record.config["task"])
+    start = start_names(task, record).get(winner)
+    found = f"\nCandidate {winner}" + (f", {start}, which the search began with" if start else "")
+    source, known, title = record.candidates[winner].source, start is not None, ""
+    if verdict is not None and verdict.second == winner:
+        found = f"\nWhat the search found, candidate {winner}, which is not recommended"
+        if (advised := recommended_source(record, task, verdict)) is not None:
+            name = verdict.policy.removeprefix("start: ")
+            source, known = advised, True
+            title = f"Recommended, {name} (`vulcan show {run} {winner}` prints what was found):\n\n"
+    if (text := headline(record)) is not None:
+        say(f"{found}: {text}")
+    lines = source.strip().splitlines()
+    shown = lines[:_MAX_LINES] if known else lines
+    say(f"\n{title}" + "\n".join(shown))
+    if len(shown) < len(lines):
+        say(f"... and {len(lines) - len(shown)} more lines")
+    for caution in cautions_of(record, winner):
+        say(f"\nwarning: {caution}")
 
 
 def _print_gains(gains: tuple[Gain, ...]) -> None:
@@ -99,9 +106,12 @@ def _print_gains(gains: tuple[Gain, ...]) -> None:
 
 
 def _print_scores(
-    record: RunRecord, scorer: Scorer | None, shown: list[SplitName], compared: Comparison | None
+    record: RunRecord, scorer: Scorer | None, shown: list[SplitName], compared: Comparison | None, most: int | None
 ) -> None:
-    """Print mean scores on each split, and on the last one the metrics that the objective has beside its score."""
+    """Print mean scores on each split, and on the last one the metrics that the objective has beside its score.
+
+    Of the policies that differ, the best `most` and the search's own.
+    """
     watched = scorer.objective.beside if scorer is not None and shown else ()
     last = shown[-1] if shown else "train"
     winner = None if record.chosen is None else record.chosen.candidate
@@ -110,44 +120,48 @@ def _print_scores(
         of = compared.metrics(line.policy if line.candidate is None else line.candidate, last) if compared else ()
         figures = [*(line.scores.get(split) for split in shown), *mean_metrics(of, watched)]
         rows.append((line.policy, line.kind, *map(number, figures)))
-    rows, equal = distinct(rows, tuple)
+    different, equal = distinct(rows, tuple)
+    own = {"candidate", "control"}
+    rows = [row for n, row in enumerate(different) if most is None or n < most or row[1] in own]
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
         rows,
         [kind == "candidate" for _, kind, *_ in rows],
     )
-    if equal:
+    if len(rows) < len(different):
+        say(f"The best {len(rows)} of {len(different)} that differ; `vulcan show` has all, and each instance.\n")
+    elif equal:
         say(f"{equal}\n")
 
 
 def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: list[SplitName]) -> None:
-    """Print the winner's mean and confidence interval on each split."""
+    """Print the winner's mean and confidence interval on each split, if there is one."""
     rows = []
     for split in shown:
         interval = interval_of(record, scorer, winner, split)
         spelled = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
         count = sum(i.split == split for i in record.instances)
         rows.append((split, str(count), number(record.score_of(winner, split)), spelled))
-    assert record.chosen is not None
-    say(f"Candidate {winner} won on the split {record.chosen.split}. Mean score per split:")
-    print_table(("split", "instances", "mean", "95% interval"), rows)
-    if all(row[3] == "-" for row in rows):
-        say(f"An interval of the mean needs {MIN} instances or more that differ.")
+    if any(interval != "-" for *_, interval in rows):
+        say(f"Candidate {winner}, over instances:")
+        print_table(("split", "instances", "mean", "95% interval"), rows)
 
 
-def _print_instances(rows: list[InstanceScores], shown: list[SplitName]) -> None:
+def _print_instances(record: RunRecord, rows: list[InstanceScores], shown: list[SplitName]) -> None:
+    """Print the winner's score on each instance, that of the best baseline on validation, and the best oracle's."""
     if not rows:
         return
+    baseline = record.named_baseline(shown[-1])
     say("Instance by instance:")
     print_table(
-        ("instance", "split", "winner", "baseline", "best baseline", "oracle", "best oracle"),
+        ("instance", "split", "winner", "-" if baseline is None else baseline.policy, "oracle", "best oracle"),
         [
-            (r["instance"], r["split"], number(r["winner"]), *_spelled(r["best_baseline"]), *_spelled(r["oracle"]))
+            (r["instance"], r["split"], number(r["winner"]), _spelled(r["best_baseline"])[0], *_spelled(r["oracle"]))
             for r in rows
         ],
         [row["split"] == shown[-1] for row in rows],
-        optional=("best baseline", "oracle", "best oracle"),
+        optional=("oracle", "best oracle"),
     )
 
 
@@ -163,7 +177,7 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
     made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
     say(f"{made}: {verdicts or 'none'}")
     for by in ("tuned", "simplified"):
-        if (done := refined(record, by))["candidates"]:
+        if (done := refined(record, by))["evaluations"]:
             work = f"{count(done['candidates'], 'candidate')} in {count(done['evaluations'], 'evaluation')}"
             say(f"{by}: {work}, {done['improved']} better")
     tokens = f"{costs.tokens_in} tokens in, {costs.tokens_out} out"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import textwrap
 
 from vulcan.anvil.parse import syntax_tree
@@ -13,6 +14,12 @@ POLICY = "POLICY"
 CARD = "vulcan_evidence_card"
 HEADING = "The policy as it was searched, in the language Anvil:"
 """The line above the source in the first comment of exported C."""
+
+
+def exported_task(text: str) -> str | None:
+    """Return the task that a module or header was exported for, by its provenance; None for any other text."""
+    found = re.search(r"^(?: \* )?Task: (\w+)", text, re.MULTILINE) if MARKER in text or HEADING in text else None
+    return found[1] if found else None
 
 
 def policy_source(text: str) -> str:

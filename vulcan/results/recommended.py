@@ -114,6 +114,13 @@ def known_source(task: Task, verdict: RunVerdict, target: str | None = None) -> 
     return next((source for name, source in own if plain_name(name) == plain_name(verdict.policy)), None)
 
 
+def recommended_source(record: RunRecord, task: Task, verdict: RunVerdict) -> str | None:
+    """Return the program of the recommended policy; None for a baseline that has none."""
+    if verdict.candidate is not None:
+        return record.candidates[verdict.candidate].source
+    return known_source(task, verdict, record.config.get("target"))
+
+
 def how_to_take(run: Path, task: Task, verdict: RunVerdict | None, target: str | None = None) -> str:
     """Return what to do next with a finished run, for a sentence: the command that exports what is recommended."""
     command = f"vulcan export {shlex.quote(str(run))} --format {target or 'python'}"

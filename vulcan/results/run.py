@@ -191,7 +191,9 @@ def headline(record: RunRecord) -> str | None:
         name = max((name for name in deciding if name in tested), key=lambda name: deciding[name], default="")
         if name and f"baseline {name} {mean(tested[name])}" not in others:
             others.append(f"{name}, the policy it began with, {mean(tested[name])}")
-    for name in objective.usual:
+    verdict = None if compared is None else verdict_of(compared)
+    advised = verdict.policy if verdict is not None and verdict.kind == "baseline" else ""
+    for name in dict.fromkeys([advised, *objective.usual]):
         known = record.baselines.get((name, split))
         if known is not None and (best is None or best.policy != name):
             others.append(f"baseline {name} {mean(known.metrics)}")

@@ -19,6 +19,7 @@ from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.held_out import COMPARED
+from vulcan.searches.options import MIN_EVALUATIONS
 from vulcan.searches.proposal import Attempt, judged
 from vulcan.searches.reply import parse_source, refutation
 from vulcan.searches.scorer import Scorer
@@ -105,7 +106,8 @@ class Finalizer:
         best = self._best("tuned")
         if best is None or not evaluations:
             return []
-        self.announce(f"tuning the constants of candidate {best.candidate}, in at most {evaluations} evaluations")
+        if evaluations >= MIN_EVALUATIONS:
+            self.announce(f"tuning the constants of candidate {best.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         cheap = self._on(self._rung.instances) if self._rung else None
         done = tune(

@@ -191,6 +191,10 @@ class Comparison:
                 yield name
         yield from self.starts
 
+    def oracles(self, split: SplitName) -> list[float]:
+        """Return the mean scores of the oracles on a split."""
+        return [m.score for (_, s), m in self.record.baselines.items() if s == split and m.kind == "oracle"]
+
     @property
     def target(self) -> str | None:
         """The format that the search was for."""
@@ -258,7 +262,8 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
     if interval.low <= 0:
         times = ((gain.shrunk - interval.low) / gain.shrunk) ** 2
         if times > MAX_TIMES:
-            return _no_better(compared, known, winner, f"{claim}, too little to tell from chance ({ends})", gains)
+            why = f"candidate {winner} is {gain.shrunk:.4f} above it, too little to tell from chance ({ends})"
+            return _no_better(compared, known, winner, why, gains)
         what = "the trace, or more traces" if gain.units == "windows" else "the instances of the split validation"
         add = f"about {math.ceil(times)} times as much of {what}"
         return _undecided(compared, f"{claim}, which may be chance ({ends})", winner, known, add, gains)
@@ -287,9 +292,12 @@ def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, g
     """Recommend the known policy that is best on all that came before, which need not be the best on validation."""
     split, name = compared.deciding, compared.name_of(best)
     which = f"the best baseline, {name}," if isinstance(best, str) else f"{name}, which it began with,"
-    sentence = f"No better: {which} has {compared.mean(best, split):.4f} on {split}; {why}."
+    score = compared.mean(best, split)
+    if score in compared.oracles(split):
+        why += "; an oracle has no more: there is nothing to gain on this data"
+    sentence = f"No better: {which} has {score:.4f} on {split}; {why}."
     known = compared.steadiest(compared.carried()) or best
-    if known != best:
+    if plain_name(compared.name_of(known)) != plain_name(name):
         carried = f" of those that {compared.target} carries" if compared.target else ""
         sentence += f" Recommended is {compared.name_of(known)}, the best{carried} on train and {split} together."
     return _recommended(compared, "no better", sentence, known, winner, "", gains)

@@ -178,8 +178,9 @@ def _checked(path: Path, task: str) -> Policy:
     from vulcan.cli.output import read_policy
     from vulcan.registry import find_task
 
+    declared = find_task(task)
     try:
-        return check(read_policy(path), find_task(task))
+        return check(read_policy(path, declared.name), declared)
     except Rejected as rejected:
         raise UserError(f"{path}: {rejected.violations[0]} (`vulcan check` says more)") from None
 

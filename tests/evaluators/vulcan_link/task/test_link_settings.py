@@ -98,9 +98,7 @@ def test_a_named_link_is_cut_along_time(task, tmp_path):
     assert [(i.parameters["from_ns"], i.parameters["to_ns"]) for i in found] == [
         (start * S, (start + 20) * S) for start in range(0, 100, 20)
     ]
-    assert [i.name for i in found] == [
-        "a.up @0s 20ms 150", "a.up @20s 20ms 150", "a.up @40s 20ms 150", "a.up 20ms 150", "a.up 20ms 150",
-    ]  # fmt: skip
+    assert [i.name for i in found] == [f"a.up {part}20ms 150 packets" for part in ("@0s ", "@20s ", "@40s ", "", "")]
     whole = instances(task, Split(by="none"), link=[str(path)])
     assert [i.parameters["from_ns"] // S for i in whole] == [0, 20, 40, 60, 80]
     assert [
