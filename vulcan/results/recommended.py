@@ -128,7 +128,9 @@ def how_to_take(run: Path, task: Task, verdict: RunVerdict | None, target: str |
         what = "it" if verdict is None else verdict.policy.removeprefix("start: ")
         return f"take {what} with `{command}{'' if target else ' -o best.py'}`"
     what = f"{verdict.policy} has no form {f'that {target} carries' if target else 'in the policy language to export'}"
-    return what if verdict.second is None else f"{what}; `{command} --candidate {verdict.second}` writes what it found"
+    if verdict.second is None:
+        return f"{what}; `{command} --candidate N` writes one of the search's"
+    return f"{what}; `{command} --candidate {verdict.second}` writes what it found"
 
 
 def _known_policy(run: Path, verdict: RunVerdict) -> ExportCandidate:
