@@ -36,3 +36,19 @@ class Lesson:
             raise ValueError(f"lesson {self.name!r}: a number below 0, or one that is not finite")
         if not (self.costs > 0).all():
             raise ValueError(f"lesson {self.name!r}: a cost that is not above 0")
+
+
+def stay_that_fills(
+    room: float, sizes: NDArray[np.float64], stays: NDArray[np.float64], low: float, high: float
+) -> float:
+    """Return how long each may stay at most, from `low` to `high`, so that sizes times stays are `room` in all.
+
+    Of a cache, that is after how long without a request an entry leaves it (Che, Tung and Wang, 2002).
+    """
+    for _ in range(40):
+        middle = (low * high) ** 0.5
+        if (sizes * np.minimum(stays, middle)).sum() > room:
+            high = middle
+        else:
+            low = middle
+    return low

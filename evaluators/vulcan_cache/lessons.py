@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, SmallTable
-from vulcan.lessons import Lesson
+from vulcan.lessons import Lesson, stay_that_fills
 from vulcan_cache.spec import Requests
 
 MAX_REQUESTS = 400_000
@@ -48,7 +48,9 @@ class Returns:
         left = (len(following) - at).astype(float)
         forward = np.where(returns, following - at, np.inf)
         sizes = requests.sizes[first:].astype(float)
-        return cls(sizes, before, forward, left, _turnover(sizes, np.minimum(forward, left), capacity))
+        stays = np.minimum(forward, left)
+        turnover = stay_that_fills(capacity * len(at), sizes, stays, 1.0, float(max(2, len(at))))
+        return cls(sizes, before, forward, left, turnover)
 
     def remembered(self, span: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return for each request the gap to the one before, 0 where that is forgotten, and the requests so far."""
@@ -58,18 +60,6 @@ class Returns:
         for at in np.flatnonzero(gaps):
             counts[at] = counts[self.before[at]] + 1
         return gaps, counts
-
-
-def _turnover(sizes: NDArray[np.float64], stays: NDArray[np.float64], capacity: int) -> float:
-    """Return after how many requests without one an object leaves, where the cache is full (Che's approximation)."""
-    low, high = 1.0, float(max(2, len(sizes)))
-    for _ in range(40):
-        middle = (low * high) ** 0.5
-        if (sizes * np.minimum(stays, middle)).mean() > capacity:
-            high = middle
-        else:
-            low = middle
-    return low
 
 
 _STATE = """

@@ -10,10 +10,12 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Sweep
 from vulcan.findings import EvaluatorFinding
+from vulcan.lessons import Lesson
 from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override, parse_size, sources
 from vulcan.sizes import TOKENS
 from vulcan.task import Json, Split
 from vulcan_prefix.account import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
+from vulcan_prefix.lessons import lessons_of
 from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
 from vulcan_prefix.spec import PrefixSpec
 from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
@@ -160,6 +162,11 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
     @override
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         return differences(self.account(first, instance), self.account(second, instance))
+
+    @override
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        spec, workload = self.at(instance)
+        return list(lessons_of(workload, stretch(workload, spec.server, spec.load), spec.capacity))
 
     @override
     def compare_with(self, instance: Instance) -> tuple[Run, Run]:
