@@ -33,6 +33,7 @@ class LanguageProgram(ABC):
     started: str
     changed: str
     printed: str
+    shown = "features"
     seeded = "{state}.{generator} = {seed};"
 
     def __init__(self, number: int, policy: Policy) -> None:
@@ -43,7 +44,7 @@ class LanguageProgram(ABC):
         self.expected: list[tuple[str, float]] = []
         self.interface = self.file.signature
         self.names = [name for name in names_of(self.interface) if name in self.file.places]
-        fields = [f"fields{key}" for key in range(KEYS)] if self.file.own_state.fields else []
+        fields = [f"fields{key}" for key in range(KEYS)] if self.file.keeps_fields else []
         controls = ["controls"] if self.file.own_state.controls() else []
         kinds = {"state": "State", "features": "Features", "controls": "Controls"}
         self.lines = [
@@ -58,8 +59,15 @@ class LanguageProgram(ABC):
         return str(value)
 
     def tell(self, event: str, key: float | None, values: Values | None = None) -> None:
-        """Nothing is kept of observations; a release forgets an entity's fields."""
-        if event == "release" and self.file.own_state.fields:
+        """Let it observe, or an event happen; a release forgets an entity's fields."""
+        called = self.language.public({"enter": "observe"}.get(event, event))
+        if self.policy.plan.statistics and called in dict(self.file.observing()):
+            fields = [self.changed.format(f"fields{int(key or 0)}")] * (self.file.keeps_fields and key is not None)
+            if event != "leave":
+                self.show(values or {})
+            shown = [] if event == "leave" else [self.shown]
+            self.lines.append(f"{called}({', '.join([self.changed.format('state'), *fields, *shown])});")
+        if event == "release" and self.file.keeps_fields:
             made = self.started.format(name=f"fields{int(key or 0)}", type="Fields")
             self.lines.append(
                 made.replace("Fields fields", "fields")
@@ -79,7 +87,7 @@ class LanguageProgram(ABC):
         is_handler = function in self.handlers
         pass_on = self.changed if is_handler else "{}"
         arguments = [pass_on.format("state")]
-        if self.file.own_state.fields and (not is_handler or self.file.own_state.shows_entity(function)):
+        if self.file.keeps_fields and (not is_handler or self.file.own_state.shows_entity(function)):
             arguments.append(pass_on.format(f"fields{int(key or 0)}"))
         arguments.append("features")
         arguments += [pass_on.format("controls")] * (is_handler and controls)
@@ -171,6 +179,7 @@ class Rust(LanguageProgram):
     language = RUST
     started = "let mut {name} = {type}::new();"
     changed = "&mut {}"
+    shown = "&features"
     printed = 'println!("{{:x}}", {}.to_bits());'
 
     def called(self, function: str, key: float | None, controls: bool) -> str:

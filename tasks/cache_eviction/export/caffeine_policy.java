@@ -53,6 +53,7 @@ public static final class CachePolicy implements com.github.benmanes.caffeine.ca
             ranked.remove(entry);
             entry.count += 1.0;
             entry.lastAccess = now;
+            observe(state, entry.fields, shown(entry));
             on_hit(state, entry.fields, shown(entry));
             rank(entry);
             return;
@@ -94,6 +95,7 @@ public static final class CachePolicy implements com.github.benmanes.caffeine.ca
         objects += 1.0;
         entry.place = drawn.size();
         drawn.add(entry);
+        observe(state, entry.fields, shown(entry));
         on_insert(state, entry.fields, shown(entry));
         rank(entry);
     }
@@ -159,6 +161,7 @@ public static final class CachePolicy implements com.github.benmanes.caffeine.ca
     private void evict(Entry victim) {
         double before = objects;
         on_evict(state, victim.fields, shown(victim));
+        leave(state, victim.fields);
         stats.recordEviction();
         used -= victim.size;
         objects -= 1.0;

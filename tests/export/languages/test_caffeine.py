@@ -25,6 +25,14 @@ def admit(now, obj, cache, victim, ghost):
 """
 
 
+REMEMBERS = """
+def priority(now, obj, cache, ghost):
+    gap = obj.last_access - obj.last_access.recent(2)
+    size = cache.size.percentile(0.5) + cache.size.window_avg(9)
+    return obj.count.ewma(0.3) / (1 + gap) / size + obj.count.max()
+"""
+
+
 def exported(source: str) -> str:
     (text,) = export_policy(check(source, TASK), "caffeine", provenance(TASK.name)).values()
     return text
@@ -35,6 +43,7 @@ def test_exported_policies_miss_what_the_simulator_misses(tmp_path: Path) -> Non
     seeds = TASK.seed_policies()
     sources = {name: seeds[name] for name in ("lru", "gdsf", "cacheus_simplified")}
     sources |= {mechanism: under(mechanism, ADMITS) for mechanism in ("heap", "sample")}
+    sources |= {f"{mechanism}_statistics": under(mechanism, REMEMBERS) for mechanism in ("heap", "sample")}
     objects, sizes = requests(3_000, 300, seed=8)
     got = misses(
         {name: exported(source) for name, source in sources.items()},

@@ -1,4 +1,4 @@
-"""Policies in Java, Go and Rust have the bits of the reference; what they cannot have is refused by name."""
+"""Policies in Java, Go and Rust have the bits of the reference."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from random import Random
 
 import pytest
 from anvil_state import STATEFUL
-from anvil_toy import TOY, returning
+from anvil_toy import HEAD, TOY, returning
 from anvil_twin import bits
 from anvil_values import values_for
-from c_programs import provenance
 from effort import examples
+from exported_run import few_values, life
 from language_programs import Go, Java, LanguageProgram, Rust, missing
 from policy_trees import accepted, random_program
+from sender_states import sender_state
 from stateful_lives import lived_in_doubles
 
 from vulcan.anvil import Policy, check, ir
-from vulcan.errors import UserError
-from vulcan.export.formats import export_policy
+from vulcan.anvil.grammar import grammar
 from vulcan.registry import find_task
 from vulcan.task import Task
 
@@ -35,9 +35,9 @@ in_each = pytest.mark.parametrize("language", LANGUAGES)
 
 
 def generated(task: Task, random: Random, without: frozenset[str]) -> Iterator[Policy]:
-    """Random programs without statistics and without functions whose last bits are a language's own."""
+    """Random programs without functions whose last bits are a language's own."""
     while True:
-        policy = accepted(random_program(task, random, statistics=False), task)
+        policy = accepted(random_program(task, random), task)
         if policy is None:
             continue
         functions = policy.program.functions
@@ -47,18 +47,67 @@ def generated(task: Task, random: Random, without: frozenset[str]) -> Iterator[P
 
 
 @in_each
-def test_generated_programs_with_state_have_the_bits_of_the_reference(
+def test_generated_programs_with_state_and_statistics_have_the_bits_of_the_reference(
     language: type[LanguageProgram], tmp_path: Path
 ) -> None:
     random = Random(31)
     policies = generated(STATEFUL, random, language.language.of_own)
     programs = [lived_in_doubles(n, next(policies), random, language) for n in range(examples(8))]
-    got = iter(list(language.run(programs, tmp_path)))
+    compare(language, programs, tmp_path)
+
+
+def compare(language: type[LanguageProgram], programs: list[LanguageProgram], folder: Path) -> None:
+    got = iter(list(language.run(programs, folder)))
     for program in programs:
         for what, expected in program.expected:
             value = next(got)
             assert bits(value) == bits(expected), f"{what}: {value!r}, reference {expected!r}\n{program.policy.source}"
     assert next(got, None) is None
+
+
+def every_statistic(feature: str) -> str:
+    """A policy of each statistic of each scope, as the grammar's table has it for examples."""
+    texts = [each.text for kind in grammar.STATISTICS.values() for each, _ in kind.examples.values()]
+    names = {"obj.": "item.", "pool.": "world.", ".size": f".{feature}"}
+    for old, new in names.items():
+        texts = [text.replace(old, new) for text in texts]
+    terms = "".join(f"    total = total * 0.75 + {text}\n" for text in texts)
+    return f"{HEAD}    total = 0\n{terms}    return total\n"
+
+
+OCCASIONS = """
+def cwnd(state, window):
+    oldest = window.delivered_packets.recent(3) + window.lost_packets.window_percentile(0.5, 4)
+    return oldest + state.interval_us.avg() + state.rtt_us.window_avg(4)
+"""
+
+
+@in_each
+def test_every_statistic_has_the_bits_of_the_reference(language: type[LanguageProgram], tmp_path: Path) -> None:
+    random, programs = Random(2), []
+    for number, feature in enumerate(("whole", "signed", "positive")):
+        policy = check(every_statistic(feature), TOY)
+        program, reference = language(number, policy), policy.reference()
+        for key, values in life(TOY, random, 60, few_values, keys=3):
+            if values is None:
+                program.tell("leave", key)
+                reference.forget(key)
+                continue
+            program.tell("observe", key, values)
+            reference.observe(key, values)
+            program.ask("rate", key, values, reference(values, key))
+        programs.append(program)
+    policy = check(OCCASIONS, find_task("congestion_control"))
+    program, reference = language(len(programs), policy), policy.reference()
+    for step in range(60):
+        values = sender_state(program.interface, random)
+        if occasion := {0: "round_trip", 1: "interval"}.get(step % 5):
+            program.tell(f"observe_{occasion}", None, values)
+            reference.observe_occasion(occasion, values)
+        program.tell("observe", None, values)
+        reference.observe(None, values)
+        program.ask("cwnd", None, values, reference(values))
+    compare(language, [*programs, program], tmp_path)
 
 
 OWN = (
@@ -85,12 +134,3 @@ def test_functions_of_the_mathematical_library_are_right_to_their_last_digits(
     for value, (source, right) in zip(language.run(programs, tmp_path), expected, strict=True):
         is_right = bits(value) == bits(right) if exact else math.isclose(value, right, rel_tol=1e-13, abs_tol=5e-324)
         assert is_right, f"{source}: {value!r}, reference {right!r}"
-
-
-@in_each
-def test_statistics_are_refused_by_name(language: type[LanguageProgram]) -> None:
-    policy = check(
-        "def priority(now, obj, cache, ghost):\n    return obj.size.ewma(0.3)\n", find_task("cache_eviction")
-    )
-    with pytest.raises(UserError, match=r"the policy uses obj.size.ewma: .* cannot be exported as"):
-        export_policy(policy, language.language.name, provenance())

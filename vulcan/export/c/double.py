@@ -9,11 +9,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from vulcan.anvil import ir
+from vulcan.anvil import ir, log_buckets
 from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, Interval
 from vulcan.anvil.semantics import MAX
-from vulcan.anvil.state_layout import Part
+from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
 from vulcan.export.c.naming import helper_name, member_of, parameter_names, part_names
 from vulcan.export.c.own_state import OwnState
 from vulcan.export.c.statements import Statements
@@ -23,11 +23,6 @@ from vulcan.task import Signature
 _SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _EXACT = {"round": "rint", "trunc": "trunc", "floor": "floor", "ceil": "ceil", "abs": "fabs"}
 _FOLDED = {"min": "policy_min", "max": "policy_max", "and": "policy_both", "or": "policy_either"}
-
-
-def number(value: float) -> str:
-    """Return the exact C literal of a double."""
-    return repr(value)
 
 
 class Doubles:
@@ -45,10 +40,77 @@ class Doubles:
         self.lengths = {v.name: v.length for v in program.variables}
         self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
 
+    # How C spells what other languages spell otherwise
+
+    def number(self, value: float) -> str:
+        """Return the exact literal of a number."""
+        return repr(value)
+
+    def whole(self, value: float) -> str:
+        """Return the literal of a count."""
+        return str(int(value))
+
+    def real(self, count: str) -> str:
+        """Return a count as a number."""
+        return f"(double){count}"
+
+    def kept(self, group: Group, part: Part) -> str:
+        """Return the place of a part of the statistics."""
+        return f"{group.owner}->{group.prefix}{part_names(group.parts, self.signature)[part]}"
+
+    def feature(self, name: str) -> str:
+        """Return the value of a feature, or of a history's answer."""
+        return f"features->{member_of(name)}"
+
+    def variable(self, name: str) -> str:
+        """Return the place of a register, an array, a field or a control."""
+        return self.own_state.lvalue(name)
+
+    def element(self, array: str, index: str) -> str:
+        return f"{array}[{index}]"
+
+    def passed(self, array: str, changed: bool = False) -> str:
+        """Return an array as the argument of a function, which may change it."""
+        return array
+
+    def choice(self, test: str, then: str, otherwise: str) -> str:
+        return f"{test} ? {then} : {otherwise}"
+
+    def product(self, a: str, b: str) -> str:
+        return f"{a} * {b}"
+
+    def rest(self, count: str, length: str) -> str:
+        """Return a count modulo a length."""
+        return f"{count} % {length}"
+
+    def count(self, name: str, value: str) -> str:
+        """Return the declaration of a count."""
+        return f"const int64_t {name} = {value};"
+
+    def when(self, test: str, then: str, otherwise: str = "") -> Iterator[str]:
+        yield f"if ({test})"
+        yield f"    {then}"
+        if otherwise:
+            yield "else"
+            yield f"    {otherwise}"
+
+    def bucket(self, value: str, shape: PopulationShape) -> str:
+        """Return the number of a value's bucket in a population."""
+        first = log_buckets.first_bucket(shape.resolution)
+        return f"policy_bucket({value}, {shape.resolution}, {first}, {shape.lowest}, {shape.buckets})"
+
+    def size(self, shape: PopulationShape) -> str:
+        """Return what functions of a population have to know of its size."""
+        return str(shape.buckets)
+
+    def percentile(self, feature: str, share: float) -> str:
+        """Return the percentile over all live entities."""
+        return f"policy_{population_name(feature)}_percentile(state, {self.number(share)})"
+
     def constants(self) -> Iterator[str]:
         """Yield the text of each parameter."""
         for name, value in self.program.parameters:
-            yield f"static const double {self.parameters[name]} = {number(value)};"
+            yield f"static const double {self.parameters[name]} = {self.number(value)};"
 
     def functions(self, openings: Mapping[str, str]) -> Iterator[str]:
         """Yield the text of each function.
@@ -93,7 +155,7 @@ class FunctionInDoubles(Statements):
 
     def place(self, name: str, index: ir.Expression | None) -> str:
         """Return the lvalue of a register, a field, a control or an array's element."""
-        place = self.shared.own_state.lvalue(name)
+        place = self.shared.variable(name)
         if index is None:
             return place
         return f"{place}[policy_index({self.value(index)}, {self.shared.lengths[name]})]"
@@ -109,15 +171,15 @@ class FunctionInDoubles(Statements):
     def value(self, e: ir.Expression) -> str:
         match e:
             case ir.Number(value):
-                return number(value) if math.copysign(1.0, value) > 0.0 else f"({number(value)})"
+                return repr(value) if math.copysign(1.0, value) > 0.0 else f"({value!r})"
             case ir.Parameter(name):
                 return self.shared.parameters[name]
             case ir.Local(name):
                 return self.names[name]
             case ir.Read(feature):
-                return f"features->{member_of(feature)}"
+                return self.shared.feature(feature)
             case ir.Query(history, query):
-                return f"features->{member_of(f'{history}.{query}')}"
+                return self.shared.feature(f"{history}.{query}")
             case ir.Statistic():
                 return self.statistic(e)
             case ir.Occurrences(statistic, value):
@@ -146,7 +208,8 @@ class FunctionInDoubles(Statements):
     def operation(self, operation: str, operands: tuple[ir.Expression, ...]) -> str:
         values = self.operands(operands)
         if operation in _SYMBOLS and (operation != "divide" or not self.bounds(operands[1]).has_zero):
-            text = self.binary(_SYMBOLS[operation], *values)
+            a, b = values
+            text = self.shared.product(a, b) if operation == "multiply" else f"{a} {_SYMBOLS[operation]} {b}"
             most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
             return f"({text})" if most < MAX else f"policy_saturate({text})"
         if operation == "negate":
@@ -165,41 +228,34 @@ class FunctionInDoubles(Statements):
     def operands(self, operands: tuple[ir.Expression, ...]) -> list[str]:
         return [self.value(operand) for operand in operands]
 
-    def binary(self, symbol: str, a: str, b: str) -> str:
-        return f"{a} {symbol} {b}"
-
-    def lvalue(self, group: Group, part: Part) -> str:
-        return f"{group.owner}->{group.prefix}{part_names(group.parts, self.shared.signature)[part]}"
-
     def statistic(self, statistic: ir.Statistic) -> str:
-        feature, arguments = statistic.feature, statistic.arguments
-        group = group_of(statistic, self.shared.groups, self.shared.signature)
+        shared, feature, arguments = self.shared, statistic.feature, statistic.arguments
         if statistic.scope == "population":
-            return f"policy_{population_name(feature)}_percentile(state, {number(arguments[0])})"
-        observations = f"{group.owner}->{group.prefix}observations"
-        ring = Part("ring", feature)
+            return shared.percentile(feature, arguments[0])
+        group = group_of(statistic, shared.groups, shared.signature)
+        observations = shared.kept(group, OBSERVATIONS) if OBSERVATIONS in group.parts else ""
         match statistic.kind:
-            case "latest" | "avg" | "min" | "max" | "ewma" as kind:
-                return self.lvalue(group, Part(kind, feature, *arguments))
             case "recent":
-                back = f"policy_back({observations}, {int(arguments[0])}, {group.parts[ring]})"
-                return f"{self.lvalue(group, ring)}[{back}]"
+                ring = Part("ring", feature)
+                back = f"policy_back({observations}, {shared.whole(arguments[0])}, {shared.whole(group.parts[ring])})"
+                return shared.element(shared.kept(group, ring), back)
             case "window_avg":
-                count = f"policy_at_least_one(policy_at_most({observations}, {int(arguments[0])}))"
-                return f"({self.lvalue(group, Part('sum', feature, arguments[0]))} / (double){count})"
+                count = f"policy_at_least_one(policy_at_most({observations}, {shared.whole(arguments[0])}))"
+                return f"({shared.kept(group, Part('sum', feature, arguments[0]))} / {shared.real(count)})"
             case "window_percentile":
-                window = self.lvalue(group, Part("sorted", feature, arguments[1]))
-                count = f"policy_at_most({observations}, {int(arguments[1])})"
-                return f"policy_sorted_percentile({window}, {number(arguments[0])}, {count})"
-        raise AssertionError(statistic)
+                window = shared.passed(shared.kept(group, Part("sorted", feature, arguments[1])))
+                count = f"policy_at_most({observations}, {shared.whole(arguments[1])})"
+                return f"policy_sorted_percentile({window}, {shared.number(arguments[0])}, {count})"
+            case kind:
+                return shared.kept(group, Part(kind, feature, *arguments))  # type: ignore[arg-type]  # the others
 
     def occurrences(self, statistic: ir.Statistic, value: str) -> str:
-        group = group_of(statistic, self.shared.groups, self.shared.signature)
-        ring = Part("ring", statistic.feature)
-        window, length = int(statistic.arguments[-1]), group.parts[ring]
-        observations = f"{group.owner}->{group.prefix}observations"
-        found = f"policy_ring_count({self.lvalue(group, ring)}, {observations}, {window}, {length}, {value})"
-        return found if statistic.kind == "count" else f"({found} != 0.0 ? 1.0 : 0.0)"
+        shared, ring = self.shared, Part("ring", statistic.feature)
+        group = group_of(statistic, shared.groups, shared.signature)
+        numbers = f"{shared.whole(statistic.arguments[-1])}, {shared.whole(group.parts[ring])}, {value}"
+        place = shared.passed(shared.kept(group, ring))
+        found = f"policy_ring_count({place}, {shared.kept(group, OBSERVATIONS)}, {numbers})"
+        return found if statistic.kind == "count" else f"({shared.choice(f'{found} != 0.0', '1.0', '0.0')})"
 
 
 def population_name(feature: str) -> str:

@@ -7,148 +7,146 @@ from collections.abc import Iterator, Mapping
 from vulcan.anvil import Policy, ir, log_buckets
 from vulcan.anvil.policy import interface_of
 from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
-from vulcan.export.c.double import Doubles, number, population_name
+from vulcan.export.c.double import Doubles, population_name
 from vulcan.export.c.header import function, functions_of, needed, origin, struct, struct_of_features
-from vulcan.export.c.naming import feature_name, member_of, part_names
+from vulcan.export.c.naming import feature_name, part_names
 from vulcan.export.c.own_state import OwnState, happens
 from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.provenance import Provenance
-from vulcan.task import Feature, Signature
+from vulcan.task import Feature
 
 _WORDS = ("observations", "bucket", "population")
 
 
 class DoubleStatistics:
-    """A writer of struct members and function bodies for one group."""
+    """A writer of struct members and function bodies for one group, in the spelling of `shared`."""
 
-    def __init__(self, group: Group, signature: Signature, shapes: Mapping[str, PopulationShape]) -> None:
+    def __init__(self, shared: Doubles, group: Group, shapes: Mapping[str, PopulationShape]) -> None:
+        self.shared = shared
         self.group = group
-        self.signature = signature
-        self.declared: Mapping[str, Feature] = dict(signature.features())
+        self.declared: Mapping[str, Feature] = dict(shared.signature.features())
         self.shapes = shapes
-        self.names = part_names(group.parts, signature)
+        self.before = f"before_{group.owner}"
 
     def members(self) -> Iterator[str]:
+        names = part_names(self.group.parts, self.shared.signature)
         for part, length in self.group.parts.items():
             kind = "int64_t" if part.kind in _WORDS else "double"
             size = f"[{self.shapes[part.feature].buckets + 1}]" if part.kind == "population" else ""
             size = f"[{length}]" if part.kind in ("ring", "sorted") else size
-            yield f"{kind} {self.group.prefix}{self.names[part]}{size};"
+            yield f"{kind} {self.group.prefix}{names[part]}{size};"
 
-    def lvalue(self, part: Part) -> str:
-        return f"{self.group.owner}->{self.group.prefix}{self.names[part]}"
+    def kept(self, part: Part) -> str:
+        return self.shared.kept(self.group, part)
 
-    def value(self, part: Part) -> str:
-        return f"features->{member_of(part.feature)}"
+    def unknown(self, part: Part) -> str:
+        """Return the value before any observation."""
+        return self.shared.number(self.declared[part.feature].unknown if part.kind not in _WORDS else 0.0)
 
     def initialised(self) -> Iterator[str]:
         """Yield the initialisation that follows a memset to 0."""
         for part, length in self.group.parts.items():
-            unknown = number(self.declared[part.feature].unknown) if part.kind not in _WORDS else "0.0"
+            unknown = self.unknown(part)
             if unknown in ("0.0",):
                 continue
             if part.kind in ("ring", "sorted"):
                 yield f"for (int i = 0; i < {length}; i++)"
-                yield f"    {self.lvalue(part)}[i] = {unknown};"
+                yield f"    {self.kept(part)}[i] = {unknown};"
             else:
-                yield f"{self.lvalue(part)} = {unknown};"
+                yield f"{self.kept(part)} = {unknown};"
 
     def observed(self) -> Iterator[str]:
         """Yield an observation of every stream of the group."""
         lines = list(self.changed())
         if any(self.before in line for line in lines):
-            yield f"const int64_t {self.before} = {self.lvalue(OBSERVATIONS)};"
+            yield self.shared.count(self.before, self.kept(OBSERVATIONS))
         yield from lines
         if OBSERVATIONS in self.group.parts:
-            yield f"{self.lvalue(OBSERVATIONS)} += 1;"
+            yield f"{self.kept(OBSERVATIONS)} += {self.shared.whole(1)};"
 
     def changed(self) -> Iterator[str]:
+        shared = self.shared
         for part in self.group.parts:
-            yield from self.part(part)
+            yield from self.part(part, self.kept(part), shared.feature(part.feature) if part.feature else "")
         for ring in self.group.of_kind("ring"):
-            yield f"{self.lvalue(ring)}[{self.before} % {self.group.parts[ring]}] = {self.value(ring)};"
+            place = shared.rest(self.before, shared.whole(self.group.parts[ring]))
+            yield f"{shared.element(self.kept(ring), place)} = {shared.feature(ring.feature)};"
         for part in self.group.of_kind("sum"):
             yield from self.renewed(part)
 
-    @property
-    def before(self) -> str:
-        return f"before_{self.group.owner}"
-
-    def part(self, part: Part) -> Iterator[str]:
-        place, before = self.lvalue(part), self.before
+    def part(self, part: Part, place: str, value: str) -> Iterator[str]:
+        shared, before = self.shared, self.before
+        is_first = f"{before} == {shared.whole(0)}"
         match part.kind:
             case "latest":
-                yield f"{place} = {self.value(part)};"
+                yield f"{place} = {value};"
             case "avg":
-                moved = f"{place} + ({self.value(part)} - {place}) / (double)({before} + 1)"
-                yield f"{place} = {before} == 0 ? {self.value(part)} : {moved};"
+                moved = f"{place} + ({value} - {place}) / {shared.real(f'({before} + {shared.whole(1)})')}"
+                yield f"{place} = {shared.choice(is_first, value, moved)};"
             case "ewma":
-                moved = f"{place} + {number(part.argument)} * ({self.value(part)} - {place})"
-                yield f"{place} = {before} == 0 ? {self.value(part)} : {moved};"
+                moved = f"{place} + {shared.product(shared.number(part.argument), f'({value} - {place})')}"
+                yield f"{place} = {shared.choice(is_first, value, moved)};"
             case "min" | "max":
                 sign = "<" if part.kind == "min" else ">"
-                yield f"if ({before} == 0 || {self.value(part)} {sign} {place})"
-                yield f"    {place} = {self.value(part)};"
+                yield from shared.when(f"{is_first} || {value} {sign} {place}", f"{place} = {value};")
             case "sum":
-                is_full = f"{before} >= {int(part.argument)}"
-                old = f"({before} == 0 ? 0.0 : {place})"
-                yield f"{place} = {old} - ({is_full} ? {self.leaving(part)} : 0.0) + {self.value(part)};"
+                left = shared.choice(f"{before} >= {shared.whole(part.argument)}", self.leaving(part), "0.0")
+                yield f"{place} = ({shared.choice(is_first, '0.0', place)}) - ({left}) + {value};"
             case "sorted":
-                window = int(part.argument)
-                yield f"if ({before} >= {window})"
-                yield f"    policy_sorted_replace({place}, {window}, {self.leaving(part)}, {self.value(part)});"
-                yield "else"
-                yield f"    policy_sorted_insert({place}, {before}, {self.value(part)});"
+                window, changed = shared.whole(part.argument), shared.passed(place, changed=True)
+                yield from shared.when(
+                    f"{before} >= {window}",
+                    f"policy_sorted_replace({changed}, {window}, {self.leaving(part)}, {value});",
+                    f"policy_sorted_insert({changed}, {before}, {value});",
+                )
             case "bucket":
-                shape = self.shapes[part.feature]
-                first = log_buckets.first_bucket(shape.resolution)
-                numbers = f"{shape.resolution}, {first}, {shape.lowest}, {shape.buckets}"
-                bucket = f"policy_bucket({self.value(part)}, {numbers})"
                 yield "{"
-                yield f"    const int64_t bucket = {bucket};"
-                yield f"    policy_population_move({self.population(part)}, {shape.buckets}, {place}, bucket);"
+                yield f"    {shared.count('bucket', shared.bucket(value, self.shapes[part.feature]))}"
+                yield f"    {self.moved(part, 'bucket')}"
                 yield f"    {place} = bucket;"
                 yield "}"
 
     def left(self) -> Iterator[str]:
         """Yield the removal of an entity from the populations."""
         for part in self.group.of_kind("bucket"):
-            shape = self.shapes[part.feature]
-            yield f"policy_population_move({self.population(part)}, {shape.buckets}, {self.lvalue(part)}, 0);"
+            yield self.moved(part, self.shared.whole(0))
 
-    def population(self, part: Part) -> str:
-        wanted = Part("population", part.feature)
-        return f"state->{part_names({wanted: 1}, self.signature)[wanted]}"
+    def moved(self, part: Part, to: str) -> str:
+        """Return the statement that moves an entity to another bucket of a population."""
+        tree = Part("population", part.feature)
+        population = self.shared.passed(self.shared.kept(Group("system", None, {tree: 1}), tree), changed=True)
+        size = self.shared.size(self.shapes[part.feature])
+        return f"policy_population_move({population}, {size}, {self.kept(part)}, {to});"
 
     def leaving(self, part: Part) -> str:
-        ring = Part("ring", part.feature)
-        back = f"policy_back({self.before}, {int(part.argument)}, {self.group.parts[ring]})"
-        return f"{self.lvalue(ring)}[{back}]"
+        shared, ring = self.shared, Part("ring", part.feature)
+        numbers = f"{shared.whole(part.argument)}, {shared.whole(self.group.parts[ring])}"
+        return shared.element(self.kept(ring), f"policy_back({self.before}, {numbers})")
 
     def renewed(self, part: Part) -> Iterator[str]:
         """Yield a recomputation of the sum of n every n observations, so that rounding errors do not accumulate."""
-        ring, window = Part("ring", part.feature), int(part.argument)
-        length, after = self.group.parts[ring], f"{self.before} + 1"
+        shared, ring = self.shared, Part("ring", part.feature)
+        window, length = shared.whole(part.argument), shared.whole(self.group.parts[ring])
+        after = f"{self.before} + {shared.whole(1)}"
         start = f"policy_back({after}, {window}, {length})"
-        yield f"if (({after}) % {window} == 0)"
-        yield f"    {self.lvalue(part)} = policy_ring_sum({self.lvalue(ring)}, {start}, {window}, {length});"
+        total = f"policy_ring_sum({shared.passed(self.kept(ring))}, {start}, {window}, {length})"
+        is_due = f"{shared.rest(f'({after})', window)} == {shared.whole(0)}"
+        yield from shared.when(is_due, f"{self.kept(part)} = {total};")
 
     def percentiles(self) -> Iterator[str]:
         """Yield the functions that compute percentiles over all live entities."""
         for part in self.group.of_kind("population"):
-            shape, feature = self.shapes[part.feature], self.declared[part.feature]
+            shape, tree = self.shapes[part.feature], self.kept(part)
             first = log_buckets.first_bucket(shape.resolution)
-            yield "\n".join(
-                (
-                    f"static inline double policy_{population_name(part.feature)}_percentile("
-                    "const struct policy_state *state, double share)",
-                    "{",
-                    f"    if (state->{self.names[part]}[0] == 0)",
-                    f"        return {number(feature.unknown)};",
-                    f"    return policy_bucket_value(policy_population_bucket(state->{self.names[part]}, "
+            yield function(
+                f"static inline double policy_{population_name(part.feature)}_percentile("
+                "const struct policy_state *state, double share)",
+                [
+                    f"if ({tree}[0] == 0)",
+                    f"    return {self.shared.number(shape.unknown)};",
+                    f"return policy_bucket_value(policy_population_bucket({tree}, "
                     f"{shape.buckets}, share), {shape.resolution}, {first}, {shape.lowest});",
-                    "}",
-                )
+                ],
             )
 
 
@@ -197,7 +195,7 @@ class _Header:
         shapes = policy.plan.shapes(self.signature)
         self.own_state = OwnState(policy, "double", "uint64_t", self.initial)
         self.doubles = Doubles(policy.program, self.signature, self.groups, self.own_state)
-        self.statistics = {_key(group): DoubleStatistics(group, self.signature, shapes) for group in self.groups}
+        self.statistics = {_key(group): DoubleStatistics(self.doubles, group, shapes) for group in self.groups}
 
     def parts(self, provenance: Provenance, remark: str) -> Iterator[str]:
         system = [g for g in self.groups if g.base == "system"]
@@ -251,7 +249,7 @@ class _Header:
     def initial(self, variable: ir.Variable) -> str:
         if isinstance(variable.initial, ir.Parameter):
             return self.doubles.parameters[variable.initial.name]
-        return text if (text := number(variable.initial.value)) != "0.0" else ""
+        return text if (text := repr(variable.initial.value)) != "0.0" else ""
 
     @property
     def handlers(self) -> dict[str, str]:

@@ -1,19 +1,22 @@
-"""The printer of policies in Java, Go and Rust: what the C header in doubles computes, without derived statistics."""
+"""The printer of policies in Java, Go and Rust: what the C header in doubles computes, with counts in doubles too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vulcan.anvil import Policy, ir
 from vulcan.anvil.policy import interface_of
-from vulcan.errors import UserError
+from vulcan.anvil.state_layout import Part, PopulationShape
 from vulcan.export.c.double import Doubles, FunctionInDoubles
+from vulcan.export.c.double_header import DoubleStatistics
 from vulcan.export.c.header import answers, blocks_of, described, needed, origin
-from vulcan.export.c.naming import flat, helper_name, own_names
+from vulcan.export.c.naming import flat, helper_name, own_names, part_names
 from vulcan.export.c.own_state import GENERATOR, OwnState
 from vulcan.export.c.statements import ends
+from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.languages.table import WORDS, Language, Member
 from vulcan.export.provenance import Provenance
 from vulcan.task import Argument, Entity, Event, Global, History, Scalar
@@ -22,10 +25,15 @@ _FOLDER = Path(__file__).parent
 _ABOUT = """\
 State is made once for the whole system{fields}; set the features that a function reads before each call.
 Functions: {functions}.
+{observing}
 {handlers}
 No call fails or loops without a bound: what has no value is 0, what overflows saturates. The results are bit for bit
 those that Vulcan searched with{but}."""
 _FIELDS = ", and Fields for each entity, kept as long as it is remembered"
+_OBSERVING = """\
+For statistics call {functions} too: observe before the event's own function, when an entity enters or is touched, at
+every event where there are no entities, or on the occasion in its name; leave when an entity has left."""
+_OURS = ("state", "fields", "features", "controls", "observe", "leave")
 _BUT = ", but for the last bits of {functions}, which are those of the language's own library"
 
 
@@ -33,35 +41,32 @@ class PolicyFile(Doubles):
     """The context of the functions of one program, and what is written around them."""
 
     def __init__(self, policy: Policy, language: Language, whole: bool = False) -> None:
-        signature = interface_of(policy.task, policy.program)
-        if policy.plan.statistics:
-            named = sorted({f"{s.feature}.{s.kind}" for s in policy.plan.statistics})
-            raise UserError(
-                f"the policy uses {', '.join(named)}: statistics cannot be exported as {language.name}; "
-                "try --format c or python"
-            )
-        super().__init__(policy.program, signature, (), OwnState(policy, "number", "word"))
+        task = policy.task.whole or policy.task
+        signature = task.whole_interface if whole else interface_of(policy.task, policy.program)
+        groups = groups_of(policy.plan, signature)
+        super().__init__(policy.program, signature, groups, OwnState(policy, "number", "word"))
         self.policy = policy
         self.language = language
-        self.whole = whole
-        self.keeps_fields = whole or bool(self.own_state.fields)
-        task = policy.task.whole or policy.task
+        self.whole_file = whole
+        self.shapes = policy.plan.shapes(signature)
+        self.statistics = [DoubleStatistics(self, group, self.shapes) for group in groups]
+        of_entity = any(group.base == "entity" and group.parts for group in groups)
+        self.keeps_fields = whole or of_entity or bool(self.own_state.fields)
         self.every_function = task.functions
-        signature = task.whole_interface if whole else signature
         shown = {name: about for argument in signature.arguments for name, about in _features(argument)}
         # the scalar `a_b` and the feature `b` of `a` may both exist
         names = {name: flat(name) + "_" * ("." in name and flat(name) in shown) for name in shown}
         spelled = own_names(names.values(), WORDS)
         self.places = {name: spelled[new] for name, new in names.items()}
         self.features: list[Member] = [(self.places[name], "number", "0.0", about) for name, about in shown.items()]
-        members = own_names((v.name.partition(".")[2] for v in policy.program.variables), WORDS)
+        kept = {self.member(group, part) for group in groups for part in group.parts}
+        members = own_names((v.name.partition(".")[2] for v in policy.program.variables), WORDS | kept)
         self.members = {v.name: members[v.name.partition(".")[2]] for v in policy.program.variables}
 
     def feature(self, name: str) -> str:
         return f"features.{self.language.public(self.places[name])}"
 
     def variable(self, name: str) -> str:
-        """Return the place of a register, an array, a field or a control."""
         if name not in self.members:
             return f"controls.{self.language.public(flat(name))}"
         owner = "state" if name.startswith(f"{ir.STATE}.") else "fields"
@@ -70,12 +75,94 @@ class PolicyFile(Doubles):
     def callable(self, name: str) -> str:
         """Return the name of a function of the task, or of an event."""
         public = self.language.public(name)
-        return f"{public}_" if public in WORDS or public in ("State", "Fields", "Features", "Controls") else public
+        return f"{public}_" if public in WORDS or public.lower() in _OURS else public
 
     def number(self, value: float) -> str:
         if math.copysign(1.0, value) > 0.0:
             return repr(value)
         return f"({value!r})" if value else self.language.negative_zero
+
+    def whole(self, value: float) -> str:
+        return self.number(float(value))
+
+    def real(self, count: str) -> str:
+        return count
+
+    def member(self, group: Group, part: Part) -> str:
+        return group.prefix + part_names(group.parts, self.signature)[part]
+
+    def kept(self, group: Group, part: Part) -> str:
+        owner = "fields" if group.base == "entity" else "state"
+        return f"{owner}.{self.language.public(self.member(group, part))}"
+
+    def element(self, array: str, index: str) -> str:
+        return f"{array}[{self.language.index.format(index)}]"
+
+    def passed(self, array: str, changed: bool = False) -> str:
+        return self.language.passed[changed].format(array)
+
+    def choice(self, test: str, then: str, otherwise: str) -> str:
+        return self.language.choose.format(test=test, then=then, otherwise=otherwise)
+
+    def product(self, a: str, b: str) -> str:
+        return self.language.product.format(a, b)
+
+    def rest(self, count: str, length: str) -> str:
+        return f"policy_wrapped({count}, {length})"
+
+    def count(self, name: str, value: str) -> str:
+        return self.language.local.format(name=name, value=value)
+
+    def when(self, test: str, then: str, otherwise: str = "") -> Iterator[str]:
+        yield f"if ({test}) {{"
+        yield f"    {then}"
+        yield from ("} else {", f"    {otherwise}") if otherwise else ()
+        yield "}"
+
+    def bucket(self, value: str, shape: PopulationShape) -> str:
+        numbers = ", ".join(map(self.whole, (2**shape.resolution, shape.lowest, shape.buckets)))
+        return f"policy_bucket({value}, {numbers})"
+
+    def size(self, shape: PopulationShape) -> str:
+        return self.whole(_leaves(shape))
+
+    def percentile(self, feature: str, share: float) -> str:
+        shape, tree = self.shapes[feature], Part("population", feature)
+        place = self.passed(self.kept(Group("system", None, {tree: 1}), tree))
+        numbers = ", ".join(map(self.number, (share, 2.0**shape.resolution, float(shape.lowest), shape.unknown)))
+        return f"policy_population_percentile({place}, {self.size(shape)}, {numbers})"
+
+    def blank(self, statistics: DoubleStatistics, part: Part) -> tuple[str, str]:
+        """Return the type of a part, and its value before any observation."""
+        length = statistics.group.parts[part]
+        if part.kind not in ("ring", "sorted", "population"):
+            return "number", statistics.unknown(part)
+        length = 2 * _leaves(self.shapes[part.feature]) if part.kind == "population" else length
+        return "array", self.language.array.format(length=length, value=statistics.unknown(part))
+
+    def members_of(self, base: str) -> list[Member]:
+        groups = [each for each in self.statistics if each.group.base == base]
+        return [(self.member(g.group, part), *self.blank(g, part), "") for g in groups for part in g.group.parts]
+
+    def observing(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the text of each function that keeps statistics."""
+        entity = self.statistics[0] if self.statistics[0].group.base == "entity" and self.keeps_fields else None
+        state, fields = (self.language.changed.format(name=name.lower(), type=name) for name in ("State", "Fields"))
+        features = self.language.shown.format(name="features", type="Features")
+        for each in self.statistics:
+            if each.group.base == "system":
+                own = entity if each.group.occasion is None else None
+                name = self.language.public("observe" + (f"_{each.group.occasion}" if each.group.occasion else ""))
+                lines = [*(own.observed() if own else ()), *each.observed()]
+                yield name, self.procedure(name, [state, *([fields] if own else []), features], lines)
+        if entity is not None:
+            blank = [f"{entity.kept(part)} = {self.blank(entity, part)[1]};" for part in entity.group.parts]
+            name = self.language.public("leave")
+            yield name, self.procedure(name, [state, fields], [*entity.left(), *blank])
+
+    def procedure(self, name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+        opening = self.language.handler.format(name=name, arguments=", ".join(arguments))
+        return "\n".join((opening, *(f"    {self.language.spelled(line)}" for line in lines), "}"))
 
     def arguments(self, function: ir.Function, is_handler: bool) -> Iterator[str]:
         """Yield the declared arguments of a function."""
@@ -94,11 +181,11 @@ class PolicyFile(Doubles):
     def structs(self) -> Iterator[str]:
         struct = self.language.struct
         yield struct("Features", "What the policy is shown.", self.features)
-        members = [self.stored(v) for v in self.own_state.registers]
-        members += [(GENERATOR, "word", "0", "starts the random numbers")] * (self.own_state.draws or self.whole)
+        members = self.members_of("system") + [self.stored(v) for v in self.own_state.registers]
+        members += [(GENERATOR, "word", "0", "starts the random numbers")] * (self.own_state.draws or self.whole_file)
         yield struct("State", "What the policy remembers of the whole system.", members)
         if self.keeps_fields:
-            kept = [self.stored(v) for v in self.own_state.fields]
+            kept = self.members_of("entity") + [self.stored(v) for v in self.own_state.fields]
             yield struct("Fields", "What the policy keeps of one entity.", kept)
         settable = {c.name: c for event in self.own_state.events.values() for c in event.controls}
         if settable:
@@ -142,11 +229,15 @@ class PolicyFile(Doubles):
             for name, value in self.program.parameters
         ]
         parts += self.structs()
-        code = "\n\n".join("\n".join(_Function(self, f).written_out()) for f in self.program.functions)
+        observing = {
+            name: text for name, text in self.observing() if self.policy.plan.statistics or f" {name}(" in behind
+        }
+        functions = ["\n".join(_Function(self, f).written_out()) for f in self.program.functions]
+        code = "\n\n".join((*observing.values(), *functions))
         total = language.total((_FOLDER / "total.txt").read_text(encoding="utf-8"))
         own = (_FOLDER / f"{language.name}.txt").read_text(encoding="utf-8")
         parts += [needed(blocks_of(total + "\n\n" + own), "\n".join((*parts, code))), code]
-        parts += [*self.missing(), behind.strip("\n")] if self.whole else []
+        parts += [*self.missing(), behind.strip("\n")] if self.whole_file else []
         named = [self.callable(f.name) for f in self.program.entries]
         handlers = ", ".join(self.callable(f.name) for f in self.program.handlers)
         operations = {
@@ -154,12 +245,13 @@ class PolicyFile(Doubles):
         }
         differing = ", ".join(sorted(operations & language.of_own))
         about = _ABOUT.format(
-            fields=_FIELDS if self.own_state.fields else "",
+            fields=_FIELDS if self.keeps_fields else "",
+            observing=_OBSERVING.format(functions=", ".join(observing)) if self.policy.plan.statistics else "",
             functions=", ".join(named),
             handlers=f"At each event that the policy handles call its function: {handlers}." if handlers else "",
             but=_BUT.format(functions=differing) if differing else "",
         )
-        comment = origin(self.policy, provenance, language.needs, about.replace("\n\n", "\n"))
+        comment = origin(self.policy, provenance, language.needs, re.sub("\n+", "\n", about))
         # Java reads these in comments too
         comment = comment.replace("\\u", "\\ u") if language.name == "java" else comment
         body = "\n\n".join(part for part in parts if part)
@@ -205,28 +297,16 @@ class _Function(FunctionInDoubles):
     def put(self, place: str, value: str) -> str:
         return self.language.put.format(place=place, value=value)
 
-    def place(self, name: str, index: ir.Expression | None) -> str:
-        place = self.file.variable(name)
-        if index is None:
-            return place
-        return f"{place}[policy_index({self.value(index)}, {self.file.lengths[name]})]"
-
     def value(self, e: ir.Expression) -> str:
         match e:
             case ir.Number(value):
                 return self.file.number(value)
-            case ir.Read(feature):
-                return self.file.feature(feature)
-            case ir.Query(history, query):
-                return self.file.feature(f"{history}.{query}")
             case ir.Draw():
                 return "policy_draw(state)"
             case ir.Compare() | ir.Operate("not" | "truth"):
-                return self.language.choose.format(test=self.truth(e), then="1.0", otherwise="0.0")
+                return self.file.choice(self.truth(e), "1.0", "0.0")
             case ir.Choose(test, then, otherwise):
-                return self.language.choose.format(
-                    test=self.truth(test), then=self.value(then), otherwise=self.value(otherwise)
-                )
+                return self.file.choice(self.truth(test), self.value(then), self.value(otherwise))
             case _:
                 return super().value(e)
 
@@ -236,8 +316,10 @@ class _Function(FunctionInDoubles):
             values[0] = self.language.literal.format(values[0])
         return values
 
-    def binary(self, symbol: str, a: str, b: str) -> str:
-        return self.language.product.format(a, b) if symbol == "*" else super().binary(symbol, a, b)
+
+def _leaves(shape: PopulationShape) -> int:
+    """Return the leaves of a population's tree: a power of 2 above the number of buckets."""
+    return 1 << shape.buckets.bit_length()
 
 
 def _features(argument: Argument) -> Iterator[tuple[str, str]]:

@@ -48,6 +48,8 @@ class Language:
     structure: str
     member: str
     array: str
+    index: str
+    """The place in an array of a number."""
     choose: str
     math: Mapping[str, str]
     """Functions of the mathematical library by C's names, with the empty name what precedes the others."""
@@ -58,6 +60,11 @@ class Language:
     literal: str = "{}"
     """A call around one of literals that alone are computed with."""
     opaque: str = "{}"
+    repeat: str = "while"
+    arrays: tuple[str, str] = ("double[] {}", "double[] {}")
+    """An array as the argument of a function that reads it, and of one that changes it."""
+    passed: tuple[str, str] = ("{}", "{}")
+    """The array that it is called with."""
     put: str = "{place} = {value};"
     tail: str = ""
     has_packages: bool = False
@@ -69,18 +76,22 @@ class Language:
     def spelled(self, text: str) -> str:
         """Put the language's functions of the mathematical library in place of C's."""
         text = re.sub(r"\bOPAQUE\((\w+)\)", lambda found: self.opaque.format(found[1]), text)
+        text = re.sub(r"\bAT\((\w+), ([^()]+)\)", lambda found: f"{found[1]}[{self.index.format(found[2])}]", text)
         return _MATH.sub(lambda found: f"{self.math.get(found[1], self.math[''] + self.public(found[1]))}(", text)
 
     def total(self, text: str) -> str:
         """Return functions of `total.txt` in the language."""
 
         def opening(found: re.Match[str]) -> str:
-            arguments = ", ".join(self.argument.format(name) for name in found[2].split(", "))
-            return self.function.format(name=found[1], arguments=arguments)
+            kinds = {"": self.argument, "SHOWN": self.arrays[0], "CHANGED": self.arrays[1]}
+            words = (argument.rpartition(" ") for argument in found[3].split(", "))
+            arguments = ", ".join(kinds[kind].format(name) for kind, _, name in words)
+            kind = self.function if found[1] == "FUNCTION" else self.handler
+            return kind.format(name=found[2], arguments=arguments)
 
-        text = re.sub(r"^FUNCTION (\w+)\((.*)\)$", opening, text, flags=re.MULTILINE)
+        text = re.sub(r"^(FUNCTION|PROCEDURE) (\w+)\((.*)\)$", opening, text, flags=re.MULTILINE)
         text = re.sub(r"LET (\w+) = (.*);", lambda found: self.local.format(name=found[1], value=found[2]), text)
-        return self.spelled(text.replace("LARGEST", "1.7976931348623157e308"))
+        return self.spelled(text.replace("LARGEST", "1.7976931348623157e308").replace("WHILE", self.repeat))
 
     def struct(self, name: str, remark: str, members: Sequence[Member]) -> str:
         """Return a structure and, where the language has none, the function that makes it."""
@@ -127,6 +138,7 @@ JAVA = Language(
     structure="static final class {name} {{",
     member="{type} {name} = {value};",
     array="policy_filled({length}, {value})",
+    index="(int) ({})",
     choose="({test} ? {then} : {otherwise})",
     math={"": "StrictMath.", "fabs": "Math.abs", "copysign": "Math.copySign"}
     | {"fmod": "policy_fmod", "trunc": "policy_trunc", "log2": "policy_binary_log"},
@@ -152,12 +164,15 @@ GO = Language(
     structure="type {name} struct {{",
     member="{name} {type}",
     array="policy_filled({length}, {value})",
+    index="int({})",
     choose="policy_choose({test}, {then}, {otherwise})",
     math={"": "math.", "rint": "math.RoundToEven", "fabs": "math.Abs", "fmod": "math.Mod"},
     new=("func New{name}() *{name} {{\n    return &{name}{{", "{name}: {value},", "    }\n}"),
     product="float64({} * {})",
     negative_zero="math.Copysign(0.0, -1.0)",
     literal="policy_number({})",
+    repeat="for",
+    arrays=("{} []float64", "{} []float64"),
     has_packages=True,
     of_own=_LIBRARY,
     public=_capital,
@@ -183,11 +198,14 @@ RUST = Language(
     structure="#[derive(Clone, Debug)]\npub struct {name} {{",
     member="pub {name}: {type},",
     array="vec![{value}; {length}]",
+    index="({}) as usize",
     choose="(if {test} {{ {then} }} else {{ {otherwise} }})",
     math={"": "f64::", "rint": "f64::round_ties_even", "fabs": "f64::abs", "fmod": "policy_fmod", "pow": "f64::powf"}
     | {"expm1": "f64::exp_m1", "log": "f64::ln", "log1p": "f64::ln_1p"},
     new=("impl {name} {{ pub fn new() -> {name} {{\n    {name} {{", "{name}: {value},", "    }\n} }"),
     opaque="std::hint::black_box({})",
+    arrays=("{}: &[f64]", "{}: &mut [f64]"),
+    passed=("&{}", "&mut {}"),
     put="{{ let value: f64 = {value}; {place} = value; }}",
 )
 LANGUAGES = (JAVA, GO, RUST)
