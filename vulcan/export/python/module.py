@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import Policy, ir, log_buckets
+from vulcan.anvil import Policy, arithmetic, ir, log_buckets
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
@@ -358,7 +358,7 @@ def python_module(
     ]
     used = {node.id for part in code for node in ast.walk(syntax_tree(part)) if isinstance(node, ast.Name)}
     constants = [
-        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if _LARGEST in used else []),
+        *([f"{_LARGEST} = {arithmetic._LARGEST!r}"] if _LARGEST in used else []),
         *(_settings(template, provenance, used) if template.settings else []),
         *([_uses(policy)] if template.text else []),
     ]
@@ -389,8 +389,9 @@ def _check_state(policy: Policy, owner: str, state: StateNames, template: Templa
 
 def _functions() -> Mapping[str, type]:
     """Return the functions and classes of the runtime, in the order they are written in."""
+    own = [(module.__name__, vars(module)) for module in (arithmetic, runtime)]
     return {
-        name: value for name, value in vars(runtime).items() if getattr(value, "__module__", None) == runtime.__name__
+        n: value for module, names in own for n, value in names.items() if getattr(value, "__module__", "") == module
     }
 
 
