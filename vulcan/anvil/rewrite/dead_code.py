@@ -13,7 +13,7 @@ Names = frozenset[str]
 
 
 def without_dead(body: tuple[ir.Statement, ...], after: Names = frozenset()) -> tuple[ir.Statement, ...]:
-    """Remove dead assignments: those whose value is not read before it is overwritten.
+    """Remove dead assignments, whose value is not read before it is overwritten, and loops that never turn.
 
     `after` are the names that are read after the statements.
     """
@@ -46,6 +46,8 @@ def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tupl
                 live = after_test | instead | _reads(test)
                 kept.append(replace(statement, then=then, otherwise=otherwise))
                 continue
+            case ir.Loop(trips=0):
+                continue
             case ir.Loop(name, body=inner):
                 inner, before = _looped(inner, live)
                 if name not in live and _leads_nowhere(inner):
@@ -77,40 +79,6 @@ def _leads_nowhere(body: tuple[ir.Statement, ...]) -> bool:
 
 def _reads(e: ir.Expression) -> Names:
     return frozenset(part.name for part in ir.expressions((ir.Return(e),)) if isinstance(part, ir.Local))
-
-
-def without_unused(function: ir.Function) -> ir.Function:
-    """Remove assignments to names that are never read, and the branches and loops that become empty.
-
-    Unlike `without_dead` it keeps what is assigned again before it is read: exported code stays close to its source.
-    """
-    while True:
-        read = frozenset(e.name for e in ir.expressions(function.body) if isinstance(e, ir.Local))
-        body = _read_part(function.body, read)
-        if body == function.body:
-            return function
-        function = replace(function, body=body)
-
-
-def _read_part(body: _Statements, read: Names) -> _Statements:
-    return tuple(kept for statement in body if (kept := _read_statement(statement, read)) is not None)
-
-
-def _read_statement(statement: ir.Statement, read: Names) -> ir.Statement | None:
-    match statement:
-        case ir.Assign(name, value):
-            return statement if name in read or isinstance(value, ir.Draw) else None
-        case ir.If(test, then, otherwise):
-            then, otherwise = _read_part(then, read), _read_part(otherwise, read)
-            if not then and otherwise:
-                return ir.If(ir.Operate("not", (test,)), otherwise, ())
-            return ir.If(test, then, otherwise) if then else None
-        case ir.Loop():
-            body = _read_part(statement.body, read)
-            # a loop whose counter is read later stays
-            return replace(statement, body=body) if statement.trips and (body or statement.name in read) else None
-        case _:
-            return statement
 
 
 # State

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from vulcan.anvil import ir
-from vulcan.anvil.rewrite.dead_code import without_unused
+from vulcan.anvil.rewrite.dead_code import without_dead
 from vulcan.anvil.rewrite.traversal import in_statements
 from vulcan.export.c.naming import CONTROLS, local_names
 
@@ -39,7 +39,7 @@ class Statements(ABC):
     """
 
     def __init__(self, function: ir.Function, nothing: str | None = None) -> None:
-        self.function = without_unused(replace(function, body=in_statements(function.body, _busy)))
+        self.function = replace(function, body=without_dead(in_statements(function.body, _busy)))
         self.names: Mapping[str, str] = local_names(function, (CONTROLS,) if nothing else ())
         self.nothing = nothing
         self.read = {e.name for e in ir.expressions(self.function.body) if isinstance(e, ir.Local)}
@@ -163,8 +163,6 @@ class Statements(ABC):
                 yield indent + "}"
 
     def loop(self, loop: ir.Loop, indent: str) -> Iterator[str]:
-        if not loop.trips:
-            return
         self.turns += 1
         counter = f"policy_turn_{self.turns}"
         yield indent + self.counted(counter, loop.trips)

@@ -14,13 +14,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis import intervals
 from vulcan.anvil.analysis.abstract_interpreter import state_bounds
 from vulcan.anvil.analysis.intervals import Interval
-from vulcan.anvil.rewrite.dead_code import without_unused
+from vulcan.anvil.rewrite.dead_code import without_dead
 from vulcan.anvil.unparse import printable
 from vulcan.export.python.expressions import Expressions
 from vulcan.export.python.state import StateNames
@@ -139,7 +139,7 @@ class _FunctionWriter:
 
     def __init__(self, expressions: Expressions, function: ir.Function) -> None:
         self.expressions = expressions
-        self.function = without_unused(function)
+        self.function = replace(function, body=without_dead(function.body))
         self.names = expressions.names
         self.continues = True
         self.returned: Interval | None = None
@@ -189,7 +189,7 @@ class _FunctionWriter:
         expressions = self.expressions
         yield from fitted(f"{indent}{word} ", expressions.truth(statement.test), ":")
         before = dict(expressions.environment)
-        yield from self.block(statement.then, indent + _INDENT)
+        yield from self.block(statement.then, indent + _INDENT) if statement.then else [indent + _INDENT + "pass"]
         then_goes_on, after_then = self.continues, expressions.environment
         expressions.environment, self.continues = before, True
         match statement.otherwise:
