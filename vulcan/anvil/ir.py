@@ -350,28 +350,33 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     return of_kind(expression) if of_kind else ()
 
 
+def inside(statement: Statement) -> tuple[tuple[Expression, ...], tuple[tuple[Statement, ...], ...]]:
+    """Return the expressions that the statement holds itself, in the order of evaluation, and the blocks in it."""
+    match statement:
+        case Assign(_, value) | Return(value):
+            return (value,), ()
+        case Write():
+            return statement.expressions, ()
+        case If(test, then, otherwise):
+            return (test,), (then, otherwise)
+        case Loop(body=body):
+            return (), (body,)
+        case _:
+            return (), ()
+
+
 def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """Yield every statement, in the order of the source."""
     for statement in body:
         yield statement
-        match statement:
-            case If(_, then, otherwise):
-                yield from statements(then)
-                yield from statements(otherwise)
-            case Loop(body=inner):
-                yield from statements(inner)
+        for block in inside(statement)[1]:
+            yield from statements(block)
 
 
 def held(body: tuple[Statement, ...]) -> Iterator[Expression]:
     """Yield every whole expression in the statements, in the order of the source."""
     for statement in statements(body):
-        match statement:
-            case Assign(_, value) | Return(value):
-                yield value
-            case Write():
-                yield from statement.expressions
-            case If(test):
-                yield test
+        yield from inside(statement)[0]
 
 
 def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
@@ -411,3 +416,14 @@ def assigned_names(body: tuple[Statement, ...]) -> frozenset[str]:
 def may_return(body: tuple[Statement, ...]) -> bool:
     """Check whether any path through the statements contains a `return`."""
     return any(isinstance(statement, Return) for statement in statements(body))
+
+
+def ends(body: tuple[Statement, ...]) -> bool:
+    """Check whether nothing behind the statements is reached."""
+    match body[-1:]:
+        case (Return() | Break() | Continue(),):
+            return True
+        case (If(then=then, otherwise=otherwise),):
+            return ends(then) and ends(otherwise)
+        case _:
+            return False

@@ -209,20 +209,17 @@ class _Counter:
         return sum(self.statement(s) for s in body)
 
     def statement(self, statement: ir.Statement) -> int:
+        expressions, blocks = ir.inside(statement)
+        own, bodies = 1 + sum(map(self.expression, expressions)), [self.block(block) for block in blocks]
         match statement:
-            case ir.Assign(_, value) | ir.Return(value):
-                return 1 + self.expression(value)
-            case ir.Write():
-                return 1 + sum(map(self.expression, statement.expressions))
-            case ir.If(test, then, otherwise):
-                branches = self.block(then), self.block(otherwise)
-                return 1 + self.expression(test) + (sum(branches) if self.written else max(branches))
-            case ir.Loop(body=body):
-                total = (1 if self.written else statement.trips) * (1 + self.block(body))
+            case ir.If():
+                return own + (sum(bodies) if self.written else max(bodies))
+            case ir.Loop():
+                total = (1 if self.written else statement.trips) * (1 + bodies[0])
                 self.loops.append((total, statement))
                 return total
             case _:
-                return 1
+                return own
 
     def expression(self, expression: ir.Expression) -> int:
         own = 0 if isinstance(expression, ir.Number | ir.Parameter | ir.Local) else 1
@@ -252,17 +249,8 @@ class _Depth:
         return max(map(self.statement, body), default=0)
 
     def statement(self, statement: ir.Statement) -> int:
-        match statement:
-            case ir.Assign(_, value) | ir.Return(value):
-                return 1 + self.expression(value)
-            case ir.Write():
-                return 1 + max(map(self.expression, statement.expressions))
-            case ir.If(test, then, otherwise):
-                return 1 + max(self.expression(test), self.block(then), self.block(otherwise))
-            case ir.Loop(body=body):
-                return 1 + self.block(body)
-            case _:
-                return 1
+        expressions, blocks = ir.inside(statement)
+        return 1 + max((*map(self.expression, expressions), *map(self.block, blocks)), default=0)
 
     def expression(self, expression: ir.Expression) -> int:
         depth = 1 + max(map(self.expression, ir.children(expression)), default=0)

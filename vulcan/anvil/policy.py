@@ -66,27 +66,6 @@ def effort(source: str, operations: int, task: Task) -> float:
     return EVENT + operations * max((mechanism.calls for mechanism in own.mechanisms), default=1.0)
 
 
-class Compiled:
-    """Machine code of a program, compiled on first use for each layout, and cached."""
-
-    def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
-        self._program = program
-        self._plan = plan
-        self._signature = signature
-        self._made: dict[tuple[int, bool], tuple[Layout, Native]] = {}
-        """Keyed by the identity of the layout, which is stored to keep that identity unique, and by `hurried`."""
-
-    def native(self, layout: Layout, hurried: bool = False) -> Native:
-        from vulcan.anvil.native.compile import compile_native  # loads numba, which checking a policy does not need
-
-        with _COMPILING:
-            key = (id(layout), hurried and (id(layout), False) not in self._made)  # reuse unhurried code if available
-            if key not in self._made:
-                made = compile_native(self._program, self._plan, self._signature, layout, hurried)
-                self._made[key] = (layout, made)
-            return self._made[key][1]
-
-
 class Runnable:
     """A checked program that runs as machine code, or under the reference interpreter."""
 
@@ -99,11 +78,19 @@ class Runnable:
 
         For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
         """
-        return self._compiled.native(layout, hurried)
+        from vulcan.anvil.native.compile import compile_native  # loads numba, which checking a policy does not need
+
+        with _COMPILING:
+            key = (id(layout), hurried and (id(layout), False) not in self._made)  # reuse unhurried code if available
+            if key not in self._made:
+                made = compile_native(self.program, self.plan, interface_of(self.task, self.program), layout, hurried)
+                self._made[key] = (layout, made)
+            return self._made[key][1]
 
     @cached_property
-    def _compiled(self) -> Compiled:
-        return Compiled(self.program, self.plan, interface_of(self.task, self.program))
+    def _made(self) -> dict[tuple[int, bool], tuple[Layout, Native]]:
+        """Machine code by the identity of the layout, which is stored to keep that identity unique, and `hurried`."""
+        return {}
 
     def reference(self, seed: int = 0) -> Reference:
         """Return a fresh reference run under CPython: a callable with the statistics that the program needs.

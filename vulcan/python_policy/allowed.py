@@ -15,39 +15,26 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-FUNCTIONS = (
-    *("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance"),
-    *(
-        "iter",
-        "len",
-        "list",
-        "map",
-        "max",
-        "min",
-        "next",
-        "pow",
-        "range",
-        "reversed",
-        "round",
-        "set",
-        "slice",
-        "sorted",
-    ),
-    *("sum", "tuple", "zip"),
-)
+_FUNCTIONS = """
+    abs all any bool dict divmod enumerate filter float frozenset int isinstance iter len list map max min next pow
+    range reversed round set slice sorted sum tuple zip
+"""
+_EXCEPTIONS = """
+    ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError OverflowError RuntimeError
+    StopIteration TypeError ValueError ZeroDivisionError
+"""
+_MATH = """
+    ceil comb copysign cos e erf exp expm1 fabs factorial floor fmod gcd hypot inf isfinite isinf isnan isqrt ldexp log
+    log10 log1p log2 nan pi pow sin sqrt tan tanh trunc
+"""
+
+FUNCTIONS = tuple(_FUNCTIONS.split())
 """The Python built-ins available; no others are."""
 
-EXCEPTIONS = (
-    *("ArithmeticError", "AssertionError", "AttributeError", "Exception", "IndexError", "KeyError", "LookupError"),
-    *("OverflowError", "RuntimeError", "StopIteration", "TypeError", "ValueError", "ZeroDivisionError"),
-)
+EXCEPTIONS = tuple(_EXCEPTIONS.split())
 
 MODULES: Mapping[str, tuple[str, ...]] = {
-    "math": (
-        *("ceil", "comb", "copysign", "cos", "e", "erf", "exp", "expm1", "fabs", "factorial", "floor", "fmod", "gcd"),
-        *("hypot", "inf", "isfinite", "isinf", "isnan", "isqrt", "ldexp", "log", "log10", "log1p", "log2", "nan", "pi"),
-        *("pow", "sin", "sqrt", "tan", "tanh", "trunc"),
-    ),
+    "math": tuple(_MATH.split()),
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
     "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest"),
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
@@ -74,14 +61,8 @@ SEED = 1
 
 def namespace() -> dict[str, Any]:
     """Create the built-in names of a newly started program."""
-    generator = random_numbers.Random(SEED)
-    sources: dict[str, Any] = {
-        "math": math,
-        "collections": collections,
-        "heapq": heapq,
-        "bisect": bisect,
-        "random": generator,
-    }
+    sources: dict[str, Any] = {"math": math, "collections": collections, "heapq": heapq, "bisect": bisect}
+    sources["random"] = random_numbers.Random(SEED)
     modules = {
         module: SimpleNamespace(**{name: getattr(sources[module], name) for name in names})
         for module, names in MODULES.items()

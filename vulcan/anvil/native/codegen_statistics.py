@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 from vulcan.anvil import ir, log_buckets
 from vulcan.anvil.native.llvm_builder import ENTRY_ARGUMENTS, Context, Memory, constant, role_at
@@ -167,7 +167,7 @@ def events(context: Context) -> list[str]:
     An event of the system is an `update` if the task has no entity.
     """
     occasions = context.plan.occasion_blocks(context.signature)
-    made = [_function(context, role_at(name), _Occasion(base_at(name))) for name in occasions]
+    made = [_function(context, role_at(name), partial(_observe, base=base_at(name))) for name in occasions]
     if context.state.fields:
         made.append(_function(context, "release", _release))
     if not (context.blocks["entity"].slots or context.blocks["system"].slots):
@@ -191,16 +191,6 @@ def _function(context: Context, role: str, body: Callable[[Memory], None]) -> st
     return f"define void @{context.symbol(role)}({ENTRY_ARGUMENTS}) nounwind {{\nentry:\n{lines}\n  ret void\n}}"
 
 
-@dataclass(frozen=True)
-class _Occasion:
-    """Codegen of the statistics observed at an occasion."""
-
-    base: Base
-
-    def __call__(self, w: Memory) -> None:
-        _Observation(w, self.base).write()
-
-
 def _release(w: Memory) -> None:
     parameters = dict(w.context.program.parameters)
     for variable in w.context.state.variables:
@@ -213,13 +203,13 @@ def _enter(w: Memory) -> None:
         if part.kind != "bucket":  # the others start with the first observation
             w.store(w.feature(part.feature), w.part("entity", part))
     observe(w)
-    _Observation(w, "system").write()
+    _observe(w, "system")
 
 
 def _update(w: Memory) -> None:
-    _Observation(w, "entity").write()
+    _observe(w, "entity")
     observe(w)
-    _Observation(w, "system").write()
+    _observe(w, "system")
 
 
 def _leave(w: Memory) -> None:
@@ -249,6 +239,10 @@ def _initial(context: Context) -> str:
 
 def _initial_name(context: Context) -> str:
     return f"{context.prefix}_initial"
+
+
+def _observe(w: Memory, base: Base) -> None:
+    _Observation(w, base).write()
 
 
 class _Observation:

@@ -196,20 +196,9 @@ def _straight(body: _Statements) -> _Statements:
                 kept[-1] = replace(statement, value=kept[-1].value)
             case _:
                 kept.append(statement)
-        if kept and ends(kept[-1]):
+        if ir.ends(tuple(kept)):
             break
     return tuple(kept)
-
-
-def ends(statement: ir.Statement) -> bool:
-    """Check whether the code after the statement is unreachable."""
-    match statement:
-        case ir.Return() | ir.Break() | ir.Continue():
-            return True
-        case ir.If(_, then, otherwise):
-            return bool(then and otherwise) and ends(then[-1]) and ends(otherwise[-1])
-        case _:
-            return False
 
 
 # Helpers

@@ -21,17 +21,6 @@ def _busy(statement: ir.Statement) -> tuple[ir.Statement, ...]:
     return () if idle else (statement,)
 
 
-def ends(body: tuple[ir.Statement, ...]) -> bool:
-    """Check whether nothing behind these statements is reached."""
-    match body[-1:]:
-        case (ir.Return() | ir.Break() | ir.Continue(),):
-            return True
-        case (ir.If(then=then, otherwise=otherwise),):
-            return ends(then) and ends(otherwise)
-        case _:
-            return False
-
-
 class Statements(ABC):
     """A writer of one function. `names` maps its locals and arguments to C names.
 
@@ -105,7 +94,7 @@ class Statements(ABC):
         for name in self.own_locals():
             yield _INDENT + self.declaration(name)
         yield from body
-        if not ends(self.function.body):
+        if not ir.ends(self.function.body):
             yield _INDENT + ("return 0; /* is not reached */" if self.nothing is None else self.nothing)
         yield "}"
 
@@ -116,7 +105,7 @@ class Statements(ABC):
     def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
         for number, statement in enumerate(body, 1):
             yield from self.statement(statement, indent)
-            if ends(body[:number]):
+            if ir.ends(body[:number]):
                 return
 
     def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:

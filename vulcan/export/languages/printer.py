@@ -15,7 +15,6 @@ from vulcan.export.c.double_header import DoubleStatistics
 from vulcan.export.c.header import answers, blocks_of, described, needed, origin
 from vulcan.export.c.naming import flat, helper_name, own_names, part_names
 from vulcan.export.c.own_state import GENERATOR, OwnState
-from vulcan.export.c.statements import ends
 from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.languages.table import WORDS, Language, Member
 from vulcan.export.provenance import Provenance
@@ -281,7 +280,7 @@ class _Function(FunctionInDoubles):
         for local in self.own_locals():
             yield "    " + language.local.format(name=self.names[local], value="0.0")
         yield from (language.spelled(line) for line in self.block(self.function.body, "    "))
-        if self.nothing is None and not ends(self.function.body):
+        if self.nothing is None and not ir.ends(self.function.body):
             yield "    return 0.0;"
         yield "}"
 
