@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from compiled import provenance
+from c_programs import provenance
 from effort import few
 from test_c_fixed import POLICIES, TASK
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compiled import provenance
+from c_programs import provenance
 
 from vulcan.anvil import check
 from vulcan.export import find_exporter

@@ -7,10 +7,11 @@ from random import Random
 
 import pytest
 from anvil_values import values_for
-from compiled import Integers, provenance
+from c_programs import IntegerProgram, provenance
 from effort import few
 from margins import Margined
 from sender_states import sender_state
+from test_c_state import ran
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
@@ -56,15 +57,17 @@ def clamped(value: float) -> float:
 
 def errors(policy: Policy, draw: object, count: int, seed: int) -> list[tuple[float, float]]:
     """For each state the error in packets, and by how little the reference decided as it did."""
-    integers, reference, random = Integers(policy), Margined(policy), Random(seed)
-    found = []
+    program, reference, random = IntegerProgram(0, policy), Margined(policy), Random(seed)
+    margins = []
     for _ in range(count):
         values = draw(TASK.signature, random)  # type: ignore[operator]
-        integers.observe(values)
+        program.tell("observe", None, values)
         reference.observe(None, values)
-        expected = reference(values)
-        found.append((abs(clamped(integers.score(values)) - clamped(expected)), reference.margin))
-    return found
+        program.ask("cwnd", None, values, reference(values))
+        margins.append(reference.margin)
+    ((_, got),) = ran([program])
+    expected = [clamped(value) for _, value, _ in program.expected]
+    return list(zip((abs(clamped(a) - b) for a, b in zip(got, expected, strict=True)), margins, strict=True))
 
 
 @pytest.mark.parametrize("name", few(POLICIES, 3))
@@ -133,18 +136,20 @@ def cwnd(state, window):
 
 def test_statistics_observe_on_their_occasion() -> None:
     policy = check(OCCASIONS, TASK)
-    integers, reference, random = Integers(policy), policy.reference(), Random(5)
+    program, reference, random = IntegerProgram(0, policy), policy.reference(), Random(5)
     for occasion in ("round_trip", "interval"):
         assert f"policy_observe_{occasion}(" in double_header(policy, provenance())
     for step in range(200):
         values = sender_state(TASK.signature, random)
         for occasion, every in (("round_trip", 5), ("interval", 7)):
             if step % every == 3:
-                integers.observe(values, occasion)
+                program.tell(occasion, None, values)
                 reference.observe_occasion(occasion, values)
-        integers.observe(values)
+        program.tell("observe", None, values)
         reference.observe(None, values)
-        assert abs(integers.score(values) - reference(values)) <= 2.0**-16
+        program.ask("cwnd", None, values, reference(values))
+    ((_, got),) = ran([program])
+    assert got == pytest.approx([expected for _, expected, _ in program.expected], rel=0, abs=RESOLUTION)
 
 
 def test_integers_hold_one_function() -> None:
