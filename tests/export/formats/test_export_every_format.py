@@ -83,7 +83,9 @@ def written_in(folder: Path, name: str) -> dict[str, Any]:
     )
     caches = [] if "queues" in name else ["c-cache", "sqlite"]
     languages = {"java", "go", "rust", *(["caffeine"] if caches else [])}
-    assert set(told["formats"]) == {"python", "c", "libcachesim", "cachetools", *caches, "json", *languages}
+    assert set(told["formats"]) == {
+        "python", "c", "libcachesim", "cachetools", "diskcache", "json", *caches, *languages,
+    }  # fmt: skip
     refused = {"c-fixed", "bpf", "c-cache", "sqlite", "caffeine", *languages} - set(told["formats"])
     assert set(told["refused"]) == refused
     return told
