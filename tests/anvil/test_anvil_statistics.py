@@ -7,6 +7,7 @@ import pytest
 from anvil_toy import FIXED, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import values_for
+from test_anvil_streams import asking
 
 from vulcan.anvil import check
 
@@ -22,27 +23,6 @@ def quantised(value: float, resolution: int) -> float:
     return math.ldexp(math.trunc(mantissa * 2 ** (resolution + 1)), exponent - resolution - 1)
 
 
-class Plainly:
-    """Percentiles by their definition, from all that was observed."""
-
-    def __init__(self) -> None:
-        self.observed: dict[float, list[dict[str, float]]] = {}
-
-    def percentile(self, feature: str, share: float) -> float:
-        declared = FEATURES[feature]
-        live = sorted(quantised(seen[-1][feature], declared.resolution) for seen in self.observed.values())
-        return live[max(1, math.ceil(share * len(live))) - 1] if live else declared.unknown
-
-
-def policies(feature: str):
-    """Every percentile of the feature, all asked in one policy, the answer chosen by `now`."""
-    name = feature.removeprefix("item.")
-    asked = [f"world.{name}.percentile({p})" for p in SHARES]
-    lines = [f"    s{i} = {text}" for i, text in enumerate(asked)]
-    lines += [f"    if now == {i}:\n        return s{i}" for i in range(len(asked))]
-    return "def rate(now, item, world, past):\n" + "\n".join(lines) + "\n    return 0\n"
-
-
 def test_an_empty_population_and_an_unseen_entity_give_the_declared_unknown():
     twin = Twin(check(returning("world.signed.percentile(0.5)"), TOY), TOY_LAYOUT)
     assert twin.score(1.0, FIXED) == -3.5
@@ -51,24 +31,24 @@ def test_an_empty_population_and_an_unseen_entity_give_the_declared_unknown():
 
 @pytest.mark.parametrize("feature", [name for name in FEATURES if name != "item.id"])
 def test_many_entities_at_every_share_match_a_sorted_list(feature):
-    random = Random(5)
-    source = policies(feature)
-    twin, plain = Twin(check(source, TOY), TOY_LAYOUT), Plainly()
+    random, resolution = Random(5), FEATURES[feature].resolution
+    name = feature.removeprefix("item.")
+    twin = Twin(check(asking([f"world.{name}.percentile({share})" for share in SHARES]), TOY), TOY_LAYOUT)
     values = {}
     for step in range(600):
         key = float(random.randrange(100))
-        if key in twin.live and random.random() < 0.4:
+        if key in values and random.random() < 0.4:
             twin.leave(key)
-            del plain.observed[key]
+            del values[key]
             continue
         values[key] = values_for(TOY.signature, random) | {"item.id": key}
         twin.observe(key, values[key])
-        plain.observed.setdefault(key, []).append(values[key])
         if step % 5 == 0:
-            share = step // 5 % len(SHARES)
-            asked = values[key] | {"now": float(share)}
-            assert twin.score(key, asked) == plain.percentile(feature, SHARES[share])
-    assert len(twin.live) > 40
+            number = step // 5 % len(SHARES)
+            live = sorted(quantised(seen[feature], resolution) for seen in values.values())
+            expected = live[max(1, math.ceil(SHARES[number] * len(live))) - 1]
+            assert twin.score(key, values[key] | {"now": float(number)}) == expected
+    assert len(values) > 40
 
 
 def test_the_plan_has_exactly_the_statistics_that_the_code_uses():

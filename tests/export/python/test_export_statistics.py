@@ -1,4 +1,4 @@
-"""Every statistic, of every scope, has the bits of the reference in an exported module, and costs nothing unused."""
+"""Every operation and statistic has the bits of the reference in an exported module, and costs nothing unused."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
-from anvil_toy import HEAD, TOY, returning
+from anvil_toy import TOY, returning
+from anvil_values import values_for
 from effort import ALL
 from exported_run import Exported, compare, few_values, life, module_of
 
@@ -73,41 +75,36 @@ def test_each_statistic_has_the_bits_of_the_reference(kind: str, scope: str) -> 
     assert not texts or len(answers) > 1  # else the statistic was not put to the test
 
 
-def combined(random: Random, count: int) -> str:
-    """A policy of many statistics, each times a number of its own, asked by chance of one another's features."""
-    drawn = random.sample([text for _, _, text in statistics()], count)
-    terms = [f"    total = total * 0.75 + {text}" for text in drawn]
-    return f"{HEAD}    total = 0\n" + "\n".join(terms) + "\n    return total\n"
+AT_EDGES = (
+    "item.signed / item.signed", "1 / 0", "1 // item.whole", "item.whole % item.signed", "0 ** -1",
+    "item.below ** 0.5", "item.huge * item.huge", "item.huge * item.huge - item.huge * item.huge",
+    "math.log(item.whole)", "math.log1p(item.below)", "math.sqrt(item.signed)", "math.exp(item.huge)",
+    "math.expm1(item.huge)", "item.below ** 1001", "int(item.signed)", "int(-item.tiny)", "round(item.signed)",
+    "math.floor(-item.tiny)", "math.ceil(item.signed)", "-0.0", "not item.whole", "bool(item.tiny)",
+    "item.whole and item.flag or item.below", "1 < item.positive <= 3 < 5", "min(item.flag, 0.0, -0.0)",
+    "(item.signed if item.flag else item.below) ** 2", "-item.whole ** 2", "2 ** -item.whole", "(-2) ** 3",
+    "math.pi * math.e", "True + True", "math.atan(item.huge) + math.tanh(item.signed)", "item.huge % 7",
+)  # fmt: skip
+LOOKED_FOR = (
+    "world.id.contains(item.whole, 8)", "world.id.count(3, 9)", "item.whole.count(now, 64)",
+    "item.flag.contains(item.flag.recent(2), 5)", "world.load.count(-0.0, 12)",
+    "world.id.count(world.id.contains(item.id, 3), 8)",
+)  # fmt: skip
+LONG = (
+    "world.id.count(item.id, 512) + world.id.contains(item.id, 7)", "world.signed.window_avg(300)",
+    "world.positive.window_percentile(0.9, 511)", "world.whole.count(item.whole, 4096)", "now.recent(700)",
+)  # fmt: skip
 
 
-def test_many_statistics_in_one_policy_have_the_bits_of_the_reference() -> None:
-    random = Random(5)
-    compared = 0
-    for _ in range(60 if ALL else 12):
-        policy = check(combined(random, random.randrange(2, 25)), TOY)
-        compared += compare(policy, life(TOY, random, 80, few_values, keys=5))
-    assert compared > (6_000 if ALL else 1_200)
-
-
-def test_long_windows_of_the_system_have_the_bits_of_the_reference() -> None:
-    texts = (
-        "world.id.count(item.id, 512) + world.id.contains(item.id, 7)", "world.signed.window_avg(300)",
-        "world.positive.window_percentile(0.9, 511)", "world.whole.count(item.whole, 4096)", "now.recent(700)",
-    )  # fmt: skip
-    events = 1_200 if ALL else 720
+@pytest.mark.parametrize(
+    ("texts", "count", "drawn", "keys"),
+    [(AT_EDGES, 150, values_for, 4), (LOOKED_FOR, 100, few_values, 4), (LONG, 1_200 if ALL else 720, few_values, 40)],
+    ids=["operations at their edges", "any value is looked for", "long windows of the system"],
+)
+def test_expressions_have_the_bits_of_the_reference(texts: tuple[str, ...], count: int, drawn: Any, keys: int) -> None:
     for text in texts:
-        random = Random(text)
-        assert compare(check(returning(text), TOY), life(TOY, random, events, few_values, keys=40)) > 1.25 * events
-
-
-def test_a_statistic_looks_for_any_value() -> None:
-    for text in (
-        "world.id.contains(item.whole, 8)", "world.id.count(3, 9)", "item.whole.count(now, 64)",
-        "item.flag.contains(item.flag.recent(2), 5)", "world.load.count(-0.0, 12)",
-        "world.id.count(world.id.contains(item.id, 3), 8)",
-    ):  # fmt: skip
-        random = Random(text)
-        assert compare(check(returning(text), TOY), life(TOY, random, 100, few_values)) > 100
+        events = life(TOY, Random(text), count, drawn, keys)
+        assert compare(check(returning(text), TOY), events) > count
 
 
 # Tasks without an entity, or without a group of features
