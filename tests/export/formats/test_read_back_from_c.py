@@ -1,4 +1,4 @@
-"""The policy is read back out of the first comment of a C header, whatever is in its own comments."""
+"""The policy is read back out of an export, a C header's first comment too, whatever is in its own comments."""
 
 from __future__ import annotations
 
@@ -18,11 +18,22 @@ AWKWARD = (
 )
 
 
-@pytest.mark.parametrize(
-    "source",
-    [PLAIN, AWKWARD, AWKWARD.replace("\n", "\r\n"), PLAIN.replace("    return", "\treturn"), "\n\n" + PLAIN],
-    ids=["plain", "awkward", "lines as on Windows", "tabs", "blank lines first"],
-)
+HEAD = "def priority(now, obj, cache, ghost):\n"
+SOURCES = {
+    "plain": PLAIN,
+    "awkward": AWKWARD,
+    "lines as on Windows": AWKWARD.replace("\n", "\r\n"),
+    "tabs": PLAIN.replace("    return", "\treturn"),
+    "blank lines first": "\n\n" + PLAIN,
+    "marker of a module": f"VULCAN_EXPORT = 1\n{HEAD}    return obj.count * VULCAN_EXPORT\n",
+    "marker of a card": f"{HEAD}    vulcan_evidence_card = 2\n    return obj.count * vulcan_evidence_card\n",
+    "heading in the docstring": '"""A policy.\n\nThe policy as it was searched, in the language Anvil:\n"""\n'
+    f"{HEAD}    return obj.count\n",
+    "form feeds": f"# a\fform feed and a \x1c in a remark\n\f\n{HEAD}    return\fobj.count\n",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_the_policy_is_read_back(source: str) -> None:
     policy = check(source, TASK)
     text = double_header(policy, Provenance(TASK.name, "a.py", "", "", ""))
@@ -35,33 +46,14 @@ def test_the_policy_is_read_back(source: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        PLAIN, "", "not python (", "VULCAN_EXPORT = 1\n", "POLICY = 'x'\n", "VULCAN_EXPORT = 1\nPOLICY = f()\n",
+        "VULCAN_EXPORT = 1\ndef f():\n    POLICY = 'x'\n", "VULCAN_EXPORT = 1\nPOLICY = 'x\n",
+        "VULCAN_EXPORT = 1\nPOLICY = 3\n" + PLAIN,
         "/*\n * The policy as it was searched, in the language Anvil:\n",
-        '{"vulcan_evidence_card": 1}',
-        '{"vulcan_evidence_card": 1, "policy": {"source": 3}}',
-        '{"vulcan_evidence_card": ',
-        "[" * 100_000 + '"vulcan_evidence_card"',
-        "{" * 100_000 + '"vulcan_evidence_card"',
+        '{"vulcan_evidence_card": 1}', '{"vulcan_evidence_card": 1, "policy": {"source": 3}}',
+        '{"vulcan_evidence_card": ', "[" * 100_000 + '"vulcan_evidence_card"', "{" * 100_000 + '"vulcan_evidence_card"',
         '{"other": "vulcan_evidence_card", "policy": {"source": "x"}}',
     ],
-)
+)  # fmt: skip
 def test_what_only_looks_like_an_export_stays_as_it_is(text: str) -> None:
     assert policy_source(text) == text
-
-
-HEAD = "def priority(now, obj, cache, ghost):\n"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        f"VULCAN_EXPORT = 1\n{HEAD}    return obj.count * VULCAN_EXPORT\n",
-        f"{HEAD}    vulcan_evidence_card = 2\n    return obj.count * vulcan_evidence_card\n",
-        f'"""A policy.\n\nThe policy as it was searched, in the language Anvil:\n"""\n{HEAD}    return obj.count\n',
-        f"# a\fform feed and a \x1c in a remark\n\f\n{HEAD}    return\fobj.count\n",
-    ],
-    ids=["marker of a module", "marker of a card", "heading in the docstring", "form feeds"],
-)
-def test_words_that_mark_exports_may_be_in_a_policy(source: str) -> None:
-    policy = check(source, TASK)
-    text = double_header(policy, Provenance(TASK.name, "a.py", "", "", ""))
-    assert check(policy_source(text), TASK).fingerprint == policy.fingerprint

@@ -140,19 +140,6 @@ def test_any_text_of_a_policy_is_read_back_as_it_was(comment: str, newline: str)
         assert policy_source(export(source + " #" + ending)) == source + " #" + ending
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        POLICIES["lru"], "", "not python (", "VULCAN_EXPORT = 1\n", "POLICY = 'x'\n",
-        "VULCAN_EXPORT = 1\nPOLICY = f()\n",
-        "VULCAN_EXPORT = 1\ndef f():\n    POLICY = 'x'\n", "VULCAN_EXPORT = 1\nPOLICY = 'x\n",
-        "VULCAN_EXPORT = 1\nPOLICY = 3\n" + POLICIES["lru"],
-    ],
-)  # fmt: skip
-def test_any_other_text_is_read_as_it_is(text: str) -> None:
-    assert policy_source(text) == text
-
-
 def test_reading_back_runs_nothing() -> None:
     assert policy_source("VULCAN_EXPORT = 1\nraise SystemExit\nPOLICY = 'x'\n") == "x"
 
