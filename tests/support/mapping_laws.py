@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 KEYS = st.integers(0, 12)
 LAWS = settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,6 +18,26 @@ class MappingLaws(RuleBasedStateMachine):
 
     cache: Any
     model: dict[int, str]
+
+    def asked(self) -> None:
+        """Note a request, after which what the policy evicted is gone."""
+        self.model = {key: value for key, value in self.model.items() if key in self.cache}
+
+    @rule(key=KEYS)
+    def look_up(self, key: int) -> None:
+        if key in self.model:
+            assert self.cache[key] == self.model[key]
+        else:
+            with pytest.raises(KeyError):
+                self.cache[key]
+        self.asked()
+
+    @rule(key=KEYS)
+    def get(self, key: int) -> None:
+        hits, known = self.cache.hits, key in self.model
+        assert self.cache.get(key, "absent") == self.model.get(key, "absent")
+        assert self.cache.hits - hits == known
+        self.asked()
 
     @rule(key=KEYS)
     def delete(self, key: int) -> None:
@@ -47,3 +67,20 @@ class MappingLaws(RuleBasedStateMachine):
     def clear(self) -> None:
         self.cache.clear()
         self.model.clear()
+
+    @invariant()
+    def holds_what_it_says(self) -> None:
+        if not hasattr(self, "cache"):
+            return
+        cache = self.cache
+        before = cache.hits + cache.misses
+        assert dict(cache.items()) == self.model
+        assert list(cache) == list(cache.keys()) and set(cache) == set(self.model)
+        assert sorted(map(str, cache.values())) == sorted(map(str, self.model.values()))
+        assert len(cache) == len(self.model)
+        assert cache.hits + cache.misses == before
+        self.holds_more()
+
+    def holds_more(self) -> None:
+        """Assert what this cache says of itself besides."""
+        raise NotImplementedError
