@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -315,24 +315,18 @@ class Module:
 
     def of_events(self) -> Module:
         """Return the program of the event handlers: the helpers and parameters they use, and no main function."""
-        functions = (*self.reached(*self.handlers), *self.handlers)
-        read = {v.initial for v in self.variables} | {e for f in functions for e in expressions(f.body)}
-        return Module(
-            tuple((name, value) for name, value in self.parameters if Parameter(name) in read),
-            (*functions, Function("", (), ())),
-            handled=self.handled,
-            variables=self.variables,
-        )
+        functions = (*self.reached(*self.handlers), *self.handlers, Function("", (), ()))
+        whole = Module(self.parameters, functions, handled=self.handled, variables=self.variables)
+        return whole.without_unused_parameters()
+
+    def without_unused_parameters(self) -> Module:
+        read = (*(v.initial for v in self.variables), *(e for f in self.functions for e in expressions(f.body)))
+        used = {e.name for e in read if isinstance(e, Parameter)}
+        return replace(self, parameters=tuple((name, value) for name, value in self.parameters if name in used))
 
     def reached(self, *functions: Function) -> tuple[Function, ...]:
         """Return the helpers that the functions call, directly or not."""
-        needed = {name for function in functions for name in called_names(function.body)}
-        helpers: list[Function] = []
-        for helper in reversed(self.helpers):
-            if helper.name in needed:
-                needed |= called_names(helper.body)
-                helpers.insert(0, helper)
-        return tuple(helpers)
+        return reached(self.helpers, functions)
 
 
 _CHILDREN: Mapping[type, Callable[[Any], tuple[Expression, ...]]] = {
@@ -396,6 +390,22 @@ def parts(expression: Expression) -> Iterator[Expression]:
 
 def called_names(body: tuple[Statement, ...]) -> frozenset[str]:
     return frozenset(e.function for e in expressions(body) if isinstance(e, Call))
+
+
+def reached(helpers: tuple[Function, ...], callers: Iterable[Function]) -> tuple[Function, ...]:
+    """Return the helpers, each before its callers, that the callers call, directly or not."""
+    needed = {name for function in callers for name in called_names(function.body)}
+    kept: list[Function] = []
+    for helper in reversed(helpers):
+        if helper.name in needed:
+            needed |= called_names(helper.body)
+            kept.insert(0, helper)
+    return tuple(kept)
+
+
+def local_names(body: tuple[Statement, ...]) -> frozenset[str]:
+    """Return the locals that the statements read."""
+    return frozenset(e.name for e in expressions(body) if isinstance(e, Local))
 
 
 def writes(body: tuple[Statement, ...]) -> Iterator[Write]:

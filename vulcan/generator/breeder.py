@@ -100,11 +100,8 @@ def arrange(e: ir.Expression, parameters: dict[str, float], signature: Signature
         body.append(ir.Assign(name, part))
         e = _put(e, part, ir.Local(name))
     body.extend(_returned(e))
-    statements = tuple(body)
-    used = {leaf.name for leaf in ir.expressions(statements) if isinstance(leaf, ir.Parameter)}
-    kept = tuple((name, value) for name, value in parameters.items() if name in used)
-    entry = ir.Function(signature.function, tuple(a.name for a in signature.arguments), statements)
-    return ir.Module(kept, (entry,), documentation)
+    entry = ir.Function(signature.function, tuple(a.name for a in signature.arguments), tuple(body))
+    return ir.Module(tuple(parameters.items()), (entry,), documentation).without_unused_parameters()
 
 
 def _returned(e: ir.Expression) -> tuple[ir.Statement, ...]:

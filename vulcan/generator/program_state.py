@@ -30,7 +30,7 @@ class ProgramState:
         """Return the state of a program, without what no decision depends on."""
         sliced = state_slice(program, cells_read(program, program.entries))
         handlers = tuple(replace(f, body=_open_ended(f.body)) for f in sliced.handlers)
-        return cls(sliced.variables, handlers, _called(program.helpers, handlers))
+        return cls(sliced.variables, handlers, ir.reached(program.helpers, handlers))
 
     @property
     def names(self) -> frozenset[str]:
@@ -66,7 +66,7 @@ class ProgramState:
         sliced = state_slice(whole, roots)
         handlers = (replace(f, body=_without_idle_draws(f.body)) for f in sliced.handlers)
         kept = tuple(f for f in handlers if ir.stored_names(f.body))
-        return ProgramState(sliced.variables, kept, _called(self.helpers, kept))
+        return ProgramState(sliced.variables, kept, ir.reached(self.helpers, kept))
 
     def put_into(self, program: ir.Module, parameters: Mapping[str, float], events: Sequence[str]) -> ir.Module:
         """Return the program with this state, as far as its decisions depend on it, and the parameters it then uses."""
@@ -75,16 +75,14 @@ class ProgramState:
         needed = self.sliced(cells_read(replace(program, handled=0, functions=(*own.values(), *entries)), entries))
         helpers = {helper.name: helper for helper in needed.helpers} | own
         handlers = tuple(sorted(needed.handlers, key=lambda handler: events.index(handler.name)))
-        functions = (*helpers.values(), *handlers, *entries)
-        used = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
-        used |= {v.initial.name for v in needed.variables if isinstance(v.initial, ir.Parameter)}
-        return replace(
+        whole = replace(
             program,
-            parameters=tuple((name, value) for name, value in parameters.items() if name in used),
-            functions=functions,
+            parameters=tuple(parameters.items()),
+            functions=(*helpers.values(), *handlers, *entries),
             handled=len(handlers),
             variables=needed.variables,
         )
+        return whole.without_unused_parameters()
 
     def renamed(self, changed: Mapping[str, str]) -> ProgramState:
         """Return the state with variables, parameters, helpers and locals renamed."""
@@ -147,16 +145,6 @@ def merged(
     return own, new_names
 
 
-def _called(helpers: Sequence[ir.Function], callers: Sequence[ir.Function]) -> tuple[ir.Function, ...]:
-    needed = {name for function in callers for name in ir.called_names(function.body)}
-    kept: list[ir.Function] = []
-    for helper in reversed(helpers):
-        if helper.name in needed:
-            needed |= ir.called_names(helper.body)
-            kept.insert(0, helper)
-    return tuple(kept)
-
-
 def _open_ended(body: _Statements) -> _Statements:
     """Return a handler's body without the final `return`."""
     return body[:-1] if body and isinstance(body[-1], ir.Return) else body
@@ -173,7 +161,7 @@ def _together(one: _Statements, other: _Statements) -> _Statements:
 
 def _without_idle_draws(body: _Statements) -> _Statements:
     """Return the statements without random numbers at the top level that are not read."""
-    read = {e.name for e in ir.expressions(body) if isinstance(e, ir.Local)}
+    read = ir.local_names(body)
     return tuple(
         s for s in body if not (isinstance(s, ir.Assign) and isinstance(s.value, ir.Draw) and s.name not in read)
     )

@@ -33,8 +33,7 @@ def part_of(program: ir.Module, name: str) -> ir.Module:
     part = replace(program.of(name), chosen=())
     if part.uses_state:
         return ProgramState.of(part).put_into(part, dict(part.parameters), [f.name for f in part.handlers])
-    used = {e.name for f in part.functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
-    return replace(part, parameters=tuple((name, value) for name, value in part.parameters if name in used))
+    return part.without_unused_parameters()
 
 
 def join(

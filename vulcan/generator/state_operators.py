@@ -125,7 +125,7 @@ _OF_WRITES: tuple[tuple[float, Mutation], ...] = (
 def move_write(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Let another event do what an event does, instead or too."""
     found = [(handler, statement) for handler in draft.state.handlers for statement in handler.body]
-    found = [(handler, s) for handler, s in found if isinstance(s, ir.Write | ir.If) and not _reads_locals(s)]
+    found = [(handler, s) for handler, s in found if isinstance(s, ir.Write | ir.If) and not ir.local_names((s,))]
     if not found:
         return None
     handler, statement = draft.rng.choice(found)
@@ -196,7 +196,3 @@ def _put(draft: PolicyDraft, old: ir.Function, body: _Statements) -> None:
 def _replaced(body: _Statements, old: ir.Statement, *new: ir.Statement) -> _Statements:
     """Return the statements with one of them, which may be inside another, replaced or left out."""
     return in_statements(body, lambda statement: new if statement is old else (statement,))
-
-
-def _reads_locals(statement: ir.Statement) -> bool:
-    return any(isinstance(e, ir.Local) for e in ir.expressions((statement,)))

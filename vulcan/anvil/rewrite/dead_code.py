@@ -78,7 +78,7 @@ def _leads_nowhere(body: tuple[ir.Statement, ...]) -> bool:
 
 
 def _reads(e: ir.Expression) -> Names:
-    return frozenset(part.name for part in ir.expressions((ir.Return(e),)) if isinstance(part, ir.Local))
+    return ir.local_names((ir.Return(e),))
 
 
 # State

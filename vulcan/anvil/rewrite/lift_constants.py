@@ -191,9 +191,7 @@ class Adjustable:
 def adjustable(program: ir.Module) -> Adjustable:
     """Return the program with its tunable numbers; unused parameters are excluded."""
     held = [e for function in program.functions for e in ir.expressions(function.body)]
-    initial = (variable.initial for variable in program.variables)
-    used = {e.name for e in (*held, *initial) if isinstance(e, ir.Parameter)}
-    parameters = tuple(Knob(name, value) for name, value in program.parameters if name in used)
+    parameters = tuple(Knob(name, value) for name, value in program.without_unused_parameters().parameters)
     asked = [e.statistic if isinstance(e, ir.Occurrences) else e for e in held]
     statistics = dict.fromkeys(s for s in asked if isinstance(s, ir.Statistic))
     return Adjustable(program, parameters, tuple(knob for s in statistics for knob in _arguments(s)))

@@ -238,11 +238,7 @@ def _without_unused(program: ir.Module) -> ir.Module:
     program = _without_constant_state(_without_unused_arguments(program))
     program = state_slice(program, cells_read(program, program.entries))
     needed = (*program.handlers, *program.entries)
-    functions = (*program.reached(*needed), *needed)
-    used = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
-    held = {v.initial.name for v in program.variables if isinstance(v.initial, ir.Parameter)}
-    parameters = tuple((name, value) for name, value in program.parameters if name in used | held)
-    return replace(program, functions=functions, parameters=parameters)
+    return replace(program, functions=(*program.reached(*needed), *needed)).without_unused_parameters()
 
 
 def _without_constant_state(program: ir.Module) -> ir.Module:
@@ -265,7 +261,7 @@ def _without_unused_arguments(program: ir.Module) -> ir.Module:
     kept: dict[str, list[int]] = {}
     functions: list[ir.Function] = []
     for helper in program.helpers:
-        used = {e.name for e in ir.expressions(helper.body) if isinstance(e, ir.Local)}
+        used = ir.local_names(helper.body)
         kept[helper.name] = [index for index, name in enumerate(helper.arguments) if name in used]
         functions.append(replace(helper, arguments=tuple(helper.arguments[index] for index in kept[helper.name])))
 

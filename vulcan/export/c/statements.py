@@ -31,7 +31,7 @@ class Statements(ABC):
         self.function = replace(function, body=without_dead(in_statements(function.body, _busy)))
         self.names: Mapping[str, str] = local_names(function, (CONTROLS,) if nothing else ())
         self.nothing = nothing
-        self.read = {e.name for e in ir.expressions(self.function.body) if isinstance(e, ir.Local)}
+        self.read = ir.local_names(self.function.body)
         self.turns = 0
 
     @abstractmethod

@@ -209,7 +209,7 @@ class _FunctionWriter:
         expressions = self.expressions
         bounds = [loop.stop] if (loop.start, loop.step) == (0, 1) else [loop.start, loop.stop]
         turns = f"range({', '.join(map(str, bounds if loop.step == 1 else [loop.start, loop.stop, loop.step]))})"
-        if any(isinstance(e, ir.Local) and e.name == loop.name for e in ir.expressions(self.function.body)):
+        if loop.name in ir.local_names(self.function.body):
             yield f"{indent}for {self.names[loop.name]} in map(float, {turns}):"
         else:
             yield f"{indent}for _ in {turns}:"
@@ -235,7 +235,7 @@ class _HandlerWriter(_FunctionWriter):
             case ir.Return():
                 yield f"{indent}return"
                 self.continues = False
-            case ir.Assign(name, ir.Draw() as value) if not self.reads(name):
+            case ir.Assign(name, ir.Draw() as value) if name not in ir.local_names(self.function.body):
                 yield indent + ast.unparse(self.expressions.value(value))
             case ir.Write(name, value, index):
                 declared = name in self.expressions.state.attributes
@@ -243,6 +243,3 @@ class _HandlerWriter(_FunctionWriter):
                 yield from fitted(f"{indent}{ast.unparse(target)} = ", self.expressions.value(value))
             case _:
                 yield from super().statement(statement, indent)
-
-    def reads(self, name: str) -> bool:
-        return any(isinstance(e, ir.Local) and e.name == name for e in ir.expressions(self.function.body))
