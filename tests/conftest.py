@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from console import Console
 from effort import examples
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from locations import TASKS
 from real_data import real_data
 
@@ -21,7 +21,14 @@ from vulcan.scoring import Executor, LocalExecutor, Setup
 from vulcan.scoring.ray_runtime import RayRuntime
 from vulcan.trust import trust
 
-settings.register_profile("vulcan", max_examples=examples(100))
+settings.register_profile(
+    "vulcan",
+    max_examples=examples(100),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("vulcan")
 
 RUNNING = pytest.StashKey[RayRuntime]()

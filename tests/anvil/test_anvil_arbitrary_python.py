@@ -19,9 +19,7 @@ from vulcan.anvil.diagnostics import explain
 from vulcan.anvil.grammar import grammar
 
 VALUES = values_for(TOY.signature, Random(1)) | {"item.id": 1.0}
-SETTINGS = {
-    "deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None
-}  # fmt: skip
+SETTINGS = {"suppress_health_check": list(HealthCheck)}
 
 
 def verdict(source: str, run: bool = False) -> str:

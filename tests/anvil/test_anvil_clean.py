@@ -7,7 +7,7 @@ import pytest
 from anvil_toy import HEAD, TOY
 from anvil_values import values_for
 from effort import examples
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from policy_trees import accepted, programs
 
@@ -31,13 +31,7 @@ def runs(program: ir.Module, seed: int) -> list[float]:
     return found
 
 
-@settings(
-    max_examples=examples(400),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@settings(max_examples=examples(400))
 @given(source=programs(TOY), seed=st.integers(0, 2**32))
 def test_a_generated_program_computes_the_same_numbers_in_no_more_nodes(source: str, seed: int) -> None:
     policy = accepted(source, TOY)

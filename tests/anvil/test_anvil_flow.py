@@ -6,7 +6,7 @@ import pytest
 from anvil_toy import HEAD, TOY, returning
 from anvil_values import value_of, values_for
 from effort import examples, slow
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from policy_trees import accepted, programs, random_program
 
@@ -53,13 +53,7 @@ def changed(values: dict[str, float], kept: set[str], random: Random) -> dict[st
     return made | {name: values[name] if name in kept else others[name] for name in values if name not in DECLARED}
 
 
-@settings(
-    max_examples=examples(300),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-    database=None,
-)
+@settings(max_examples=examples(300))
 @given(source=programs(TOY), seed=st.integers(0, 2**32))
 def test_bounds_and_dependence_hold_for_generated_programs(source, seed):
     policy = accepted(source, TOY)

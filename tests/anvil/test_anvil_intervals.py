@@ -9,7 +9,7 @@ import pytest
 from anvil_toy import TOY, TOY_LAYOUT, returning
 from anvil_values import values_for
 from effort import examples
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from policy_trees import accepted, programs
 
@@ -20,13 +20,7 @@ from vulcan.anvil.grammar import grammar
 from vulcan.anvil.native.codegen import Writer
 from vulcan.anvil.native.llvm_builder import Context
 
-QUICK = settings(
-    max_examples=examples(250),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-    database=None,
-)
+QUICK = settings(max_examples=examples(250))
 
 
 def context_of(policy: Policy) -> Context:
@@ -84,7 +78,7 @@ def test_bounds_of_each_operation_hold_for_all_values_within_its_operands(name):
     operation = grammar.OPERATIONS[name]
     least, _ = operation.arguments
 
-    @settings(max_examples=examples(150), deadline=None, derandomize=True, database=None)
+    @settings(max_examples=examples(150))
     @given(st.lists(operand(), min_size=least, max_size=least))
     def hold(operands):
         bounds = intervals.OPERATION_BOUNDS[name](*(interval for interval, _ in operands))

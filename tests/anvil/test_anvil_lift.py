@@ -8,7 +8,7 @@ from anvil_toy import TOY, returning
 from anvil_twin import bits
 from anvil_values import values_for
 from effort import examples
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from policy_trees import accepted, programs
 
@@ -23,13 +23,7 @@ from vulcan.task import Task
 CACHE = find_task("cache_eviction").of_policy("sample", ())
 CACHE = replace(CACHE, operations=TOY.operations, events=(), whole=None)
 TASKS = pytest.mark.parametrize("task", [pytest.param(TOY, id="toy"), pytest.param(CACHE, id="cache_eviction")])
-GENERATED = settings(
-    max_examples=examples(150),
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+GENERATED = settings(max_examples=examples(150))
 
 
 def checked(source: str, task: Task) -> Policy:

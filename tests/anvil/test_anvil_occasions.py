@@ -91,7 +91,7 @@ def test_each_occasion_has_a_block_and_a_count_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in grammar.STATISTICS.values() if "system" in k.scopes], ids=lambda k: k.name)
-@settings(max_examples=examples(25), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_a_statistic_on_an_occasion_is_that_of_a_task_whose_only_events_are_occasions(
     kind: grammar.StatisticKind, data: st.DataObject

@@ -147,9 +147,7 @@ def test_an_event_of_an_entity_is_one_for_a_function_that_is_shown_none() -> Non
     assert len(set(whole.scores.values())) == 3
 
 
-GENERATED = settings(
-    max_examples=examples(60), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
-)
+GENERATED = settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 
 
 def numbers(reference: Reference, random: Random, events: int = 6) -> list[str]:

@@ -57,7 +57,7 @@ COSTS = st.builds(
 
 
 @given(COSTS, st.integers(1, 64), st.floats(1e-3, 0.3), st.booleans())
-@settings(derandomize=True, max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 def test_no_rate_is_above_what_any_part_can_do(costs: Costs, workers: int, work: float, sleeps: bool) -> None:
     """The bounds of operational analysis (Denning and Buzen, 1978), with every job alone."""
     cores = max(1, workers // 2)

@@ -81,7 +81,7 @@ def test_some_example_of_each_is_good(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["policy", "exported policy", "reply", "configuration", "spot", "event"])
-@settings(max_examples=examples(60), derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(text=st.text(st.characters(codec="utf-8"), max_size=300))
 def test_a_reader_of_text_refuses_any_text(name: str, text: str) -> None:
     finding = tried(name, text.encode())

@@ -30,7 +30,7 @@ def assert_kept(source: str, task: Task) -> str:
     return written
 
 
-@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@settings(max_examples=examples(60))
 @given(programs(RANK_TASK))
 def test_any_program_is_kept(source: str) -> None:
     assume(accepted(source, RANK_TASK) is not None)
@@ -102,7 +102,7 @@ def _operations(parts: st.SearchStrategy[ir.Expression]) -> st.SearchStrategy[ir
     )
 
 
-@settings(max_examples=examples(400), deadline=None, derandomize=True)
+@settings(max_examples=examples(400))
 @given(st.recursive(_LEAVES, _operations, max_leaves=25))
 def test_any_expression_is_kept(e: ir.Expression) -> None:
     entry = ir.Function("urgency", ("clock", "parcel", "store", "sent"), (ir.Return(e),))
@@ -111,7 +111,7 @@ def test_any_expression_is_kept(e: ir.Expression) -> None:
     assert program_of(written) == program, written
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 @given(st.text(max_size=60))
 def test_any_docstring_is_kept(text: str) -> None:
     cleaned = check(f"{text!r}\ndef urgency(clock, parcel, store, sent):\n    return 1\n", RANK_TASK).program

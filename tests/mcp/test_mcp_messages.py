@@ -55,7 +55,7 @@ JSON = st.recursive(
 ).map(lambda plain: json.dumps(plain).encode())
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=200) | JSON)
 def test_whatever_comes_is_a_message_or_gets_an_error_that_can_be_sent(line: bytes) -> None:
     if (error := refusal(line.replace(b"\n", b" ") + b"\n")) is not None:

@@ -82,7 +82,7 @@ class BudgetLaws(RuleBasedStateMachine):
 
 
 TestBudgetLaws = BudgetLaws.TestCase
-TestBudgetLaws.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
+TestBudgetLaws.settings = settings(max_examples=examples(60), stateful_step_count=40)
 
 
 def test_of_those_who_wait_the_earliest_proposal_is_first() -> None:

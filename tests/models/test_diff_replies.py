@@ -101,7 +101,7 @@ def changes_between(old: list[str], new: list[str]) -> list[DiffBlock]:
 
 
 @given(LINES, LINES)
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 def test_a_diff_made_from_two_texts_turns_the_one_into_the_other(old: list[str], new: list[str]) -> None:
     # An end that is marked makes lines that are all context unique, and a beginning gives insertions something to find
     old, new = ["BEGIN = 0", *old, "END = 0"], ["BEGIN = 0", *new, "END = 0"]

@@ -164,7 +164,7 @@ ANY_TEXT = st.one_of(
 )
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(ANY_TEXT, st.sampled_from(["stop", "length", "unknown"]))
 def test_any_text_gives_a_source_or_a_reason(text: str, finish: str) -> None:
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from effort import few
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vulcan.models import Message
@@ -59,7 +59,6 @@ def test_the_cost_before_a_call_is_prompt_and_longest_reply() -> None:
     assert most.dollars == pytest.approx(0.5 + 1e-6 * (size + 2 * 16 + 256) + 0.01)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=200), max_size=4))
 def test_no_tokeniser_counts_more_tokens_than_the_most(contents: list[str]) -> None:
     messages = tuple(Message("user", content) for content in contents)

@@ -65,7 +65,7 @@ def test_the_best_on_trial_are_followed_and_those_that_add_the_most_to_them() ->
 scores = st.lists(st.floats(-1, 1, width=16), min_size=3, max_size=3)
 
 
-@settings(max_examples=examples(200), derandomize=True, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(scores, scores), min_size=1, max_size=6), st.integers(1, 4))
 def test_the_next_member_adds_the_most(table: list[tuple[list[float], list[float]]], most: int) -> None:
     by_objective = [{f"p{n}": tuple(rows[o]) for n, rows in enumerate(table)} for o in (0, 1)]

@@ -73,7 +73,7 @@ def drawn_at(width: int, study: Any) -> list[str]:
     return captured.get().splitlines()
 
 
-@settings(max_examples=examples(60), derandomize=True, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(min_value=1, max_value=200))
 def test_what_is_drawn_is_at_most_three_lines_and_never_wider_than_the_terminal(width: int) -> None:
     study = a_search(budget_dollars=3.0)
@@ -82,7 +82,7 @@ def test_what_is_drawn_is_at_most_three_lines_and_never_wider_than_the_terminal(
     assert all(cell_len(line) <= width for line in lines), (width, lines)
 
 
-@settings(max_examples=examples(100), derandomize=True, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z", "M"]), min_size=1), min_size=1), st.integers(0, 80))
 def test_parts_that_fit_are_kept_in_order(parts: list[str], width: int) -> None:
     line = fitted(parts, width)

@@ -52,7 +52,7 @@ def test_known_policies_miss_as_the_native_ones_in_the_sandbox(server: ForkServe
     assert 0 < result.misses < result.requests == 5000
 
 
-@settings(max_examples=examples(60), derandomize=True, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     name=st.sampled_from(sorted(SEEDS)),
     requests=st.lists(st.tuples(st.integers(0, 12), st.integers(1, 9)), min_size=1, max_size=120),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scoring_toys import MIN, StandIn, Toy
 
@@ -40,7 +40,6 @@ def taught(way: CallOverhead, work: float, sizes: Sequence[int] = (1,)) -> Batch
     waiting=st.integers(1, 500),
     workers=st.integers(1, 64),
 )
-@settings(derandomize=True)
 def test_the_way_takes_its_share_at_most_where_enough_waits(
     call: float, job: float, work: float, waiting: int, workers: int
 ) -> None:
@@ -56,7 +55,6 @@ def test_the_way_takes_its_share_at_most_where_enough_waits(
 
 
 @given(call=st.floats(0, 0.02), job=st.floats(0, 0.002), sizes=st.lists(st.integers(1, 64), min_size=2, max_size=15))
-@settings(derandomize=True)
 def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, sizes: list[int]) -> None:
     way = CallOverhead.of([(count, call + job * count) for count in sizes])
     if max(sizes) >= 2 * min(sizes):

@@ -47,7 +47,6 @@ def test_with_one_instance_the_behaviour_is_what_the_program_reads() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=60))
-@settings(deadline=None)
 def test_a_cell_keeps_the_best_that_ever_came_to_it_and_of_equals_the_earlier(pairs: list[tuple[int, int]]) -> None:
     archive = Archive()
     came: dict[int, list[ScoredCandidate]] = {}
@@ -62,7 +61,7 @@ def test_a_cell_keeps_the_best_that_ever_came_to_it_and_of_equals_the_earlier(pa
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_islands_do_not_mix_but_by_migration(seed: int, count: int, instances: int) -> None:
     members = population(random.Random(seed), 80, count, instances).members
     islands = Islands(count, len(members) + 1, members)

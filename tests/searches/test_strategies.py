@@ -33,7 +33,7 @@ def drafted(name: str, number: int, seed: int, offline: bool, instances: int = 1
 
 @pytest.mark.parametrize("name", get_args(StrategyName))
 @given(number=NUMBERS, seed=SEEDS_OF_RANDOM, offline=st.booleans(), instances=st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_same_inputs_give_the_same_draft(name: str, number: int, seed: int, offline: bool, instances: int) -> None:
     first = drafted(name, number, seed, offline, instances)
     assert drafted(name, number, seed, offline, instances) == first
@@ -54,7 +54,7 @@ def test_a_strategy_that_has_seen_a_search_drafts_as_one_that_comes_new_to_it(na
 
 @pytest.mark.parametrize("name", get_args(StrategyName))
 @given(number=NUMBERS, seed=SEEDS_OF_RANDOM)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_draft_waits_for_its_own_verdict(name: str, number: int, seed: int) -> None:
     barriers = [strategy(name).barrier(n) for n in range(number + 1)]
     assert all(barrier <= n for n, barrier in enumerate(barriers))
@@ -62,7 +62,7 @@ def test_no_draft_waits_for_its_own_verdict(name: str, number: int, seed: int) -
 
 
 @given(number=NUMBERS, seed=SEEDS_OF_RANDOM)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_best_of_n_shows_the_seed_policies_and_never_a_candidate(number: int, seed: int) -> None:
     everything = population(random.Random(seed), 200)
     draft = strategy("best-of-n").draft(number, everything, random.Random(number))

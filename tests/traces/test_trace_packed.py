@@ -30,7 +30,7 @@ def content(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", PACKS)
-@settings(derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(st.binary(max_size=300), min_size=1, max_size=4), where=st.integers(0), flip=st.integers(1, 255))
 def test_streams_are_joined_and_damage_anywhere_is_an_error(tmp_path, name, parts, where, flip):
     path = tmp_path / "packed"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from traces_in_memory import build_trace
 
@@ -41,7 +41,6 @@ def raw(part):
 
 
 @given(PARTS.filter(any), st.sampled_from([1, 3, 1 << 20]))
-@settings(derandomize=True, deadline=None)
 def test_in_parts_a_trace_is_what_it_is_at_once(tmp_path_factory, parts, block):
     folder = tmp_path_factory.mktemp("columns")
     parts = [raw(part) for part in parts]
@@ -58,7 +57,6 @@ def test_in_parts_a_trace_is_what_it_is_at_once(tmp_path_factory, parts, block):
 
 
 @given(st.lists(KEYS, max_size=300), st.integers(1, 50))
-@settings(derandomize=True, deadline=None)
 def test_ids_do_not_depend_on_how_often_there_had_to_be_more_room(keys, room):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dense_ids, "_FIRST_ROOM", 1)
@@ -71,7 +69,6 @@ def test_ids_do_not_depend_on_how_often_there_had_to_be_more_room(keys, room):
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, MAX_SIZE)), min_size=1, max_size=100), st.integers(1, 9))
-@settings(derandomize=True, deadline=None)
 def test_next_accesses_and_first_sizes_are_those_of_slow_definitions(requests, block):
     keys, sizes = (np.array(column) for column in zip(*requests, strict=True))
     trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.int64), keys.astype(float)))

@@ -42,9 +42,7 @@ def withstands(policy: Policy, declared: Property, random: Random, trials: int) 
     return verdict.outcome
 
 
-@settings(
-    max_examples=examples(90), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
-)
+@settings(max_examples=examples(90), suppress_health_check=list(HealthCheck))
 @given(source=programs(TOY), seed=st.integers(0, 2**32))
 def test_proofs_of_programs_of_the_whole_language_withstand_trials(source: str, seed: int) -> None:
     policy = accepted(source, TOY)

@@ -8,7 +8,7 @@ import tarfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
@@ -121,7 +121,6 @@ def test_specifications_that_make_no_sense(spec):
         load_spot(spec)
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.integers(1, 5000), st.integers(1, 40), st.integers(1, 600), st.floats(0, 0.9), st.floats(0.05, 1))
 def test_windows_of_a_long_trace_lie_in_their_part(ticks, count, needed, low, share):
     high = min(1.0, low + share)

@@ -53,7 +53,7 @@ CHECKED = {name: check(source, TASK) for name, source in POLICIES.items()}
 WAYS = [name for name in KNOWN if name != "omniscient"]
 
 
-@settings(max_examples=examples(240), deadline=None, derandomize=True)
+@settings(max_examples=examples(240))
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_policies_run_as_in_plain_python(case: Case, name: str) -> None:
     memory = case.plain()
@@ -64,7 +64,7 @@ def test_policies_run_as_in_plain_python(case: Case, name: str) -> None:
 STATEFUL = list(stateful_programs(TASK, Random(4), examples(72)))
 
 
-@settings(max_examples=examples(180), deadline=None, derandomize=True)
+@settings(max_examples=examples(180))
 @given(case=cases(), policy=st.sampled_from(STATEFUL))
 def test_policies_with_state_run_as_in_plain_python(case: Case, policy: Policy) -> None:
     memory = case.plain()
@@ -75,7 +75,7 @@ def test_policies_with_state_run_as_in_plain_python(case: Case, policy: Policy) 
 REGRESSION = check((ROOT / "benchmarks" / "policies" / "tiering_regression.py").read_text(encoding="utf-8"), TASK)
 
 
-@settings(max_examples=examples(120), deadline=None, derandomize=True)
+@settings(max_examples=examples(120))
 @given(case=cases())
 def test_the_regression_on_all_pages_runs_as_in_plain_python(case: Case) -> None:
     memory = case.plain()
@@ -83,7 +83,7 @@ def test_the_regression_on_all_pages_runs_as_in_plain_python(case: Case) -> None
     same(simulate(REGRESSION, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
-@settings(max_examples=examples(240), deadline=None, derandomize=True)
+@settings(max_examples=examples(240))
 @given(case=cases(), name=st.sampled_from(WAYS))
 def test_known_ways_run_as_in_plain_python(case: Case, name: str) -> None:
     memory = case.plain()
@@ -94,7 +94,7 @@ def test_known_ways_run_as_in_plain_python(case: Case, name: str) -> None:
     same(simulate(name, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
-@settings(max_examples=examples(300), deadline=None, derandomize=True)
+@settings(max_examples=examples(300))
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_pages_are_conserved(case: Case, name):
     result = simulate(
@@ -109,7 +109,7 @@ def test_pages_are_conserved(case: Case, name):
     )
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_without_migrations_all_is_first_touch(case: Case, name):
     arguments = {**case.arguments(), "migration_limit": 0}
@@ -118,7 +118,7 @@ def test_without_migrations_all_is_first_touch(case: Case, name):
     assert still.migrations == 0
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_with_all_pages_fast_the_time_is_ideal(case: Case, name):
     """Of one tier the model is a quadratic equation: (T - base - idle) (T - busy) = q idle busy."""
@@ -139,7 +139,7 @@ def test_with_all_pages_fast_the_time_is_ideal(case: Case, name):
     assert result.hits == result.accesses
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_nothing_beats_the_omniscient_bound(case: Case, name):
     least = simulate("omniscient", case.counts, case.samples, case.capacity, **case.arguments())
@@ -151,7 +151,7 @@ def test_nothing_beats_the_omniscient_bound(case: Case, name):
         assert least.slow_bytes <= result.slow_bytes
 
 
-@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@settings(max_examples=examples(60))
 @given(case=cases())
 def test_the_bound_is_reached_where_all_pages_fit(case: Case):
     """Without stores it is the model's own time, so that it cannot be too low by much."""

@@ -97,7 +97,7 @@ def plain_attribution(case: Case, memory: RecordingMemory) -> tuple[list[list[fl
 
 
 @given(case=cases(), number=st.integers(0, len(POLICIES) - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_time_and_migrations_are_divided_as_a_slow_count_does(case: Case, number: int) -> None:
     policy, c = POLICIES[number], case.counts
     tables = (c.loads, c.stores, case.samples.reads, case.samples.writes)

@@ -24,7 +24,7 @@ def key_of(score: float) -> int:
     return bits | 1 << 63 if bits < 1 << 63 else ~bits & (1 << 64) - 1
 
 
-@settings(max_examples=examples(500), deadline=None, derandomize=True)
+@settings(max_examples=examples(500))
 @given(scores=st.lists(SCORES, min_size=1, max_size=60), share=st.floats(0, 1), backwards=st.booleans(), data=st.data())
 def test_the_best_come_first_and_ties_go_to_the_lower_number(scores, share, backwards, data):
     chosen = data.draw(st.lists(st.sampled_from(range(len(scores))), min_size=1, unique=True).map(sorted))
@@ -38,7 +38,7 @@ def test_the_best_come_first_and_ties_go_to_the_lower_number(scores, share, back
     assert list(pages[wanted:]) == sorted(ranked[wanted:])
 
 
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 @given(scores=st.lists(SCORES, min_size=1, max_size=40), backwards=st.booleans())
 def test_a_heap_gives_pages_in_order(scores, backwards):
     keys = np.array([key_of(score) for score in scores], np.uint64)

@@ -15,7 +15,7 @@ from effort import examples, few
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from mapping_laws import KEYS, LAWS, MappingLaws
+from mapping_laws import KEYS, MappingLaws
 
 cachetools = pytest.importorskip("cachetools")
 keys = pytest.importorskip("cachetools.keys")
@@ -167,5 +167,5 @@ class KeepsTheLaws(MappingLaws):
         assert set(twin) == set(self.model) and not twin.left
 
 
-KeepsTheLaws.TestCase.settings = settings(LAWS, max_examples=examples(60), stateful_step_count=30)
+KeepsTheLaws.TestCase.settings = settings(max_examples=examples(60), stateful_step_count=30)
 TestKeepsTheLaws = KeepsTheLaws.TestCase

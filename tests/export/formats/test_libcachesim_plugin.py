@@ -95,7 +95,7 @@ def test_the_plugin_has_the_misses_of_the_simulator(name: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["heap", "sample", "queues"])
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8)
 @given(data=st.data(), seed=st.integers(0, 99), capacity=st.sampled_from([3, 40, 30_000]))
 def test_generated_policies(mechanism: str, data: st.DataObject, seed: int, capacity: int) -> None:
     source = data.draw(programs(mechanism))

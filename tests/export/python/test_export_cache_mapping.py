@@ -9,7 +9,7 @@ from exported import POLICIES, TASK, export, load
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from mapping_laws import KEYS, LAWS, MappingLaws
+from mapping_laws import KEYS, MappingLaws
 
 MODULES = {name: load(export(under("sample", source))) for name, source in POLICIES.items()}
 HEAPS = {name: load(export(under("heap", source))) for name, source in POLICIES.items()}
@@ -92,7 +92,7 @@ class LikeADictionary(MappingLaws):
             assert population._live == len(self.model)
 
 
-LikeADictionary.TestCase.settings = settings(LAWS, max_examples=examples(150), stateful_step_count=40)
+LikeADictionary.TestCase.settings = settings(max_examples=examples(150), stateful_step_count=40)
 TestLikeADictionary = LikeADictionary.TestCase
 
 

@@ -92,7 +92,7 @@ def test_tiny_caches_of_unit_objects_have_the_misses_of_the_simulator(name: str,
 
 
 @pytest.mark.parametrize("mechanism", ["heap", "sample", "queues"])
-@settings(max_examples=examples(40), deadline=None, derandomize=True)
+@settings(max_examples=examples(40))
 @given(data=st.data(), seed=st.integers(0, 99), capacity=st.sampled_from([3, 40, 30_000]))
 def test_generated_policies_have_the_misses_of_the_simulator(
     mechanism: str, data: st.DataObject, seed: int, capacity: int

@@ -26,7 +26,7 @@ def histogram(numbers: list[int]) -> Counts:
     return np.bincount(compiled_buckets(np.array(numbers, np.uint64)), minlength=BUCKETS)
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=50))
 def test_a_number_is_in_the_bucket_whose_edges_are_around_it(numbers: list[int]) -> None:
     edges = [int(edge) for edge in lower_edges()] + [2**64]
@@ -34,13 +34,13 @@ def test_a_number_is_in_the_bucket_whose_edges_are_around_it(numbers: list[int])
         assert edges[bucket] <= number < edges[bucket + 1]
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 2**50), min_size=1, max_size=50))
 def test_numpy_and_kernels_agree_on_buckets(numbers: list[int]) -> None:
     assert buckets_of(np.array(numbers, np.float64)).tolist() == compiled_buckets(np.array(numbers, np.uint64)).tolist()
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.sampled_from([0.1, 0.25, 0.5, 0.9, 0.99]))
 def test_quantiles_are_within_a_32nd(numbers: list[int], share: float) -> None:
     exact = sorted(numbers)[max(1, math.ceil(share * len(numbers))) - 1]
@@ -49,7 +49,7 @@ def test_quantiles_are_within_a_32nd(numbers: list[int], share: float) -> None:
     assert found == exact if exact < 16 else abs(found - exact) <= exact / 32
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=60))
 def test_octaves_count_every_number_once(numbers: list[int]) -> None:
     found = octaves(histogram(numbers))

@@ -55,7 +55,7 @@ def assert_distribution(found: Distribution, numbers: list[int]) -> None:
     assert list(found.octaves) == octaves(counts)
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 @given(patterned(), st.integers(1, 8))
 def test_every_statistic_is_its_definition(ids: list[int], sizes: int) -> None:
     size_of = [1 + (key * 7919 + i // 50) % sizes for i, key in enumerate(ids)]
@@ -96,7 +96,7 @@ def test_distances_stay_right_when_the_order_is_packed_anew_again_and_again() ->
     assert few.tolist() == bucketed(reuse_distances(ids[:4000].tolist())).tolist()
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 12), min_size=64, max_size=400))
 def test_drift_is_one_less_morisitas_overlap(ids: list[int]) -> None:
     parts = parts_of(ids)

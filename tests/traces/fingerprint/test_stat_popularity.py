@@ -20,7 +20,7 @@ def log_likelihood(counts: list[int], exponent: float) -> float:
     return float(-exponent * (ordered @ np.log(ranks)) - ordered.sum() * np.log((ranks**-exponent).sum()))
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 @given(COUNTS)
 def test_no_other_exponent_is_likelier(counts: list[int]) -> None:
     found = popularity(np.array(counts)).zipf_exponent
@@ -39,7 +39,7 @@ def test_the_exponent_of_a_drawn_trace_is_found(exponent: float) -> None:
     assert found.zipf_misfit < 0.01
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 @given(COUNTS)
 def test_shares_are_what_they_say(counts: list[int]) -> None:
     found = popularity(np.array(counts))

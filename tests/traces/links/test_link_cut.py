@@ -27,7 +27,7 @@ def any_link(draw: st.DrawFn) -> LinkTrace:
 
 
 @given(link=any_link(), shares=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=4))
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@settings(max_examples=examples(200))
 def test_the_parts_carry_together_what_the_whole_carries(link, shares):
     cuts = sorted({0, link.period, *(round(share * link.period) for share in shares)})
     carried = 0.0
@@ -42,7 +42,7 @@ def test_the_parts_carry_together_what_the_whole_carries(link, shares):
 
 
 @given(link=any_link(), times=st.integers(1, 5))
-@settings(max_examples=examples(100), deadline=None, derandomize=True)
+@settings(max_examples=examples(100))
 def test_a_repeated_link_is_the_same_link(link, times):
     longer = repeated(link, link.period * times)
     assert longer.period == link.period * times
@@ -52,7 +52,7 @@ def test_a_repeated_link_is_the_same_link(link, times):
 
 
 @given(link=any_link(), share=st.floats(0.05, 1.0))
-@settings(max_examples=examples(100), deadline=None, derandomize=True)
+@settings(max_examples=examples(100))
 def test_a_scaled_link_carries_its_share(link, share):
     if link.kind == "opportunities" and share * len(link.times) < 1:
         with pytest.raises(ValueError, match="never delivers"):

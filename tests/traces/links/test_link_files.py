@@ -65,7 +65,7 @@ def test_a_bad_line_is_named(write, format, text, line, why):
 
 
 @given(gaps=st.lists(st.integers(0, 300), min_size=1, max_size=60).filter(any))
-@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@settings(max_examples=examples(60))
 def test_every_opportunity_is_kept_and_lies_within_the_period(tmp_path_factory, gaps):
     milliseconds = np.cumsum(gaps)
     path = tmp_path_factory.mktemp("any") / "any"

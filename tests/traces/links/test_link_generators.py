@@ -48,7 +48,7 @@ def test_the_seed_decides_the_rest(kind):
     seconds=st.floats(0.1, 50),
     often=st.floats(0.001, 20),
 )
-@settings(max_examples=examples(80), deadline=None, derandomize=True)
+@settings(max_examples=examples(80))
 def test_any_specification_makes_a_link_of_that_length(kind, seed, seconds, often):
     key = "dwell" if kind == "markov" else "every"
     link = load_link(f"{kind}:seed={seed},seconds={seconds!r},{key}={often!r}")

@@ -63,7 +63,7 @@ def small_cases(draw):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150))
 @given(case=small_cases())
 def test_on_small_random_traces(name, case):
     fast, slow = both(name, *case)

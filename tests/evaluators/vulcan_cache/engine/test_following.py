@@ -93,7 +93,7 @@ def test_a_change_costs_no_more_than_has_been_lost() -> None:
     assert found.counts.misses <= alone[best] + 2 * max(32.0, held)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(STEPS)
 def test_it_remains_a_mapping_of_limited_size(steps: Steps) -> None:
     check_uses(exported("byte").Cache(40, evidence=0.0), steps)

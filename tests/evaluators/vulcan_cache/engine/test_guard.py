@@ -124,7 +124,7 @@ def test_an_export_decides_as_the_simulator(name: str, safe: str) -> None:
         assert by_request.currsize <= capacity
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(STEPS)
 @example([("r", 0, 1), ("r", 1, 1), ("x", 0, 1), ("x", 0, 1), ("r", 0, 1), ("x", 0, 1)])
 def test_it_remains_a_mapping_of_limited_size(steps: Steps) -> None:

@@ -81,7 +81,7 @@ def test_named_policies_decide_as_plain_python(source):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150))
 @given(
     data=st.data(), requests=workloads(), capacity=st.integers(1, 200), draws=st.integers(1, 20), seed=st.integers(0, 9)
 )
@@ -105,7 +105,7 @@ def test_generated_policies_with_state_decide_as_plain_python(mechanism):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@settings(max_examples=examples(60))
 @given(
     data=st.data(),
     requests=workloads(),

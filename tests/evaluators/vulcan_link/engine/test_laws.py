@@ -74,7 +74,7 @@ SCENARIOS = st.builds(
 )
 
 
-@settings(max_examples=examples(120), deadline=None, derandomize=True)
+@settings(max_examples=examples(120))
 @given(scenario=SCENARIOS)
 def test_every_packet_is_somewhere_and_no_delay_is_below_the_path(scenario: Scenario) -> None:
     result = simulate(scenario)

@@ -46,7 +46,7 @@ LIMITS = st.tuples(
 )
 
 
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150))
 @given(link=st.one_of(OPPORTUNITIES, RATES), bursts=BURSTS, limits=LIMITS, fair=st.booleans())
 def test_it_carries_and_drops_what_the_plain_one_does(
     link: LinkTrace,

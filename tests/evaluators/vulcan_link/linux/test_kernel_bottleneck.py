@@ -62,7 +62,7 @@ def number_of(packet: bytes) -> int:
     return int.from_bytes(packet[:4], "little")
 
 
-@settings(derandomize=True, max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(opportunity_lists, st.integers(1, 12), arrival_lists)
 def test_every_packet_fares_as_in_the_plain_bottleneck(
     opportunities: list[int], buffer: int, arrivals: list[tuple[int, int]]
@@ -85,7 +85,7 @@ def test_every_packet_fares_as_in_the_plain_bottleneck(
     assert all(came <= when for when, _, came in log.departed)
 
 
-@settings(derandomize=True, max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(opportunity_lists, st.lists(st.integers(0, 50).map(lambda ms: ms * MS), min_size=1, max_size=30).map(sorted))
 def test_how_often_the_clock_is_read_does_not_matter(opportunities: list[int], readings: list[int]) -> None:
     often, once = Bottleneck(opportunities, 100), Bottleneck(opportunities, 100)
@@ -98,7 +98,7 @@ def test_how_often_the_clock_is_read_does_not_matter(opportunities: list[int], r
     assert often.log == once.log
 
 
-@settings(derandomize=True, max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 30), st.lists(st.integers(0, 100), max_size=30).map(sorted))
 def test_a_delay_line_holds_each_packet_for_its_delay_and_keeps_their_order(delay: int, arrivals: list[int]) -> None:
     line = DelayLine(delay)
@@ -190,7 +190,7 @@ def test_a_link_carries_nothing_in_an_outage_and_goes_on_where_it_was() -> None:
     assert times == pytest.approx([1, 4.25, 4.75, 5.25, 5.75, 6.5, 7.5, 10.5, 11, 11.5, 12], abs=1e-5)
 
 
-@settings(derandomize=True, max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.tuples(st.integers(1, 50), st.floats(0, 200)), min_size=1, max_size=8).filter(
         lambda steps: any(rate > 1 for _, rate in steps)
