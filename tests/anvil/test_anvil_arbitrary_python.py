@@ -19,7 +19,6 @@ from vulcan.anvil.diagnostics import explain
 from vulcan.anvil.grammar import grammar
 
 VALUES = values_for(TOY.signature, Random(1)) | {"item.id": 1.0}
-SETTINGS = {"suppress_health_check": list(HealthCheck)}
 
 
 def verdict(source: str, run: bool = False) -> str:
@@ -45,7 +44,7 @@ def verdict(source: str, run: bool = False) -> str:
     return "accepted"
 
 
-@settings(max_examples=examples(1_000), **SETTINGS)
+@settings(max_examples=examples(1_000), suppress_health_check=list(HealthCheck))
 @given(arbitrary_sources(TOY.signature))
 def test_arbitrary_trees(source):
     verdict(source, run=True)

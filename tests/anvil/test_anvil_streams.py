@@ -146,46 +146,34 @@ def test_statistics_are_those_of_pandas_and_numpy(owner, scale):
                 assert ours == pytest.approx(wanted, rel=1e-12, abs=1e-14 * scale), (question, step)
 
 
-def everything_of_an_entity() -> list[str]:
-    return questions("item.signed", (1, 3, 64), ("0", "1.5"))
+ALL_OF_AN_ENTITY = questions("item.signed", (1, 3, 64), ("0", "1.5"))
+OF_ITS_POPULATION = [f"world.signed.percentile({share})" for share in (0, 0.3, 1)]
 
 
-def test_an_entity_does_not_see_what_another_one_did():
-    asked = everything_of_an_entity()
+@pytest.mark.parametrize("others", [True, False], ids=["among others", "after an earlier life"])
+def test_an_entity_sees_nothing_of_another_one_or_of_an_earlier_life(others):
+    asked = [*ALL_OF_AN_ENTITY, *([] if others else OF_ITS_POPULATION)]
     policy = check(asking(asked), TASK)
-    alone, among_others = Twin(policy, TOY_LAYOUT), Twin(policy, TOY_LAYOUT)
+    one, new = Twin(policy, TOY_LAYOUT), Twin(policy, TOY_LAYOUT)
     random = Random(6)
+    if not others:
+        for _ in range(150):
+            one.observe(1.0, values_for(TOY.signature, random) | {"item.id": 1.0})
+        one.leave(1.0)
     for step in range(240 if ALL else 90):
         other = float(random.randrange(2, 9))
-        if other in among_others.live and random.random() < 0.3:
-            among_others.leave(other)
+        if others and other in one.live and random.random() < 0.3:
+            one.leave(other)
         else:
-            among_others.observe(other, values_for(TOY.signature, random) | {"item.id": other})
+            values = values_for(TOY.signature, random) | {"item.id": other}
+            for twin in [one] if others else [one, new]:
+                twin.observe(other, values)
         if step % 3 == 0:
             values = values_for(TOY.signature, random) | {"item.id": 1.0}
-            for twin in (alone, among_others):
+            for twin in (one, new):
                 twin.observe(1.0, values)
-            assert ask_all(alone, asked, 1.0, values) == ask_all(among_others, asked, 1.0, values)
-    assert alone.statistics(1.0).tobytes() == among_others.statistics(1.0).tobytes()
-
-
-def test_removal_leaves_no_trace_of_an_earlier_life():
-    asked = [*everything_of_an_entity(), *(f"world.signed.percentile({share})" for share in (0, 0.3, 1))]
-    policy = check(asking(asked), TASK)
-    returned, new = Twin(policy, TOY_LAYOUT), Twin(policy, TOY_LAYOUT)
-    random = Random(7)
-    for _ in range(150):
-        returned.observe(1.0, values_for(TOY.signature, random) | {"item.id": 1.0})
-    returned.leave(1.0)
-    for step in range(150 if ALL else 60):
-        key = float(random.choice((1, 2)))
-        values = values_for(TOY.signature, random) | {"item.id": key}
-        for twin in (returned, new):
-            twin.observe(key, values)
-        if step % 5:
-            continue
-        assert ask_all(returned, asked, key, values) == ask_all(new, asked, key, values)
-    assert returned.statistics(1.0).tobytes() == new.statistics(1.0).tobytes()
+            assert ask_all(one, asked, 1.0, values) == ask_all(new, asked, 1.0, values)
+    assert one.statistics(1.0).tobytes() == new.statistics(1.0).tobytes()
 
 
 def test_the_system_observes_the_events_of_all_entities_and_forgets_none_that_left():
