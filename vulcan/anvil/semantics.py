@@ -18,7 +18,7 @@ MAX = arithmetic._LARGEST
 saturate, divide, floor_divide = arithmetic._saturate, arithmetic._divide, arithmetic._floor_divide
 modulo, power, sqrt = arithmetic._modulo, arithmetic._power, arithmetic._sqrt
 exp, expm1, log, log1p = arithmetic._exp, arithmetic._expm1, arithmetic._log, arithmetic._log1p
-log2, log10, mix, hash = arithmetic._log2, arithmetic._log10, arithmetic._mix, arithmetic._hash
+log2, log10, mix = arithmetic._log2, arithmetic._log10, arithmetic._mix
 truncate, floor, ceil, round_half_even = arithmetic._truncate, arithmetic._floor, arithmetic._ceil, arithmetic._round
 
 
@@ -46,6 +46,11 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 _MASK = (1 << 64) - 1
 GOLDEN, FIRST_FACTOR, SECOND_FACTOR = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """Constants of splitmix64."""
+
+
+def hash(a: float, k: float) -> float:
+    """Return a hash of a: a whole number from 0 to 2^53 - 1; each k gives another function. Zeros are one number."""
+    return arithmetic._hash(a, k)
 
 
 def draw(word: int) -> tuple[float, int]:
