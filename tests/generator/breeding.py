@@ -15,8 +15,10 @@ def proposed(generator: OfflineEvolve, task: Task, request: Request) -> Policy:
     return check(source, task)
 
 
-def request(proposal: int, parents: tuple[Parent, ...] = (), *, seed: int = 1, turn: int = 0) -> Request:
-    return Request(proposal, turn, (), parents, seed)
+def request(
+    proposal: int, parents: tuple[Parent, ...] = (), *, seed: int = 1, turn: int = 0, operator: str = ""
+) -> Request:
+    return Request(proposal, turn, (), parents, seed, operator=operator)
 
 
 def arbitrary(policy: Policy) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from breeding import proposed, rounds
+from breeding import proposed, request, rounds
 from several_task import OTHER, PARENT, SEVERAL_TASK
 
 from vulcan.anvil import Policy, check, ir
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator import OfflineEvolve
 from vulcan.generator.proposer import join, part_of
-from vulcan.models.base import Parent, Request
+from vulcan.models.base import Parent
 from vulcan.registry import find_task
 from vulcan.task import Feature, Scalar, Value
 
@@ -33,17 +34,13 @@ PARENT_PRINTS = prints(check(PARENT, SEVERAL_TASK))
 OTHER_PRINTS = prints(check(OTHER, SEVERAL_TASK))
 
 
-def asked(operator: str, proposal: int, parents: tuple[Parent, ...]) -> Request:
-    return Request(proposal, 0, (), parents, 1, operator=operator)
-
-
 @pytest.mark.parametrize("operator", ["", "mutate", "crossover"])
 def test_one_function_is_changed_and_the_others_are_kept(operator: str) -> None:
     generator = OfflineEvolve(SEVERAL_TASK)
     parents = PARENTS[:1] if operator == "mutate" else PARENTS
     changed: Counter[str] = Counter()
     for proposal in range(40):
-        made = prints(proposed(generator, SEVERAL_TASK, asked(operator, proposal, parents)))
+        made = prints(proposed(generator, SEVERAL_TASK, request(proposal, parents, operator=operator)))
         new = [name for name in NAMES if made[name] != PARENT_PRINTS[name]]
         assert len(new) == 1, f"proposal {proposal} changed {new}"
         changed[new[0]] += 1
@@ -52,7 +49,7 @@ def test_one_function_is_changed_and_the_others_are_kept(operator: str) -> None:
 
 def test_a_crossover_takes_whole_functions_too() -> None:
     generator = OfflineEvolve(SEVERAL_TASK)
-    made = [prints(proposed(generator, SEVERAL_TASK, asked("crossover", n, PARENTS))) for n in range(60)]
+    made = [prints(proposed(generator, SEVERAL_TASK, request(n, PARENTS, operator="crossover"))) for n in range(60)]
     for name in NAMES:
         assert any(each[name] == OTHER_PRINTS[name] for each in made)
 
@@ -61,7 +58,7 @@ def test_a_new_program_has_every_function_anew() -> None:
     generator = OfflineEvolve(SEVERAL_TASK)
     for parents in ((), PARENTS):
         for proposal in range(10):
-            made = prints(proposed(generator, SEVERAL_TASK, asked("fresh", proposal, parents)))
+            made = prints(proposed(generator, SEVERAL_TASK, request(proposal, parents, operator="fresh")))
             assert all(made[name] not in (PARENT_PRINTS[name], OTHER_PRINTS[name]) for name in NAMES)
 
 
@@ -74,8 +71,6 @@ def test_every_reply_is_a_policy_that_differs_from_its_parents() -> None:
 
 
 def test_a_function_that_is_shown_nothing_is_refused() -> None:
-    from dataclasses import replace
-
     with pytest.raises(ValueError, match="declares nothing that a policy could read"):
         OfflineEvolve(replace(SEVERAL_TASK, others=(Value("send", (), "it"),), properties=()))
     level = Scalar(Feature("level", "float", "metres", 0.0, 1.0, "the water"))
