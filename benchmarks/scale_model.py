@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import repeat
 
-from vulcan.scoring.ray_executor import HISTORY, MAX_JOBS, CallOverhead
+from vulcan.scoring.ray_executor import MAX_JOBS, batch_size
 
 Process = Generator["tuple[Queue | None, float]", None, None]
 """Yields what it needs next: a server of a queue, or None for nobody's, and for how many seconds."""
@@ -151,7 +151,6 @@ def predict(
     in_flight = cluster.in_flight or jobs
     asked = done = 0
     worked = ended = 0.0
-    calls = deque([(1, costs.way + costs.call + costs.job)], maxlen=HISTORY)
 
     def candidate() -> Process:
         if cluster.model_seconds:
@@ -163,20 +162,16 @@ def predict(
 
     def call(size: int) -> Process:
         nonlocal done, worked, ended
-        began = simulation.now
         yield driver, (costs.call + costs.job * size) / 2
         if costs.way:
             yield host, costs.way / 2
-        arrived = simulation.now
         if costs.job_at_worker:
             yield host, costs.job_at_worker * size
         yield None if cluster.sleeps else host, work * size
         worked += work * size
-        left = simulation.now
         if costs.way:
             yield host, costs.way / 2
         yield driver, (costs.call + costs.job * size) / 2
-        calls.append((size, simulation.now - began - (left - arrived)))
         idle.append(1)
         hand_out()
         if costs.keep:
@@ -191,7 +186,7 @@ def predict(
             size = 1
             if together:
                 most = min(MAX_JOBS, math.ceil(len(ready) / cluster.workers))
-                size = CallOverhead.of(calls).jobs(repeat(work + costs.job_at_worker), most)
+                size = batch_size(repeat(work + costs.job_at_worker), most)
             for _ in range(size):
                 ready.popleft()
             simulation.start(call(size))

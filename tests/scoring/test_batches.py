@@ -13,54 +13,21 @@ from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Pool, Worker
-from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead
+from vulcan.scoring.ray_executor import BATCH_SECONDS, MAX_JOBS, BatchSizer
 
 TOY = Toy("honest", "nan", "segfault")
 
 
-def request(number: int = 1, instances: tuple[int, ...] = (0,)) -> JobRequest:
-    return JobRequest(number, MIN, instances, 1.0)
-
-
-def outcome(seconds: float) -> Outcome:
-    return Outcome(1, "scored", (), "", seconds)
-
-
-def taught(way: CallOverhead, work: float, sizes: Sequence[int] = (1,)) -> BatchSizer:
-    batching = BatchSizer()
-    for count in [*sizes] * 5:
-        batching.learn([request()] * count, [outcome(work)] * count, way.call + way.job * count + work * count)
-    return batching
-
-
-@given(
-    call=st.floats(1e-4, 0.02),
-    job=st.floats(0, 0.002),
-    work=st.floats(1e-4, 0.5),
-    waiting=st.integers(1, 500),
-    workers=st.integers(1, 64),
-)
-def test_the_way_takes_its_share_at_most_where_enough_waits(
-    call: float, job: float, work: float, waiting: int, workers: int
-) -> None:
+@given(work=st.floats(1e-4, 0.5), waiting=st.integers(1, 500), workers=st.integers(1, 64))
+def test_a_batch_has_the_wanted_work_or_a_worker_s_share_of_the_queue(work: float, waiting: int, workers: int) -> None:
+    batching, request = BatchSizer(), JobRequest(1, MIN, (0,), 1.0)
+    assert batching.size([request] * waiting, workers) == 1
+    batching.learn([request] * 5, [Outcome(1, "scored", (), "", work)] * 5)
     most = min(MAX_JOBS, -(-waiting // workers))
-    size = taught(CallOverhead(call, job), work, (1, 8)).size([request()] * waiting, workers)
+    size = batching.size([request] * waiting, workers)
     assert 1 <= size <= most
-    if size < most and size * work < MAX * (1 - 1e-9):  # else there was not enough to carry, or it is enough
-        assert (call + job * size) / (size * work) <= OVERHEAD * (1 + 1e-6)
-    if size > 1:  # and no more travel together than it takes
-        fewer = size - 1
-        assert (call + job * fewer) / (fewer * work) > OVERHEAD * (1 - 1e-6)
-        assert fewer * work < MAX * (1 + 1e-9)
-
-
-@given(call=st.floats(0, 0.02), job=st.floats(0, 0.002), sizes=st.lists(st.integers(1, 64), min_size=2, max_size=15))
-def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, sizes: list[int]) -> None:
-    way = CallOverhead.of([(count, call + job * count) for count in sizes])
-    if max(sizes) >= 2 * min(sizes):
-        assert (way.call, way.job) == (pytest.approx(call, abs=1e-9), pytest.approx(job, abs=1e-9))
-    else:
-        assert way.job == 0
+    assert size == most or size * work >= BATCH_SECONDS * (1 - 1e-9)
+    assert (size - 1) * work < BATCH_SECONDS
 
 
 class ByFives(Pool):

@@ -1,6 +1,6 @@
 """Scoring on Ray: actors that each own one sandboxed evaluator, on this host or a cluster.
 
-Short jobs are sent in batches, sized so that the overhead of a call stays small compared with the work.
+Short jobs are sent in batches, so that the overhead of a call stays small compared with the work.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 from statistics import median
-from typing import Any, Self
+from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
@@ -66,82 +64,44 @@ class ScoringActor:
         return os.getpid(), self._evaluator.pid
 
 
-OVERHEAD = 0.04
-"""Maximum call overhead as a share of a batch's work: below the target of 5 %, as calls slow down under load."""
+BATCH_SECONDS = 0.2
+"""Expected work of a batch: some milliseconds of a call are a small share of it, and no finished job waits for long."""
 
 MAX_JOBS = 64
-MAX = 1.0
-"""Maximum jobs, and seconds of work, per batch: a finished job should not wait long for the others."""
-
-HISTORY = 15
-"""Number of recent calls that count."""
+_HISTORY = 15
 
 
-@dataclass(frozen=True)
-class CallOverhead:
-    """Overhead of a call in seconds: a constant part, and a part per job."""
-
-    call: float = 0.0
-    job: float = 0.0
-
-    @classmethod
-    def of(cls, calls: Iterable[tuple[int, float]]) -> Self:
-        """Estimate the overhead from calls, each a number of jobs and the overhead in seconds.
-
-        Medians, because a worker's first call is slow: the slope is the Theil-Sen estimate over pairs of calls of which
-        one has at least twice the other's jobs, as closer pairs would measure the host's other load. Without such a
-        pair, all overhead is attributed to the call.
-        """
-        known = tuple(calls)
-        slopes = [
-            (one[1] - other[1]) / (one[0] - other[0])
-            for one, other in combinations(known, 2)
-            if max(one[0], other[0]) >= 2 * min(one[0], other[0])
-        ]
-        job = max(0.0, median(slopes)) if slopes else 0.0
-        return cls(max(0.0, median(seconds - job * count for count, seconds in known)) if known else 0.0, job)
-
-    def jobs(self, works: Iterable[float], limit: int) -> int:
-        """Return the size of the next batch, 1 to `limit`, given the expected seconds of work of each job.
-
-        It is the smallest that keeps the overhead under `OVERHEAD` of the work, or reaches `MAX` seconds of work.
-        """
-        work, count = 0.0, 0
-        for count, seconds in enumerate(works, 1):
-            work += seconds
-            if count >= limit or work >= MAX or self.call + self.job * count <= OVERHEAD * work:
-                break
-        return max(1, count)
+def batch_size(works: Iterable[float], limit: int) -> int:
+    """Return how many jobs of these expected seconds make a batch, 1 to `limit`."""
+    work, count = 0.0, 0
+    for count, seconds in enumerate(works, 1):
+        work += seconds
+        if count >= limit or work >= BATCH_SECONDS:
+            break
+    return max(1, count)
 
 
 class BatchSizer:
-    """Batch sizes, learned from the overhead of calls and the work of jobs.
+    """Batch sizes, learned from the work of jobs.
 
-    A job is expected to take as long as others on the same instances; one without precedent ends a batch. A batch is
-    the smallest that keeps the overhead under `OVERHEAD`, and at most a worker's share of the queue. Batching changes
-    when outcomes arrive, not the outcomes. Use it from one thread at a time.
+    A job is expected to take as long as the latest on the same instances; one without precedent ends a batch. A batch
+    is at most a worker's share of the queue. Batching changes when outcomes arrive, not the outcomes. Use it from one
+    thread at a time.
     """
 
     def __init__(self) -> None:
-        self._calls: deque[tuple[int, float]] = deque(maxlen=HISTORY)
-        self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=HISTORY))
+        self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=_HISTORY))
 
-    def learn(self, requests: Sequence[JobRequest], outcomes: Sequence[Outcome], seconds: float) -> None:
-        """Record a call of these jobs that took `seconds`."""
-        self._calls.append((len(requests), max(0.0, seconds - math.fsum(outcome.seconds for outcome in outcomes))))
+    def learn(self, requests: Sequence[JobRequest], outcomes: Sequence[Outcome]) -> None:
+        """Record the work of jobs."""
         for request, outcome in zip(requests, outcomes, strict=True):
             if outcome.status == "scored":  # the others end early
                 self._work[request.instances].append(outcome.seconds)
 
-    @property
-    def overhead(self) -> CallOverhead:
-        """The overhead estimated from recent calls."""
-        return CallOverhead.of(self._calls)
-
     def size(self, waiting: Sequence[JobRequest], workers: int) -> int:
         """Return how many of the queued jobs, from the first, to send in one batch; at least 1."""
         limit = min(MAX_JOBS, math.ceil(len(waiting) / workers))
-        return self.overhead.jobs(map(self._expected, waiting), limit)
+        return batch_size(map(self._expected, waiting), limit)
 
     def _expected(self, request: JobRequest) -> float:
         known = self._work.get(request.instances)
@@ -178,10 +138,9 @@ class RayExecutor(Pool):
 
     def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
         assert isinstance(worker, RemoteEvaluator)
-        began = time.monotonic()
         outcomes = [worker.serve(requests[0])] if len(requests) == 1 else worker.serve_all(requests)
         with self._learning:
-            self._batching.learn(requests, outcomes, time.monotonic() - began)
+            self._batching.learn(requests, outcomes)
         return outcomes
 
 
