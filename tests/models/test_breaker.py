@@ -12,7 +12,7 @@ from chat_server import ChatServer, answer, fail
 
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.ensemble import Breaker
+from vulcan.models.ensemble import PAUSE, Breaker
 from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
 
@@ -64,51 +64,23 @@ def test_a_model_that_fails_is_left_alone_tried_and_taken_back(
     breaker = Breaker(model, lambda: now[0])
     for _ in range(3):
         assert "status 503: busy" in unavailable(breaker)
-    assert len(server.requests) == 3
-    now[0] = 29.0
+    now[0] = PAUSE - 1
     line = unavailable(breaker)
     assert line.startswith(
         "model 'toy' is left alone after 3 failed calls in a row; it is tried again in 1 s; the last:"
     )
     assert "status 503: busy" in line
     assert len(server.requests) == 3  # nothing was sent
-    now[0] = 30.0
+    now[0] = PAUSE
     assert "left alone" not in unavailable(breaker)  # this one went through, and failed
-    assert len(server.requests) == 4
-    now[0] = 89.0
-    assert "in 1 s" in unavailable(breaker)  # twice as long
-    now[0] = 90.0
+    assert "left alone" in unavailable(breaker)
+    now[0] = 2 * PAUSE
     assert breaker.propose(REQUEST).text == "hello"
     assert breaker.propose(REQUEST).text == "hello"
     assert len(server.requests) == 6
 
 
-def test_one_call_alone_tries_a_model_again() -> None:
-    now = [0.0]
-    model = Scripted(failing)
-    breaker = Breaker(model, lambda: now[0])
-    for _ in range(3):
-        unavailable(breaker)
-    now[0] = 30.0
-    began, go_on = threading.Event(), threading.Event()
-
-    def slow() -> Reply:
-        began.set()
-        assert go_on.wait(10)
-        return REPLY
-
-    model.act = slow
-    with ThreadPoolExecutor(1) as threads:
-        trying = threads.submit(breaker.propose, REQUEST)
-        assert began.wait(10)
-        assert "it is being tried again" in unavailable(breaker)
-        go_on.set()
-        assert trying.result(10) == REPLY
-    assert model.calls == 4
-
-
-def test_32_calls_that_fail_together_open_it_once() -> None:
-    now = [0.0]
+def test_calls_that_fail_together_leave_it_alone_once() -> None:
     together = threading.Barrier(32, timeout=10)
 
     def act() -> Reply:
@@ -116,10 +88,10 @@ def test_32_calls_that_fail_together_open_it_once() -> None:
         return failing()
 
     model = Scripted(act)
-    breaker = Breaker(model, lambda: now[0])
+    breaker = Breaker(model, lambda: 0.0)
     with ThreadPoolExecutor(32) as threads:
         assert set(threads.map(lambda _: unavailable(breaker), range(32))) == {"gave up"}
-    assert "after 32 failed calls in a row; it is tried again in 30 s" in unavailable(breaker)
+    assert "after 32 failed calls in a row" in unavailable(breaker)
     assert model.calls == 32
 
 
@@ -128,18 +100,10 @@ def test_what_is_not_a_passing_fault_goes_through_and_counts_for_nothing(error: 
     def act() -> Reply:
         raise error
 
-    now = [0.0]
     model = Scripted(act)
-    breaker = Breaker(model, lambda: now[0])
+    breaker = Breaker(model)
     for _ in range(5):
         with pytest.raises(type(error)):
             breaker.propose(REQUEST)
-    model.act = failing
-    for _ in range(3):
-        unavailable(breaker)
-    now[0] = 30.0
-    model.act = act
-    with pytest.raises(type(error)):
-        breaker.propose(REQUEST)
     model.act = lambda: REPLY
-    assert breaker.propose(REQUEST) == REPLY  # the try that came to nothing does not block the next
+    assert breaker.propose(REQUEST) == REPLY

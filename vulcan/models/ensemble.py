@@ -162,17 +162,15 @@ _log = logging.getLogger(__name__)
 FAILURES = 3
 """Consecutive failures after which a model is left alone."""
 
-FIRST_OPEN, MAX_OPEN = 30.0, 600.0
-"""Seconds for which it is left alone at first, and at most."""
+PAUSE = 60.0
+"""Seconds for which it is left alone."""
 
 
 class Breaker:
-    """A `Proposer` around one model. While it is open, `propose` raises ModelUnavailable at once.
+    """A `Proposer` around one model, which raises ModelUnavailable at once for a while after three failures in a row.
 
-    After three consecutive failures it opens for half a minute. Then one call is let through: success closes it,
-    failure opens it again for twice as long, up to ten minutes (M. Nygard, "Release It!", 2007). A call counts as
-    failed where it raises ModelUnavailable, which is after its retries. A refusal, a budget that is exhausted, and
-    calls that were cut off by `close` count for nothing: they do not show that the model is down.
+    A call counts as failed where it raises ModelUnavailable, which is after its retries. A refusal, a budget that is
+    exhausted, and calls that were cut off by `close` count for nothing: they do not show that the model is down.
     """
 
     def __init__(self, model: Proposer, clock: Callable[[], float] = time.monotonic) -> None:
@@ -180,10 +178,7 @@ class Breaker:
         self._clock = clock
         self._lock = threading.Lock()
         self._in_row = 0
-        self._openings = 0
-        self._opened_until: float | None = None
-        self._trying = False
-        self._epoch = 0  # grows at each opening and closing: what began before it tells nothing of what came after
+        self._until = -math.inf
         self._last = ""
         self._closed = False
 
@@ -192,63 +187,34 @@ class Breaker:
         return self._model.name
 
     def propose(self, request: Request) -> Reply:
-        """Return one reply. Raises what the model raises, and ModelUnavailable at once while the breaker is open."""
-        epoch = self._enter()
+        """Return one reply. Raises what the model raises, and ModelUnavailable at once while it is left alone."""
+        if (left := self._until - self._clock()) > 0:
+            raise ModelUnavailable(
+                f"model {self.name!r} is left alone after {self._in_row} failed calls in a row; it is tried again in "
+                f"{left:.0f} s; the last: {self._last}"
+            )
         try:
             reply = self._model.propose(request)
         except RequestRefused:
             raise
         except ModelUnavailable as error:
             if not self._closed:
-                self._failed(epoch, str(error))
+                self._failed(str(error))
             raise
-        finally:
-            self._left(epoch)
-        self._succeeded()
+        with self._lock:
+            self._in_row = 0
         return reply
 
     def close(self) -> None:
         self._closed = True
         self._model.close()
 
-    def _enter(self) -> int:
-        """Admit a call, and note when it began."""
-        with self._lock:
-            if self._opened_until is not None:
-                left = self._opened_until - self._clock()
-                if left > 0 or self._trying:
-                    when = f"it is tried again in {left:.0f} s" if left > 0 else "it is being tried again"
-                    raise ModelUnavailable(
-                        f"model {self.name!r} is left alone after {self._in_row} failed calls in a row; {when}; the "
-                        f"last: {self._last}"
-                    )
-                self._trying = True
-            return self._epoch
-
-    def _left(self, epoch: int) -> None:
-        with self._lock:
-            if epoch == self._epoch:
-                self._trying = False
-
-    def _failed(self, epoch: int, why: str) -> None:
+    def _failed(self, why: str) -> None:
         with self._lock:
             self._in_row += 1
             self._last = why
-            if epoch != self._epoch or self._in_row < FAILURES:
-                return
-            seconds = min(FIRST_OPEN * 2.0 ** min(self._openings, 60), MAX_OPEN)
-            self._openings += 1
-            self._change(self._clock() + seconds)
-            in_row = self._in_row
-        _log.warning("model %r failed %d times in a row; leaving it alone for %.0f s", self.name, in_row, seconds)
-
-    def _succeeded(self) -> None:
-        with self._lock:
-            self._in_row = self._openings = 0
-            if self._opened_until is not None:
-                self._change(None)
-
-    def _change(self, opened_until: float | None) -> None:
-        self._opened_until = opened_until
-        self._epoch += 1
-        self._trying = False
+            if self._in_row >= FAILURES and self._clock() >= self._until:
+                self._until = self._clock() + PAUSE
+                _log.warning(
+                    "model %r failed %d times in a row; leaving it alone for %.0f s", self.name, self._in_row, PAUSE
+                )
