@@ -163,7 +163,7 @@ class Failures(TypedDict):
     rules: Annotated[dict[str, int], "how often each rule of the language was broken"]
 
 
-class ModelCalls(TypedDict):
+class ModelUsage(TypedDict):
     """The calls of one model, by the server's name."""
 
     model: Annotated[str, "its name"]
@@ -171,11 +171,6 @@ class ModelCalls(TypedDict):
     tokens_in: Annotated[int, "tokens of the prompts"]
     tokens_out: Annotated[int, "tokens of the replies"]
     dollars: Annotated[float | None, "`null` where a price is not known"]
-
-
-class ModelUsage(ModelCalls):
-    """The calls of one model, and their time."""
-
     seconds: Annotated[float, "time of all calls"]
 
 

@@ -18,29 +18,18 @@ import vulcan
 from vulcan.anvil import Policy
 from vulcan.anvil.diagnostics import explained
 from vulcan.anvil.proofs import claim_of, verify
-from vulcan.documents.card import (
-    CardAncestor,
-    CardDocument,
-    CardEvidence,
-    CardFile,
-    CardLicence,
-    CardProof,
-    CardScore,
-    CardTask,
-)
-from vulcan.evaluator import SplitName
+from vulcan.documents.card import CardDocument, CardEvidence, CardFile, CardLicence, CardProof, CardTask
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import built_in_directory
-from vulcan.results.candidate import candidate_row, lineage, metric_rows
+from vulcan.results.candidate import candidate_document
 from vulcan.results.recommended import find_recommended
-from vulcan.results.report.data import Report, model_calls
-from vulcan.results.run import interval_document, interval_of, model_cost
+from vulcan.results.report.data import Report, measured_on, run_version
+from vulcan.results.run import run_document
 from vulcan.searches.costs import Costs
-from vulcan.searches.evidence import SPLITS
-from vulcan.store.events import CandidateJudged
+from vulcan.store.events import CallRecord, CandidateJudged
 from vulcan.task import Task
 
 FORMAT_VERSION = 1
@@ -111,7 +100,7 @@ def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | No
         },
         "licence": _licence(policy.task, source, report, judged),
         "proofs": list(_proofs(policy, seconds)),
-        "versions": {"run": None if report is None else {"vulcan": report.record.version}, "card": dict(_versions())},
+        "versions": {"run": None if report is None else run_version(report), "card": dict(_versions())},
         **(_NO_RUN if report is None or judged is None else _of_run(report, judged)),
     }
 
@@ -132,74 +121,23 @@ def _task(task: Task, provenance: Provenance) -> CardTask:
     }
 
 
-_NO_RUN: CardEvidence = {
-    "run": None,
-    "instances": None,
-    "files": None,
-    "scores": None,
-    "measured": None,
-    "baselines": None,
-    "lineage": None,
-    "models": None,
-    "cost": None,
-}
+_NO_RUN: CardEvidence = {"run": None, "candidate": None, "configuration": None, "instances": None, "files": None}
 
 
 def _of_run(report: Report, judged: CandidateJudged) -> CardEvidence:
-    record, number = report.record, judged.candidate
-    costs = Costs.of(report.data.calls)
+    record = report.record
     named = [text for instance in record.instances for text in _texts(dict(instance.parameters))]
     return {
-        "run": {
-            "run": report.path.name,
-            "begun": report.rows.all[0].time,
-            "candidate": number,
-            "winner": None if record.chosen is None else record.chosen.candidate,
-            "chosen_on": None if record.chosen is None else record.chosen.split,
-            "configuration": record.config,
-        },
-        "instances": [
-            {"instance": i.name, "split": i.split, "parameters": dict(i.parameters)} for i in record.instances
-        ],
+        "run": run_document(Path(report.path.name), record, Costs.of(report.data.calls)),
+        "candidate": candidate_document(record, judged, _call_of(report, judged)),
+        "configuration": record.config,
+        "instances": list(measured_on(record)),
         "files": list(_files(dict.fromkeys(named))),
-        "scores": {split: _score(report, number, split) for split in SPLITS},
-        "measured": metric_rows(record, number),
-        "baselines": [
-            {"policy": policy, "kind": b.kind, "split": split, "score": b.score, "metrics": dict(b.metrics)}
-            for (policy, split), b in record.baselines.items()
-        ],
-        "lineage": list(_lineage(report, number)),
-        "models": model_calls(report.data.calls),
-        "cost": model_cost(costs),
     }
 
 
-def _score(report: Report, candidate: int, split: SplitName) -> CardScore | None:
-    score = report.record.score_of(candidate, split)
-    if score is None:
-        return None
-    interval = interval_of(report.record, report.scorer, candidate, split)
-    best = report.record.named_baseline(split)
-    return {
-        "score": score,
-        "interval": interval_document(interval),
-        "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
-    }
-
-
-def _lineage(report: Report, candidate: int) -> Iterator[CardAncestor]:
-    """Yield the ancestors of a candidate, oldest first, then itself, each with the server's name of its model."""
-    record = report.record
-    wrote = {(call.proposal, call.turn): call.model for call in report.data.calls}
-    line = [*(c for generation in reversed(lineage(record, candidate)) for c in generation), candidate]
-    for number in line:
-        judged = record.candidates[number]
-        yield {
-            **candidate_row(record, judged),
-            "derived_from": judged.derived_from,
-            "model": wrote.get((judged.proposal, judged.turn)) if judged.origin == "model" else None,
-            "sha256": _digest(judged.source.encode("utf-8", errors="surrogateescape")),
-        }
+def _call_of(report: Report, judged: CandidateJudged) -> CallRecord | None:
+    return next((c for c in report.data.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn)), None)
 
 
 def _licence(task: Task, source: str, report: Report | None, judged: CandidateJudged | None) -> CardLicence:
@@ -213,12 +151,12 @@ def _licence(task: Task, source: str, report: Report | None, judged: CandidateJu
         return {"spdx": None, "known": f"a policy of the task pack {task.name}: the pack's terms apply"}
     if report is None or judged is None:
         return {"spdx": None, "known": "a file of the user's: nothing is known"}
-    call = next((c for c in report.data.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn)), None)
+    call = _call_of(report, judged)
     writer = call.model if call is not None else "a model that the run does not name"
     return {
         "spdx": None,
-        "known": f"written by {writer}, shown the policies in `lineage`: Vulcan claims nothing of it, and the terms of "
-        "the model's provider may apply",
+        "known": f"written by {writer}, shown the policies in its `lineage`: Vulcan claims nothing of it, and the "
+        "terms of the model's provider may apply",
     }
 
 

@@ -23,11 +23,11 @@ from vulcan.documents.report import (
     CandidateRow,
     Failures,
     InstanceParameters,
-    ModelCalls,
     ModelUsage,
     PolicyInstanceScore,
     ProgressPoint,
     ReportDocument,
+    RunVersion,
     WinnerAnalysis,
 )
 from vulcan.evaluator import SplitName
@@ -159,7 +159,7 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
     return {
         **run_document(report.path, record, Costs.of(report.data.calls)),
         "objective": record.config.get("objective"),
-        "run_version": {"vulcan": record.version, "began_at": report.rows.all[0].time if report.rows.all else None},
+        "run_version": run_version(report),
         "report_version": {"vulcan": vulcan.__version__, "python": platform.python_version()},
         "configuration": record.config,
         "instances": list(measured_on(record)),
@@ -177,6 +177,11 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
         "models": models(report.data.calls),
         "all_candidates": list(every_candidate(report.data)),
     }
+
+
+def run_version(report: Report) -> RunVersion:
+    """Return what made the run, and when."""
+    return {"vulcan": report.record.version, "began_at": report.rows.all[0].time if report.rows.all else None}
 
 
 def measured_on(record: RunRecord) -> Iterator[InstanceParameters]:
@@ -283,15 +288,7 @@ def failures(record: RunRecord) -> Failures:
 
 def models(calls: tuple[CallRecord, ...]) -> list[ModelUsage]:
     """Return calls, tokens, dollars and seconds by the server's model name; `dollars` is None if a price is unknown."""
-    return [
-        {**model, "seconds": sum(call.seconds for call in calls if call.model == model["model"])}
-        for model in model_calls(calls)
-    ]
-
-
-def model_calls(calls: tuple[CallRecord, ...]) -> list[ModelCalls]:
-    """Return calls, tokens and dollars by the server's model name; `dollars` is None if a price is unknown."""
-    found: list[ModelCalls] = []
+    found: list[ModelUsage] = []
     for name in sorted({call.model for call in calls}):
         costs = Costs.of(call for call in calls if call.model == name)
         found.append(
@@ -301,6 +298,7 @@ def model_calls(calls: tuple[CallRecord, ...]) -> list[ModelCalls]:
                 "tokens_in": costs.tokens_in,
                 "tokens_out": costs.tokens_out,
                 "dollars": None if costs.unpriced else costs.dollars,
+                "seconds": sum(call.seconds for call in calls if call.model == name),
             }
         )
     return found
