@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.kernel_support import njit
-from vulcan_traces.fingerprint.kernels.intrinsics import bucket_of
+from vulcan_traces.fingerprint.kernels.reuse import bucket_of
 from vulcan_traces.fingerprint.log_histogram import BUCKETS, Counts, buckets_of, lower_edges, octaves, quantile
 
 

@@ -23,7 +23,6 @@ from slow_statistics import (
 )
 
 from vulcan_traces.fingerprint import QUANTILES, Distribution, fingerprint
-from vulcan_traces.fingerprint.kernels import reuse
 from vulcan_traces.fingerprint.log_histogram import BUCKETS, buckets_of, octaves, quantile
 
 
@@ -72,28 +71,10 @@ def test_every_statistic_is_its_definition(ids: list[int], sizes: int) -> None:
     assert_distribution(found.reuse_distances, reuse_distances(ids))
     assert_distribution(found.object_sizes, list(first_size.values()))
     assert found.size_mean == pytest.approx(np.mean(list(first_size.values())))
-    last_size: dict[int, int] = {}
-    changes = 0
-    for key, size in zip(ids, size_of, strict=True):
-        changes += last_size.get(key, size) != size
-        last_size[key] = size
-    assert found.size_change_share == changes / n
     assert found.scan_share == scan_requests(ids) / n
     assert found.loop_share == loop_requests(ids) / n
     assert found.sequence_share == sequence_requests(ids, size_of) / n
     assert found.late_cold_share == sum(gap == 0 for gap in gaps(ids)[n // 2 :]) / (n - n // 2)
-
-
-def test_distances_stay_right_when_the_order_is_packed_anew_again_and_again() -> None:
-    """4,096 places for 3,000 objects, in 60,000 requests: packed about fifty times."""
-    rng = np.random.default_rng(5)
-    ids = np.concatenate([np.arange(3000), (3000 * rng.random(57_000) ** 2).astype(int)]).astype(np.uint32)
-    tight, roomy, few = np.zeros((3, BUCKETS), np.int64)
-    reuse.reuse_distances(ids, 3000, 4096, tight)
-    reuse.reuse_distances(ids, 3000, reuse.places_for(60_000), roomy)
-    assert tight.tolist() == roomy.tolist()
-    reuse.reuse_distances(ids[:4000], 3000, 4096, few)
-    assert few.tolist() == bucketed(reuse_distances(ids[:4000].tolist())).tolist()
 
 
 @settings(max_examples=examples(100))

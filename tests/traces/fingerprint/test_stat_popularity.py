@@ -36,7 +36,6 @@ def test_the_exponent_of_a_drawn_trace_is_found(exponent: float) -> None:
     trace = load_trace(f"zipf:requests=2000000,objects=20000,alpha={exponent},seed=3")
     found = popularity(np.bincount(trace.objects))
     assert found.zipf_exponent == pytest.approx(exponent, abs=0.01)
-    assert found.zipf_misfit < 0.01
 
 
 @settings(max_examples=examples(150))
@@ -47,4 +46,3 @@ def test_shares_are_what_they_say(counts: list[int]) -> None:
     for share, part in ((found.top_percent_share, 0.01), (found.top_tenth_share, 0.1)):
         assert share == pytest.approx(sum(ordered[: max(1, round(len(counts) * part))]) / sum(counts))
     assert found.one_hit_share == pytest.approx(counts.count(1) / len(counts))
-    assert 0 <= found.zipf_misfit <= 1

@@ -49,9 +49,6 @@ class Fingerprint:
         "",
         "popularity skew: the maximum-likelihood exponent of a Zipf law over the objects ranked by their requests",
     ]
-    zipf_misfit: Annotated[
-        Share, "how far that law is off: the largest difference of the cumulative shares (Kolmogorov)"
-    ]
     top_percent_share: Annotated[Share, "those for the 1 % of objects (at least one) requested most"]
     top_tenth_share: Annotated[Share, "those for the 10 % of objects (at least one) requested most"]
     reuse_distances: Annotated[
@@ -65,7 +62,6 @@ class Fingerprint:
         "-1 to 1",
         "Spearman's rank correlation of size and requests over objects; above 0: large ones are popular",
     ]
-    size_change_share: Annotated[Share, "whose size differs from that of the object's request before"]
     late_cold_share: Annotated[Share, "first for their object, in the second half of the trace"]
     sequence_share: Annotated[
         Share,

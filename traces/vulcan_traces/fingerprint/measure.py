@@ -28,7 +28,6 @@ class Popularity(NamedTuple):
     """See the fields of the same names in `Fingerprint`."""
 
     zipf_exponent: float
-    zipf_misfit: float
     top_percent_share: float
     top_tenth_share: float
     one_hit_share: float
@@ -58,12 +57,8 @@ def popularity(counts: npt.NDArray[np.integer]) -> Popularity:
 
     ranks, widths = _rank_blocks(objects)
     exponent = 0.0 if len(distinct) == 1 else _fitted(ranks, widths, mean_log_rank)
-    weights = widths * ranks**-exponent
-    law = np.cumsum(weights) / weights.sum()
-    law_at = np.interp(through, np.cumsum(widths), law)
     return Popularity(
         exponent,
-        float(np.abs(law_at - requests_through / requests).max()),
         share_of_top(max(1, round(objects / 100))),
         share_of_top(max(1, round(objects / 10))),
         float(members[distinct == 1].sum()) / objects,
@@ -162,7 +157,6 @@ def fingerprint(
         size_mean=size_mean,
         size_variation=size_deviation / size_mean if size_mean else 0.0,
         size_correlation=_rank_correlation(first_sizes, counts),
-        size_change_share=total["size_changes"] / requests,
         late_cold_share=total["late_cold"] / (requests - requests // 2),
         sequence_share=total["in_sequences"] / requests,
         scan_share=total["in_cold_runs"] / requests,
@@ -178,7 +172,7 @@ def _distances(objects: npt.NDArray[np.uint32], object_count: int) -> Counts:
     from vulcan_traces.fingerprint.kernels import reuse
 
     found = np.zeros(BUCKETS, np.int64)
-    reuse.reuse_distances(objects, object_count, reuse.places_for(object_count), found)
+    reuse.reuse_distances(objects, object_count, found)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper, allocating_kernel, from_dtype, types
-from vulcan_traces.fingerprint.kernels.intrinsics import bucket_of, prefetch
+from vulcan_traces.fingerprint.kernels.reuse import bucket_of
 from vulcan_traces.kernels.text import mix
 
 PARTS = 8
@@ -13,9 +13,6 @@ PARTS = 8
 
 RUN = 32
 """A scan or a loop is a run of at least as many requests."""
-
-AHEAD = 12
-"""Prefetch distance for object records, in requests."""
 
 NOT_SAMPLED = 2**32 - 1
 
@@ -25,7 +22,6 @@ RECORD = np.dtype(
         ("key", np.uint64),
         ("count", np.uint32),
         ("first_size", np.int64),
-        ("last_size", np.int64),
         ("number", np.uint32),  # in the sample, or NOT_SAMPLED
         ("in_part", np.uint32),  # requests in the part of the newest request, in the part before, in the first part
         ("in_part_before", np.uint32),
@@ -38,7 +34,6 @@ TOTALS = np.dtype(
     [
         ("requested_bytes", np.int64),
         ("footprint", np.int64),
-        ("size_changes", np.int64),
         ("in_sequences", np.int64),
         ("in_cold_runs", np.int64),
         ("in_loops", np.int64),
@@ -81,7 +76,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
     total = totals[0]
     requested_bytes = np.int64(0)
     footprint = np.int64(0)
-    size_changes = np.int64(0)
     in_sequences = np.int64(0)
     in_cold_runs = np.int64(0)
     in_loops = np.int64(0)
@@ -103,8 +97,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
         with_before = np.float64(0)
         with_first = np.float64(0)
         for i in range(start, end):
-            if i + AHEAD < n:
-                prefetch(records, np.uint64(objects[i + AHEAD]))
             obj = np.uint64(objects[i])
             size = sizes[i]
             record = records[obj]
@@ -124,7 +116,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
                 cold_run += 1
             else:
                 gap = i - last
-                size_changes += record.last_size != size
                 in_cold_runs += _closed_run(cold_run)
                 cold_run = 0
             if last < start:
@@ -156,7 +147,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
             gap_before = gap
             record.last = i + 1
             record.count += 1
-            record.last_size = size
             if record.number != NOT_SAMPLED:
                 if keeps_sample:
                     sample_objects[sampled_requests] = record.number
@@ -166,7 +156,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
         parts[2, part] = with_first
     total.requested_bytes = requested_bytes
     total.footprint = footprint
-    total.size_changes = size_changes
     total.in_sequences = in_sequences + _closed_run(sequence)
     total.in_cold_runs = in_cold_runs + _closed_run(cold_run)
     total.in_loops = in_loops + _closed_run(loop)
