@@ -72,8 +72,8 @@ def test_a_damaged_run_is_repaired_and_ends_as_it_would_have(
     before, replies = (run / FILE).read_bytes(), len(runs.calls)
     done = repair(run / FILE)
     if done is not None:  # else the damage was where there was nothing
-        assert done.backup is not None
-        assert done.backup.read_bytes() == before
+        assert done.kept_as is not None
+        assert Path(done.kept_as).read_bytes() == before
         assert (done.replies, done.lines_lost, done.replies_left_out) == (replies, 0, 0)
     assert repair(run / FILE) is None
     asked = runs.go_on(run)
@@ -119,7 +119,7 @@ def test_a_journal_is_written_again_from_a_sound_run(runs: Runs, tmp_path: Path,
             journal.write_bytes(journal_of(run / CONTROL).read_bytes())
     done = repair(run / FILE)
     assert done is not None
-    assert (done.file, done.replies) == (journal, len(runs.calls))
+    assert (done.file, done.replies) == (str(journal), len(runs.calls))
     assert "\n" not in done.damage
     assert journal.read_bytes() == whole
     assert Path(f"{journal}.damaged-1").exists() == (what in ("damaged", "another"))

@@ -136,7 +136,7 @@ def test_a_journal_of_another_search_is_set_aside_and_nothing_of_it_is_used(path
     done = repair(path)
     assert done is not None
     assert "is of another search" in done.damage
-    assert done.backup == Path(f"{journal_of(path)}.damaged-1")
+    assert done.kept_as == f"{journal_of(path)}.damaged-1"
     with closing(SQLiteStore(path)) as store:
         assert store.call(77, 0) is None
     assert entries_of(read_journal(journal_of(path))) == [STARTED, QuestionAsked(1, 0), *CALLS]

@@ -17,7 +17,7 @@ from vulcan.api.seeds import Displays
 from vulcan.cli.options import task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.summary import print_run
-from vulcan.documents.run import DryRunDocument
+from vulcan.documents.run import BudgetEstimate, DryRunDocument, ModelEstimate
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.models import Message
@@ -30,7 +30,7 @@ from vulcan.results.seeds import SeedComparison
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
-from vulcan.searches.model_pool import REPLY_TOKENS, BudgetForecast, ModelForecast, forecast_limits, forecast_models
+from vulcan.searches.model_pool import REPLY_TOKENS, forecast_limits, forecast_models
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.searches.session import ExecutionConfig, open_study
 from vulcan.store import MemoryStore
@@ -216,16 +216,16 @@ def _show_evidence(evidence: EvaluationSet) -> None:
     print_table(("instance", "used for"), rows)
 
 
-def _show_models(models: list[ModelForecast], proposals: int) -> None:
+def _show_models(models: list[ModelEstimate], proposals: int) -> None:
     print_table(
         ("model", "can be called", "tokens per proposal", "dollars per proposal", f"dollars for all {proposals}"),
         [
             (
                 m.model,
                 "no" if m.problem else "yes",
-                str(m.tokens),
+                str(m.tokens_in + m.tokens_out),
                 format_price(m.dollars),
-                format_price(_all(m, proposals)),
+                format_price(None if m.dollars is None else m.dollars * proposals),
             )
             for m in models
         ],
@@ -240,11 +240,7 @@ def _show_models(models: list[ModelForecast], proposals: int) -> None:
     )
 
 
-def _all(model: ModelForecast, proposals: int) -> float | None:
-    return None if model.dollars is None else model.dollars * proposals
-
-
-def _show_limits(limits: list[BudgetForecast]) -> None:
+def _show_limits(limits: list[BudgetEstimate]) -> None:
     say("What ends the search, the first to do so before the others:")
     for limit in limits:
         after = "cannot be told" if limit.proposals is None else f"about {count(limit.proposals, 'proposal')}"
@@ -257,29 +253,17 @@ def _document(
     evidence: EvaluationSet,
     planned: int,
     messages: tuple[Message, ...],
-    models: list[ModelForecast],
-    limits: list[BudgetForecast],
+    models: list[ModelEstimate],
+    limits: list[BudgetEstimate],
 ) -> DryRunDocument:
-    proposals = planned * _runs(config)
     return {
         "task": task.name,
         "proposals": planned,
-        "proposals_with_control": proposals,
+        "proposals_with_control": planned * _runs(config),
         "instances": [{"instance": i.name, "split": i.split} for i in evidence.instances],
         "rungs": [{"rung": r.name, "keep": r.keep, "instances": [i.name for i in r.instances]} for r in evidence.rungs],
         "prompt_tokens": expected_tokens(messages),
-        "models": [
-            {
-                "model": m.model,
-                "ready": m.problem is None,
-                "problem": m.problem,
-                "tokens_in": m.tokens_in,
-                "tokens_out": m.tokens_out,
-                "dollars_per_candidate": m.dollars,
-                "dollars": _all(m, proposals),
-            }
-            for m in models
-        ],
-        "budgets": [{"name": limit.name, "limit": limit.limit, "proposals": limit.proposals} for limit in limits],
+        "models": models,
+        "budgets": limits,
         "messages": messages_document(messages),
     }

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from vulcan.documents.run import InstanceMetricsRow, RepairDocument, RepairedFile, RunRow, RunsDocument
     from vulcan.store import RunRecord
     from vulcan.store.events import CallRecord, CandidateJudged
-    from vulcan.store.recovery import RepairReport
 
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
@@ -286,11 +285,11 @@ def repair(
         control = path / CONTROL
         if control.is_file() or journal_of(control).is_file():
             files.append(control)
-        done: list[RepairReport] = [
+        done: list[RepairedFile] = [
             repaired for file in files if (repaired := repair_file(file, check_scores)) is not None
         ]
     if as_json:
-        document: RepairDocument = {"run": str(path), "repaired": [_repaired(one) for one in done]}
+        document: RepairDocument = {"run": str(path), "repaired": done}
         print_json(document)
         return
     for one in done:
@@ -301,24 +300,13 @@ def repair(
         say(f"nothing is wrong with {path}")
 
 
-def _repaired(one: RepairReport) -> RepairedFile:
-    return {
-        "file": str(one.file),
-        "damage": one.damage,
-        "kept_as": None if one.backup is None else str(one.backup),
-        "replies": one.replies,
-        "lines_lost": one.lines_lost,
-        "replies_left_out": one.replies_left_out,
-    }
-
-
-def _show_repair(one: RepairReport) -> None:
+def _show_repair(one: RepairedFile) -> None:
     say(f"{one.file} was damaged: {one.damage}.")
     say(f"  replies: {one.replies} in the run now; {one.lines_lost} lines of the journal cannot be read")
     if one.replies_left_out:
         say(f"  {one.replies_left_out} replies behind the first that is lost are left out, and asked for again")
-    if one.backup is not None:
-        say(f"  the damaged file is kept as {one.backup}")
+    if one.kept_as is not None:
+        say(f"  the damaged file is kept as {one.kept_as}")
 
 
 def report(

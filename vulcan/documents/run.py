@@ -266,19 +266,19 @@ class PlannedRung(TypedDict):
     instances: Annotated[list[str], "names of its instances"]
 
 
-class ModelEstimate(TypedDict):
-    """A model, whether it can be called, and what it may cost."""
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """A model, whether it can be called, and what a proposal of it may cost, the most where it is a conversation."""
 
     model: Annotated[str, "its name"]
-    ready: Annotated[bool, "whether it can be called"]
-    problem: Annotated[str | None, "why it cannot be called, such as a key that is not set"]
-    tokens_in: Annotated[int, "tokens of a prompt"]
-    tokens_out: Annotated[int, "tokens of a reply"]
-    dollars_per_candidate: Annotated[float | None, "estimate; `null` where the price is not known"]
-    dollars: Annotated[float | None, "estimate for all proposals"]
+    problem: Annotated[str | None, "why it cannot be called, such as a key that is not set; `null` where it can"]
+    tokens_in: Annotated[int, "tokens of the prompts"]
+    tokens_out: Annotated[int, "tokens of the replies"]
+    dollars: Annotated[float | None, "estimate; `null` where the price is not known"]
 
 
-class BudgetEstimate(TypedDict):
+@dataclass(frozen=True, slots=True)
+class BudgetEstimate:
     """A budget, and how many proposals it allows."""
 
     name: Annotated[str, "the budget's name"]
@@ -295,7 +295,7 @@ class DryRunDocument(TypedDict):
     instances: Annotated[list[PlannedInstance], "what it measures on"]
     rungs: Annotated[list[PlannedRung], "cheaper versions, the cheapest first"]
     prompt_tokens: Annotated[int, "tokens of the first prompt"]
-    models: Annotated[list[ModelEstimate], "an estimate for each model"]
+    models: Annotated[list[ModelEstimate], "an estimate for a proposal of each model"]
     budgets: Annotated[list[BudgetEstimate], "the first one ends the search before the others"]
     messages: Annotated[list[MessageDocument], "the first prompt"]
 
@@ -388,7 +388,8 @@ class ExportListDocument(ExportSubject):
     formats: Annotated[list[ExportFormat], "each format"]
 
 
-class RepairedFile(TypedDict):
+@dataclass(frozen=True, slots=True)
+class RepairedFile:
     """A file of a run that was written again."""
 
     file: Annotated[str, "its path"]
@@ -398,7 +399,7 @@ class RepairedFile(TypedDict):
     lines_lost: Annotated[int, "unreadable lines of the journal"]
     replies_left_out: Annotated[
         int, "in a run that is answered by hand: replies after the first lost one, which are asked for again"
-    ]
+    ] = 0
 
 
 class RepairDocument(TypedDict):

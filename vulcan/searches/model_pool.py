@@ -9,8 +9,9 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from vulcan.documents.run import BudgetEstimate, ModelEstimate
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, Proposer, Reply, Request, open_proposer
 from vulcan.models.accommodation import Change, Changes
@@ -203,42 +204,15 @@ RESULT_TOKENS = 800
 """Assumed length of the results of the tools that a reply calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelForecast:
-    """The expected cost of a proposal of one model, the most where it is a conversation.
-
-    `problem` is why it cannot be called; `dollars` is None if unpriced.
-    """
-
-    model: str
-    problem: str | None
-    tokens_in: int
-    tokens_out: int
-    dollars: float | None
-
-    @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetForecast:
-    """A budget, and the approximate number of proposals it allows; None if unknown."""
-
-    name: str
-    limit: float
-    proposals: int | None
-
-
-def forecast_models(task: Task, config: SearchConfig, messages: Sequence[Message]) -> list[ModelForecast]:
+def forecast_models(task: Task, config: SearchConfig, messages: Sequence[Message]) -> list[ModelEstimate]:
     """Estimate the cost per proposal of each model, whose first prompt is `messages`, without repairs."""
     return [_of_model(task, config, name, messages) for name in config.model]
 
 
-def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Message]) -> ModelForecast:
+def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Message]) -> ModelEstimate:
     problem = _problem(task, config, name)
     if name == ASK or name.startswith(("offline/", AGENT)):
-        return ModelForecast(name, problem, 0, 0, None if name.startswith(AGENT) else 0.0)
+        return ModelEstimate(name, problem, 0, 0, None if name.startswith(AGENT) else 0.0)
     tokens_in, tokens_out = expected_tokens(messages), min(REPLY_TOKENS, config.max_tokens or REPLY_TOKENS)
     turns = config.turns if config.converses else 1
     prompts = [tokens_in + turn * (tokens_out + RESULT_TOKENS) for turn in range(turns)]  # all before it is read again
@@ -246,7 +220,7 @@ def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Me
     price = UNKNOWN if given.known and config.api_base is not None else find_price(name, config.api_base)
     dollars = [(price if price.known else given).dollars(prompt, tokens_out) for prompt in prompts]
     known = [one for one in dollars if one is not None]
-    return ModelForecast(
+    return ModelEstimate(
         name, problem, sum(prompts), turns * tokens_out, math.fsum(known) if len(known) == turns else None
     )
 
@@ -262,18 +236,18 @@ def _problem(task: Task, config: SearchConfig, name: str) -> str | None:
     return None
 
 
-def forecast_limits(config: SearchConfig, planned: int, models: Sequence[ModelForecast]) -> list[BudgetForecast]:
+def forecast_limits(config: SearchConfig, planned: int, models: Sequence[ModelEstimate]) -> list[BudgetEstimate]:
     """Return the plan and each budget that is set, the one that ends the search first before the others."""
     dollars = [m.dollars for m in models]
     dearest = max((d for d in dollars if d is not None), default=0.0) if None not in dollars else 0.0
-    longest = max((m.tokens for m in models), default=0)
-    limits = [BudgetForecast("candidates" if config.budget_candidates is not None else "plan", planned, planned)]
+    longest = max((m.tokens_in + m.tokens_out for m in models), default=0)
+    limits = [BudgetEstimate("candidates" if config.budget_candidates is not None else "plan", planned, planned)]
     if config.budget_dollars is not None:
-        limits.append(BudgetForecast("dollars", config.budget_dollars, _count(config.budget_dollars, dearest)))
+        limits.append(BudgetEstimate("dollars", config.budget_dollars, _count(config.budget_dollars, dearest)))
     if config.budget_tokens is not None:
-        limits.append(BudgetForecast("tokens", config.budget_tokens, _count(config.budget_tokens, longest)))
+        limits.append(BudgetEstimate("tokens", config.budget_tokens, _count(config.budget_tokens, longest)))
     if config.budget_minutes is not None:
-        limits.append(BudgetForecast("minutes", config.budget_minutes, None))
+        limits.append(BudgetEstimate("minutes", config.budget_minutes, None))
     return sorted(limits, key=lambda limit: float("inf") if limit.proposals is None else limit.proposals)
 
 

@@ -11,11 +11,11 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from vulcan.documents.run import RepairedFile
 from vulcan.errors import UserError
 from vulcan.store.base import Store, Turn, turn_of
 from vulcan.store.decode import MalformedRow
@@ -34,24 +34,7 @@ from vulcan.store.rows import FIRST, PromptReader, Row
 from vulcan.store.sqlite import DamagedRun, SQLiteStore
 
 
-@dataclass(frozen=True, slots=True)
-class RepairReport:
-    """A file of a run that was rewritten: what was wrong with it, and the number of replies now in the run.
-
-    `backup` is the new path of the damaged file, if there was one. `lines_lost` counts the unreadable lines of the
-    journal. `replies_left_out` counts, for a run answered through `ask` and `tell`, the replies after the first one
-    that is lost: these questions are asked again. They stay in the damaged files.
-    """
-
-    file: Path
-    damage: str
-    backup: Path | None
-    replies: int
-    lines_lost: int
-    replies_left_out: int = 0
-
-
-def repair(file: Path, check: Callable[[Store], None] = lambda _: None) -> RepairReport | None:
+def repair(file: Path, check: Callable[[Store], None] = lambda _: None) -> RepairedFile | None:
     """Rebuild a run's file from its journal, or the journal from the file, whichever is damaged.
 
     `check` raises DamagedRun for a store that is as it was written, and contradicts itself. None if nothing is damaged.
@@ -71,12 +54,16 @@ def repair(file: Path, check: Callable[[Store], None] = lambda _: None) -> Repai
             with closing(SQLiteStore(file)) as store:
                 fault += store.recover() or ""
             lost = content.damaged + content.torn
-            return RepairReport(journal, fault, aside, len(saved.of(CallRecord)), lost) if fault else None
+            return RepairedFile(str(journal), fault, _text(aside), len(saved.of(CallRecord)), lost) if fault else None
         damage = "its journal goes on behind its end"
     return _rebuild(file, damage, content, saved)
 
 
-def _rebuild(file: Path, damage: str, content: JournalContent, saved: SavedEntries) -> RepairReport:
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _rebuild(file: Path, damage: str, content: JournalContent, saved: SavedEntries) -> RepairedFile:
     """Replace a run's file and its journal by new ones with what is left in the two."""
     lost = content.damaged + content.torn
     is_whole = content.search is not None and not lost
@@ -93,7 +80,7 @@ def _rebuild(file: Path, damage: str, content: JournalContent, saved: SavedEntri
     except OSError as error:
         raise UserError(f"cannot write the run's file {file}: {error.strerror}") from error
     left = sum(isinstance(entry, CallRecord) for _, entry in entries)
-    return RepairReport(file, damage, backup, left, lost, calls - left)
+    return RepairedFile(str(file), damage, _text(backup), left, lost, calls - left)
 
 
 def _replace(file: Path, entries: list[tuple[str, Entry]], is_whole: bool) -> Path | None:
