@@ -54,7 +54,7 @@ REASONS = {
     "it is about a log of the reader's own",
     "it names members of a library of the reader's own",
     "it needs memory events of the processor, and DAMON",
-    "it writes into the reader's own start-up files; tests/cli/test_cli_completion.py does so with a real bash",
+    "it writes into the reader's own start-up files",
     "it is a test suite or a benchmark, run by itself",
     "it needs traces that are not in the repository",
     "it starts a server with a model",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
 from vulcan.cli.output import print_json, read_policy, say
 from vulcan.searches.options import OPTIONS, check_choice
@@ -294,7 +293,6 @@ def prompt(
         typer.Option(
             metavar="none|scores|full",
             help="As of `vulcan search`: with `full`, the prompt describes the workload.",
-            autocompletion=completion.among(OPTIONS["feedback"].choices),
         ),
     ] = "full",
     measure: Annotated[

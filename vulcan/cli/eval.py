@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
@@ -29,7 +28,7 @@ def evaluate(
     part: Part = "whole",
     objective: Annotated[
         str | None,
-        typer.Option(help="Objective. Default: the task's first.", autocompletion=completion.objectives),
+        typer.Option(help="Objective. Default: the task's first."),
     ] = None,
     guard: Annotated[
         str | None,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, tell
 from vulcan.errors import UserError
@@ -32,7 +31,6 @@ def export(
         str | None,
         typer.Argument(
             help="Run directory, or its name in --runs-dir; with --task, a policy file.",
-            autocompletion=completion.runs,
         ),
     ] = None,
     format: Annotated[
@@ -71,7 +69,6 @@ def export(
             "--task",
             "-t",
             help="Export a policy file for this task; the task's options may follow.",
-            autocompletion=completion.tasks,
         ),
     ] = None,
     guard: Annotated[

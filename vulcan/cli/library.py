@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import (
     RUNS,
     TASK_OPTIONS,
@@ -58,7 +57,7 @@ def build(
     ] = _NONE,
     run: Annotated[
         list[str],
-        typer.Option(help="Run whose best policies are candidates. Repeatable.", autocompletion=completion.runs),
+        typer.Option(help="Run whose best policies are candidates. Repeatable."),
     ] = _NONE,
     prefix: Annotated[int, typer.Option(help="Events that choose; at most a fifth of a workload's.")] = 100_000,
     members: Annotated[int, typer.Option(help="Maximum number of members.")] = 20,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.searches.options import EXECUTION_OPTIONS, PARTS, PROGRESS, Option, take_options
 
 if TYPE_CHECKING:
@@ -20,25 +19,23 @@ TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_option
 
 TaskName = Annotated[
     str,
-    typer.Option("--task", "-t", help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
+    typer.Option("--task", "-t", help="Task name, or the directory of your own task."),
 ]
 TaskArgument = Annotated[
     str,
-    typer.Argument(help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
+    typer.Argument(help="Task name, or the directory of your own task."),
 ]
 Part = Annotated[
     str,
     typer.Option(
         metavar="|".join(PARTS),
         help="Data to measure on: the `whole`, or one split: train, validation or test.",
-        autocompletion=completion.among(PARTS),
     ),
 ]
 RunName = Annotated[
     str,
     typer.Argument(
         help="Run directory, its name in --runs-dir or a unique part of it, or `latest`.",
-        autocompletion=completion.runs,
     ),
 ]
 RunNames = Annotated[
@@ -46,7 +43,6 @@ RunNames = Annotated[
     typer.Argument(
         help="Runs, each as its directory, its name in --runs-dir or a unique part of it, or `latest`; several of one "
         "task are compared.",
-        autocompletion=completion.runs,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress output.")]
@@ -57,7 +53,6 @@ ProgressForm = Annotated[
         metavar="|".join(PROGRESS),
         help="Progress output: rich (live display), plain (lines), json (JSON lines on standard output, see "
         "docs/json.md), none, or auto, whichever suits the terminal. Default: auto, or none with --json.",
-        autocompletion=completion.among(PROGRESS),
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document (see docs/json.md).")]
@@ -69,12 +64,6 @@ RUNS = Path("runs")
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
 
-def _completion(option: Option) -> Any:
-    if option.choices:
-        return completion.among(option.choices)
-    return completion.objectives if option.name == "objective" else None
-
-
 def declare(option: Option) -> Any:
     """Return the parameter type of an option of a search or of its execution."""
     return Annotated[
@@ -84,7 +73,6 @@ def declare(option: Option) -> Any:
             envvar=option.environment,
             help=option.help,
             metavar="|".join(option.choices) or None,
-            autocompletion=_completion(option),
         ),
     ]
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from vulcan.cli import completion
 from vulcan.cli.options import (
     RUNS,
     TASK_OPTIONS,
@@ -29,9 +28,7 @@ def search(
     context: typer.Context,
     task: Annotated[
         str | None,
-        typer.Option(
-            "--task", "-t", help="Task name, or the directory of your own task.", autocompletion=completion.tasks
-        ),
+        typer.Option("--task", "-t", help="Task name, or the directory of your own task."),
     ] = None,
     config: Annotated[
         Path | None,
@@ -39,9 +36,7 @@ def search(
     ] = None,
     replay: Annotated[
         str | None,
-        typer.Option(
-            help="Replay this run from its recorded replies, without network access.", autocompletion=completion.runs
-        ),
+        typer.Option(help="Replay this run from its recorded replies, without network access."),
     ] = None,
     seeds: Annotated[
         int | None,
