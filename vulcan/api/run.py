@@ -21,7 +21,7 @@ from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.options import EXECUTION_OPTIONS, RESUME_OPTIONS, parse_execution, take_options
 from vulcan.svg import Figure
-from vulcan.terminal_text import count, printable
+from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,13 +101,6 @@ class Candidate:
     def __repr__(self) -> str:
         scored = "" if self.score is None else f", score={self.score:.4f}"
         return f"<Candidate {self.number} of {self._path.name}: {self.verdict}{scored}>"
-
-    def __rich__(self) -> Any:
-        from rich.console import Group
-        from rich.syntax import Syntax
-        from rich.text import Text
-
-        return Group(Text(printable(repr(self))), Syntax(printable(self.source), "python", background_color="default"))
 
     def _repr_html_(self) -> str:
         scored = "" if self.score is None else f", score {self.score:.4f} on train"
@@ -322,17 +315,6 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run {self._title()}>"
 
-    def __rich__(self) -> Any:
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=Text(printable(self._title())), title_justify="left")
-        for number, column in enumerate(_COLUMNS):
-            table.add_column(column, justify="left" if number in _WORDS else "right")
-        for row in self._standings():
-            table.add_row(*(Text(printable(_cell(value))) for value in row))
-        return table
-
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
         body = "".join(
@@ -379,7 +361,6 @@ class SeedRuns:
 
 
 _COLUMNS = ("split", "winner", "best baseline", "its score", "gap")
-_WORDS = (0, 2)
 
 
 def _cell(value: float | str | None) -> str:

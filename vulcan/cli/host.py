@@ -19,7 +19,7 @@ Attack = Annotated[bool, typer.Option("--attack", help="Also run the attack suit
 
 
 def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJson = False) -> None:
-    """Check this host: sandbox defences (by trying each), Ray, model keys, disks, compiled kernels and versions.
+    """Check this host: sandbox defences (by trying each), Ray, model keys, disks and versions.
 
     Exit code 1 if something that every search needs is missing, or an attack succeeds.
 
@@ -67,7 +67,7 @@ def _print_host(document: HostDocument) -> None:
         ("defence", "holds", "needed for", "tried by", "seen"),
         [(d.defence, "yes" if d.holds else "NO", d.needed_for, d.test, d.observed[:60]) for d in document["defences"]],
     )
-    ray, kernels = document["ray"], document["kernels"]
+    ray = document["ray"]
     up = f"up, with {count(round(ray['cpus'] or 0), 'processor')}" if ray["available"] else f"not up: {ray['error']}"
     say(f"Ray: {up}" + (f", joined at {ray['address']}" if ray["address"] else ""))
     exposed = [port for port in ray["ports"] if not port.loopback]
@@ -84,8 +84,6 @@ def _print_host(document: HostDocument) -> None:
     say(f"model keys: {', '.join(keys) if keys else 'none set, and the offline generator needs none'}")
     for directory in document["disk"]:
         say(f"{directory['name']}: {directory['path']}, {directory['free_bytes'] / 2**30:.1f} GiB free")
-    files = count(kernels["files"], "file")
-    say(f"compiled kernels: {files}, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
     say("versions: " + ", ".join(f"{name} {value or 'not there'}" for name, value in document["versions"].items()))
     for problem in document["problems"]:
         stops = "" if problem["blocks"] == "nothing" else f" (stops {problem['blocks']})"

@@ -1,4 +1,4 @@
-"""The report of `vulcan doctor` on this host: defences, Ray, model, disk, kernels and versions.
+"""The report of `vulcan doctor` on this host: defences, Ray, model, disk and versions.
 
 Each layer is tested in a child by an attack that it forbids, with the other layers that would stop it left out.
 """
@@ -29,12 +29,11 @@ from vulcan.documents.host import (
     DirectoryDocument,
     HostDocument,
     HostProblem,
-    KernelCache,
     RayDocument,
 )
 from vulcan.errors import UserError
 from vulcan.models.redact import shown_url
-from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
+from vulcan.paths import cache_directory
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.searches.model_pool import OFFLINE
 
@@ -125,8 +124,8 @@ def host_document(runs: Path) -> HostDocument:
     with RayRuntime(workers=1) as runtime:  # starts while the defences are tested
         tried = list(check_defences())
         ray = _ray(runtime)
-    disk, kernels, model = _disk(runs), _kernels(), _model()
-    problems = [*_problems_of(tried), *_problems_of_directories(disk, kernels), *_problems_of_services(ray, model)]
+    disk, model = _disk(runs), _model()
+    problems = [*_problems_of(tried), *_problems_of_directories(disk), *_problems_of_services(ray, model)]
     return {
         "ok": not any(problem["blocks"] == "everything" for problem in problems),
         "free_programs": all(trial.holds for trial in tried if trial.needed_for),
@@ -135,7 +134,6 @@ def host_document(runs: Path) -> HostDocument:
         "model": model,
         "model_keys": [{"variable": name, "set": name in os.environ} for name in _variables()],
         "disk": disk,
-        "kernels": kernels,
         "versions": dict(_versions()),
         "problems": problems,
     }
@@ -182,7 +180,7 @@ _ADVICE = {
 }
 
 
-def _problems_of_directories(disk: list[DirectoryDocument], kernels: KernelCache) -> Iterator[HostProblem]:
+def _problems_of_directories(disk: list[DirectoryDocument]) -> Iterator[HostProblem]:
     for directory in disk:
         if not directory["writable"]:
             advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
@@ -190,12 +188,6 @@ def _problems_of_directories(disk: list[DirectoryDocument], kernels: KernelCache
         elif directory["free_bytes"] < _MIN_FREE:
             what = f"{directory['path']} has {directory['free_bytes'] >> 20} MiB left"
             yield {"problem": what, "blocks": "nothing", "advice": "make room before a long search"}
-    if kernels["error"]:
-        advice = "name another place by VULCAN_CACHE_DIR"
-        yield {"problem": kernels["error"], "blocks": "everything", "advice": advice}
-    elif not kernels["files"]:
-        advice = "none: the first use of each evaluator compiles them, once"
-        yield {"problem": "no compiled kernels are kept yet", "blocks": "nothing", "advice": advice}
 
 
 def _ray(runtime: Any) -> RayDocument:
@@ -272,16 +264,6 @@ def _directory(what: str, path: Path) -> DirectoryDocument:
         "writable": os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids),
         "free_bytes": shutil.disk_usage(there).free,
     }
-
-
-def _kernels() -> KernelCache:
-    try:
-        keep_compiled_kernels_in_cache()
-    except UserError as error:
-        return {"path": None, "files": 0, "bytes": 0, "error": str(error)}
-    path = Path(os.environ["NUMBA_CACHE_DIR"])
-    files = [file for file in path.rglob("*.nb?") if file.is_file()]
-    return {"path": str(path), "files": len(files), "bytes": sum(f.stat().st_size for f in files), "error": None}
 
 
 def _versions() -> Iterator[tuple[str, str | None]]:

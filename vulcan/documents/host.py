@@ -61,15 +61,6 @@ class DirectoryDocument(TypedDict):
     free_bytes: Annotated[int, "free space"]
 
 
-class KernelCache(TypedDict):
-    """The cache of kernels compiled by numba."""
-
-    path: Annotated[str | None, "where it is"]
-    files: Annotated[int, "number of files"]
-    bytes: Annotated[int, "their size"]
-    error: Annotated[str | None, "why it cannot be used"]
-
-
 class HostProblem(TypedDict):
     """A problem of this host."""
 
@@ -108,7 +99,6 @@ class HostDocument(TypedDict):
     model: Annotated[DefaultModel, "the model of a search that names none"]
     model_keys: Annotated[list[ModelKey], "which keys are set"]
     disk: Annotated[list[DirectoryDocument], "the directories that Vulcan writes to"]
-    kernels: Annotated[KernelCache, "compiled kernels"]
     versions: Annotated[dict[str, str | None], "versions by name, `null` for a missing package"]
     problems: Annotated[list[HostProblem], "what is wrong"]
 
