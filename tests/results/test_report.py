@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from locations import recorded_run
 
+from vulcan.results.report.comparison import comparison_document, comparison_page
 from vulcan.results.report.data import Report, difference, report_document
 from vulcan.results.report.html_page import aligned, html_page
 
@@ -150,3 +151,11 @@ def test_progress_never_falls_and_ends_at_the_best(run: Path) -> None:
     assert best[-1] == report.record.ranked()[0].score
     dollars = [point["dollars"] for point in document["progress"]]
     assert dollars == sorted(dollars)
+
+
+def test_in_a_report_of_several_what_is_said_of_a_run_has_its_name(run: Path) -> None:
+    document = comparison_document([Report.of(run), Report.of(recorded_run())])
+    document["runs"][0]["recommendation"] = document["runs"][0]["best"] = None  # as of a run that is not finished
+    page = comparison_page(document)
+    assert "<b>recorded</b>: Better: candidate" in page and "<summary>recorded, candidate" in page
+    assert "<b>run</b>" not in page and "<summary>run," not in page

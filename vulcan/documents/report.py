@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from vulcan.documents.run import PolicyScore, RankedCandidate, RunDocument
-from vulcan.documents.verdict import Conclusion, IntervalDocument, Split
+from vulcan.documents.run import RankedCandidate, RunDocument
+from vulcan.documents.verdict import Conclusion, Split
 
 
 class RunVersion(TypedDict):
@@ -46,25 +46,11 @@ class BestSoFarAt(TypedDict):
     best: Annotated[float, "the best score on train by then"]
 
 
-class ComparedRun(TypedDict):
-    """A run in a report of several."""
+class ComparedRun(RunDocument):
+    """A run in a report of several: its summary, with what tells it from the others."""
 
-    run: Annotated[str, "the run's directory"]
-    state: Annotated[str, "as in `vulcan show`"]
-    verdict: Annotated[str | None, "`better`, `no better` or `undecided`; `null` before the search has ended"]
-    sentence: Annotated[str | None, "the verdict in a sentence"]
     seed: Annotated[int | None, "the seed of the search"]
     configuration: Annotated[str, "a digest of the other options: equal for runs that are seeds of one another"]
-    candidate: Annotated[int | None, "the winner's number"]
-    source: Annotated[str | None, "the winner's program"]
-    scores: Annotated[dict[Split, float | None], "the winner's mean score on each split"]
-    best_baseline: Annotated[PolicyScore | None, "the best baseline on train"]
-    gain: Annotated[
-        float | None, "the winner's gain over the best known policy on validation, less what choosing it adds by luck"
-    ]
-    interval: Annotated[IntervalDocument | None, "of the gain, 95%, paired"]
-    candidates: Annotated[int, "number of candidates"]
-    dollars: Annotated[float | None, "cost of model calls"]
     progress: Annotated[list[BestSoFarAt], "the best score on train over candidates"]
 
 

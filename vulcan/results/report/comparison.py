@@ -13,7 +13,6 @@ from markupsafe import Markup
 from vulcan import svg
 from vulcan.documents.report import ComparedRun, ComparisonDocument, Difference, SeedsDocument
 from vulcan.errors import UserError
-from vulcan.evaluator import SplitName
 from vulcan.results import figures
 from vulcan.results.figures import Curve
 from vulcan.results.report.data import Report, progress
@@ -67,26 +66,10 @@ def _together(reports: Sequence[Report]) -> SeedsDocument | None:
 
 
 def _compared(report: Report) -> ComparedRun:
-    record = report.record
-    document = run_document(report.path, record, Costs.of(report.data.calls))
-    best = document["best"]
-    splits: dict[SplitName, Any] = {split: document[split] for split in SPLITS}
-    gains = [gain for gain in document["gains"] if gain["split"] == "validation"]
     return {
-        "run": str(report.path),
-        "state": document["state"],
-        "verdict": document["verdict"],
-        "sentence": document["recommendation"]["sentence"] if document["recommendation"] else None,
-        "seed": record.config.get("seed"),
-        "configuration": configuration(record.config),
-        "candidate": best["candidate"] if best else None,
-        "source": best["source"] if best else None,
-        "scores": {split: None if splits[split] is None else splits[split]["score"] for split in SPLITS},
-        "best_baseline": document["train"]["best_baseline"] if document["train"] else None,
-        "gain": gains[0]["shrunk"] if gains else None,
-        "interval": gains[0]["interval"] if gains else None,
-        "candidates": sum(document["candidates"].values()),
-        "dollars": document["cost"]["dollars"],
+        **run_document(report.path, report.record, Costs.of(report.data.calls)),
+        "seed": report.record.config.get("seed"),
+        "configuration": configuration(report.record.config),
         "progress": [
             {"candidate": point["candidate"], "best": point["best"]}
             for point in progress(report.data)
@@ -103,8 +86,12 @@ def _differences(reports: Sequence[Report]) -> list[Difference]:
     return [{"option": name, "values": found} for name, found in values.items() if len(set(found)) > 1]
 
 
-def _name(run: Mapping[str, Any]) -> str:
-    return str(run["run"]).rstrip("/").rpartition("/")[2]
+def _name(run: ComparedRun) -> str:
+    return run["run"].rstrip("/").rpartition("/")[2]
+
+
+def _judged(run: ComparedRun) -> int:
+    return sum(run["candidates"].values())
 
 
 def _overlay(document: ComparisonDocument) -> Figure | None:
@@ -114,15 +101,12 @@ def _overlay(document: ComparisonDocument) -> Figure | None:
             f"{_name(run)}, seed {run['seed']}",
             run["configuration"],
             tuple((float(point["candidate"]), point["best"]) for point in run["progress"]),
-            float(run["candidates"]),
+            float(_judged(run)),
         )
         for run in document["runs"]
     ]
-    known = {
-        run["best_baseline"]["policy"]: run["best_baseline"]["score"]
-        for run in document["runs"]
-        if run["best_baseline"]
-    }
+    trained = (run["train"] and run["train"]["best_baseline"] for run in document["runs"])
+    known = {baseline["policy"]: baseline["score"] for baseline in trained if baseline}
     return figures.curves("The best scores so far", curves, known if document["same_instances"] else {})
 
 
@@ -152,15 +136,16 @@ def _cells(run: ComparedRun) -> list[str]:
     def shown(value: float | None, form: str = ".4f") -> str:
         return "-" if value is None else f"{value:{form}}"
 
-    interval = run["interval"]
+    gain = next((gain for gain in run["gains"] if gain["split"] == "validation"), None)
+    interval = gain and gain["interval"]
     return [
         _name(run),
         run["verdict"] or run["state"],
         str(run["seed"]),
-        f"{run['candidates']:,}",
-        shown(run["dollars"], ".2f"),
-        *(shown(run["scores"][split]) for split in SPLITS),
-        shown(run["gain"], "+.4f"),
+        f"{_judged(run):,}",
+        shown(run["cost"]["dollars"], ".2f"),
+        *(shown(scores and scores["score"]) for scores in (run["train"], run["validation"], run["test"])),
+        shown(gain and gain["shrunk"], "+.4f"),
         "-" if interval is None else f"{interval['low']:.4f} to {interval['high']:.4f}",
     ]
 
@@ -182,7 +167,7 @@ def comparison_page(document: ComparisonDocument, head: Markup | None = None) ->
         doc=document,
         columns=_COLUMNS,
         lines=[_cells(run) for run in document["runs"]],
-        names=[_name(run) for run in document["runs"]],
+        named=[(_name(run), run) for run in document["runs"]],
         drawn=None if drawn is None else Markup(drawn.svg()),
         head=head or Markup(f"{_POLICY}<style>{page_text('report.css')}{svg.STYLE}</style>"),
     )
