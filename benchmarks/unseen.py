@@ -203,7 +203,7 @@ def tables(results: Sequence[Mapping[str, Any]]) -> Iterator[BenchmarkTable]:
             by_unit.setdefault(r["unit"], []).append(r[what])
         values = [fmean(of) for of in by_unit.values()]
         interval = mean_interval(values)
-        ends = f"[{interval.low:.4f}, {interval.high:.4f}]" if interval else "-"
+        ends = f"[{interval['low']:.4f}, {interval['high']:.4f}]" if interval else "-"
         worst = min(r[what] for r in results)
         means.append((name, f"{fmean(values):+.4f}", ends, f"{worst:+.4f}"))
     note = f"{len(results)} searches, {len(by_unit)} traces; 95 % intervals over traces."

@@ -13,9 +13,9 @@ from locations import TASKS
 import vulcan
 from vulcan.api import seeds
 from vulcan.api.launch import RunSession
+from vulcan.documents.verdict import ConfidenceInterval, Gain
 from vulcan.results.seeds import SeedComparison, SeedResult
-from vulcan.searches.bootstrap import ConfidenceInterval
-from vulcan.searches.verdict import Gain, RunVerdict
+from vulcan.searches.verdict import RunVerdict
 
 MOOD_TASK = str(TASKS / "mood_task")
 FEW = ("--executor", "local", "--workers", "1", "--budget-candidates", "6", "--tune", "0", "--simplify", "0")
@@ -28,10 +28,20 @@ def result(
 ) -> SeedResult:
     score = sum(units) / len(units)
     gain = score - over
-    interval = ConfidenceInterval(gain - 0.01, gain + 0.01, 0.95)
-    gains = (Gain("lru", "baseline", "validation", gain, gain, interval, "instances", len(units), gain),)
+    interval: ConfidenceInterval = {"low": gain - 0.01, "high": gain + 0.01, "confidence": 0.95}
+    over_lru = Gain(
+        over="lru",
+        kind="baseline",
+        split="validation",
+        gain=gain,
+        shrunk=gain,
+        interval=interval,
+        units="instances",
+        count=len(units),
+        recent=gain,
+    )
     sentence = {"better": "Better.", "no better": "No better: lru.", "undecided": "Undecided: maybe."}[conclusion]
-    verdict = RunVerdict(conclusion, sentence, "candidate", "candidate 9", 9, None, "", gains)
+    verdict = RunVerdict(conclusion, sentence, "candidate", "candidate 9", 9, None, "", (over_lru,))
     run, name = Path(f"run-{seed}"), fingerprint or str(seed)
     return SeedResult(seed, run, 9, name, score, score, score, verdict, ("lru", over), units)
 

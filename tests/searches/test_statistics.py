@@ -13,31 +13,33 @@ from vulcan.searches.bootstrap import mean_interval, selection_bias, student_qua
 def test_intervals_of_normal_scores_cover_the_mean_as_often_as_they_say(count: int) -> None:
     rng = np.random.RandomState(1)
     found = [mean_interval(list(rng.randn(count))) for _ in range(200)]
-    assert np.mean([i is not None and i.low <= 0 <= i.high for i in found]) > 0.92
+    assert np.mean([i is not None and i["low"] <= 0 <= i["high"] for i in found]) > 0.92
 
 
 @pytest.mark.parametrize("count", few([5, 8, 12], 1))
 def test_intervals_of_skewed_scores_cover_the_mean_nearly_as_often(count: int) -> None:
     rng = np.random.RandomState(2)
     found = [mean_interval(list(rng.lognormal(0, 0.8, count))) for _ in range(200)]
-    assert np.mean([i is not None and i.low <= np.exp(0.32) <= i.high for i in found]) > 0.86  # 0.89 to 0.92 of 500
+    assert (
+        np.mean([i is not None and i["low"] <= np.exp(0.32) <= i["high"] for i in found]) > 0.86
+    )  # 0.89 to 0.92 of 500
 
 
 def test_an_interval_narrows_with_more_instances_and_widens_with_more_confidence() -> None:
     values = list(np.random.RandomState(3).randn(40))
-    widths = [i.high - i.low for i in (mean_interval(values[:n]) for n in (5, 10, 20, 40)) if i is not None]
+    widths = [i["high"] - i["low"] for i in (mean_interval(values[:n]) for n in (5, 10, 20, 40)) if i is not None]
     assert len(widths) == 4
     assert widths == sorted(widths, reverse=True)
     low, high = mean_interval(values, 0.5), mean_interval(values, 0.99)
     assert low is not None and high is not None
-    assert high.low < low.low < np.mean(values) < low.high < high.high
-    assert (low.confidence, high.confidence) == (0.5, 0.99)
+    assert high["low"] < low["low"] < np.mean(values) < low["high"] < high["high"]
+    assert (low["confidence"], high["confidence"]) == (0.5, 0.99)
 
 
 def test_an_interval_stays_within_the_range_of_its_objective() -> None:
     found = mean_interval([0.02, 0.9, 0.95, 0.99], within=(0.0, 1.0))
     assert found is not None
-    assert 0.0 <= found.low < 0.72 < found.high <= 1.0
+    assert 0.0 <= found["low"] < 0.72 < found["high"] <= 1.0
 
 
 def test_quantiles_of_student_are_those_of_the_tables() -> None:
@@ -55,7 +57,7 @@ def test_intervals_over_time_cover_the_mean_of_correlated_blocks() -> None:
         for in_time in covered:
             found = mean_interval(blocks[1:], in_time=in_time)
             assert found is not None
-            covered[in_time] += found.low <= 0 <= found.high
+            covered[in_time] += found["low"] <= 0 <= found["high"]
     assert covered[True] >= covered[False]
     assert covered[True] >= 80
 

@@ -86,12 +86,12 @@ def test_a_winner_above_the_best_baseline_beyond_doubt_is_better() -> None:
     found = of(FOUND, {"lru": 0.5, SEED: 0.45, FOUND: 0.6}, noise=(0.01, -0.01, 0.02, -0.02, 0.0, 0.0))
     assert (found.conclusion, found.candidate, found.second) == ("better", FOUND, None)
     assert found.sentence.startswith("Better: candidate 2 is 0.1000 above the best baseline, lru, on validation")
-    (gain,) = (gain for gain in found.gains if gain.split == "validation")
-    assert (gain.over, gain.kind, gain.units, gain.count) == ("lru", "baseline", "instances", 6)
-    assert gain.gain == pytest.approx(0.1)
-    assert gain.interval is not None
-    assert 0.05 < gain.interval.low < 0.1 < gain.interval.high < 0.15
-    assert f"{gain.interval.low:.4f} to {gain.interval.high:.4f}" in found.sentence
+    (gain,) = (gain for gain in found.gains if gain["split"] == "validation")
+    assert (gain["over"], gain["kind"], gain["units"], gain["count"]) == ("lru", "baseline", "instances", 6)
+    assert gain["gain"] == pytest.approx(0.1)
+    assert gain["interval"] is not None
+    assert 0.05 < gain["interval"]["low"] < 0.1 < gain["interval"]["high"] < 0.15
+    assert f"{gain['interval']['low']:.4f} to {gain['interval']['high']:.4f}" in found.sentence
 
 
 def test_a_winner_below_the_best_baseline_is_not_recommended() -> None:
@@ -139,8 +139,8 @@ def windows(gains: Sequence[float]) -> HeldOut:
 def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
     steady = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0,), held_out=windows([0.1, 0.12, 0.08, 0.1] * 2))
     assert steady.conclusion == "better"
-    (gain,) = (gain for gain in steady.gains if gain.split == "validation")
-    assert (gain.units, gain.count) == ("windows", 8)
+    (gain,) = (gain for gain in steady.gains if gain["split"] == "validation")
+    assert (gain["units"], gain["count"]) == ("windows", 8)
     lost = of(
         FOUND, {"lru": 0.5, FOUND: 0.56}, spread=(0.0,), held_out=windows([0.3, 0.25, 0.2, 0.1, 0.0, -0.1, -0.1, -0.17])
     )

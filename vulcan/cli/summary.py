@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.documents.run import InstanceScores, PolicyScore
+from vulcan.documents.verdict import Gain
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
 from vulcan.registry import recorded_task
@@ -28,7 +29,7 @@ from vulcan.searches.evidence import SPLITS
 from vulcan.searches.held_out import start_names
 from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
-from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
+from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 from vulcan.terminal_text import count
@@ -97,11 +98,11 @@ def _print_gains(gains: tuple[Gain, ...]) -> None:
     say("Gain over what was known, less luck in choosing; paired, with the blocks of time or workloads it is over:")
     rows = []
     for gain in gains:
-        interval = gain.interval
-        ends = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
-        over = f"start: {gain.over}" if gain.kind == "start" else gain.over
-        units = count(gain.count, gain.units[:-1]) if gain.count else "-"
-        rows.append((gain.split, over, number(gain.shrunk), ends, units))
+        interval = gain["interval"]
+        ends = f"{interval['low']:.4f} to {interval['high']:.4f}" if interval else "-"
+        over = f"start: {gain['over']}" if gain["kind"] == "start" else gain["over"]
+        units = count(gain["count"], gain["units"][:-1]) if gain["count"] else "-"
+        rows.append((gain["split"], over, number(gain["shrunk"]), ends, units))
     print_table(("split", "over", "gain", "95% interval", "of"), rows)
 
 
@@ -140,7 +141,7 @@ def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: 
     rows = []
     for split in shown:
         interval = interval_of(record, scorer, winner, split)
-        spelled = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
+        spelled = f"{interval['low']:.4f} to {interval['high']:.4f}" if interval else "-"
         count = sum(i.split == split for i in record.instances)
         rows.append((split, str(count), number(record.score_of(winner, split)), spelled))
     if any(interval != "-" for *_, interval in rows):

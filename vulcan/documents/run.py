@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from vulcan.documents.policy import FindingRow
-from vulcan.documents.verdict import Conclusion, GainDocument, IntervalDocument, Recommendation, Split
+from vulcan.documents.verdict import Conclusion, ConfidenceInterval, Gain, Recommendation, Split
 
 
 class PolicyScore(TypedDict):
@@ -30,7 +30,7 @@ class SplitScores(TypedDict):
     """The winner and the known policies on one split."""
 
     score: Annotated[float | None, "the winner's mean score over the instances"]
-    interval: Annotated[IntervalDocument | None, "`null` for fewer than four instances, or scores that hardly differ"]
+    interval: Annotated[ConfidenceInterval | None, "`null` for fewer than four instances, or scores that hardly differ"]
     instances: Annotated[list[str], "names of the instances"]
     best_baseline: Annotated[
         PolicyScore | None,
@@ -110,9 +110,7 @@ class RunDocument(TypedDict):
     notes: Annotated[list[str], "what was left out or changed when the workloads were read, a line each"]
     notebook: Annotated[list[str], "the model's latest notes and advice, a page, a line each"]
     changes: Annotated[list[str], "settings that were changed when the search was resumed, a line each"]
-    gains: Annotated[
-        list[GainDocument], "the winner's gain on each split over the known policy that is best on validation"
-    ]
+    gains: Annotated[list[Gain], "the winner's gain on each split over the known policy that is best on validation"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
     control: Annotated[ControlResult | None, "`null` without `--control`"]
     proposals: Annotated[int, "completed proposals: candidates or pieces of advice that were asked for"]

@@ -9,7 +9,7 @@ Conclusion = Literal["better", "no better", "undecided"]
 """`better` than what was known, on validation, beyond doubt; `no better`; or `undecided`, for want of evidence."""
 
 
-class IntervalDocument(TypedDict):
+class ConfidenceInterval(TypedDict):
     """A confidence interval of a mean over instances, or over blocks of time."""
 
     low: Annotated[float, "its lower end"]
@@ -34,7 +34,7 @@ class Recommendation(TypedDict):
     to_add: Annotated[str | None, "evidence that is missing where the verdict is `undecided`"]
 
 
-class GainDocument(TypedDict):
+class Gain(TypedDict):
     """The winner's mean score minus that of a known policy, on one split."""
 
     over: Annotated[str, "the policy's name: of the baselines and what the search began with, the best on validation"]
@@ -42,6 +42,7 @@ class GainDocument(TypedDict):
     split: Annotated[Split, "the split"]
     gain: Annotated[float, "the difference of the means"]
     shrunk: Annotated[float, "on validation: less what choosing the best of several finalists adds to it by luck"]
-    interval: Annotated[IntervalDocument | None, "of `shrunk`, paired; `null` for too little evidence"]
+    interval: Annotated[ConfidenceInterval | None, "of `shrunk`, paired; `null` for too little evidence"]
     units: Annotated[Literal["instances", "windows"], "what the interval is over: workloads, or blocks of time"]
     count: Annotated[int, "how many of them; 0 where they are not known"]
+    recent: Annotated[float, "the difference on the later half of the blocks of time; over instances, `gain`"]

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from vulcan.documents.run import (
     ControlResult,
@@ -19,7 +19,7 @@ from vulcan.documents.run import (
     SplitScores,
     Winner,
 )
-from vulcan.documents.verdict import GainDocument, IntervalDocument, Recommendation
+from vulcan.documents.verdict import ConfidenceInterval, Recommendation
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
 from vulcan.registry import recorded_task
@@ -29,14 +29,10 @@ from vulcan.searches.held_out import HeldOut, start_names
 from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies.engineer import page_of
-from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
+from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import VERDICTS, BaselineMeasured, InstanceMetrics
 from vulcan.store.sqlite import DamagedRun
-
-if TYPE_CHECKING:
-    from vulcan.searches.bootstrap import ConfidenceInterval
-
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +109,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "notes": list(record.notes),
         "notebook": page_of([*record.advice.items()]).splitlines(),
         "changes": describe_changes(record),
-        "gains": [] if verdict is None else [_gain(gain) for gain in verdict.gains],
+        "gains": [] if verdict is None else list(verdict.gains),
         "by_instance": list(compare_instances(record, scorer)),
         "control": None if record.control is None else _control(record),
         "proposals": proposals(record),
@@ -146,19 +142,6 @@ def _recommendation(verdict: RunVerdict) -> Recommendation:
         "candidate": verdict.candidate,
         "second": verdict.second,
         "to_add": verdict.to_add or None,
-    }
-
-
-def _gain(gain: Gain) -> GainDocument:
-    return {
-        "over": gain.over,
-        "kind": "start" if gain.kind == "start" else "baseline",
-        "split": gain.split,
-        "gain": gain.gain,
-        "shrunk": gain.shrunk,
-        "interval": interval_document(gain.interval),
-        "units": gain.units,
-        "count": gain.count,
     }
 
 
@@ -298,10 +281,9 @@ def _split(
     if not any(instance.split == split for instance in record.instances):
         return None
     best = record.named_baseline(split)
-    interval = None if winner is None else interval_of(record, scorer, winner, split)
     return {
         "score": record.score_of(winner, split) if winner is not None else None,
-        "interval": interval_document(interval),
+        "interval": None if winner is None else interval_of(record, scorer, winner, split),
         "instances": [instance.name for instance in record.instances if instance.split == split],
         "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
         "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
@@ -314,13 +296,6 @@ def start_scores(compared: Comparison, split: SplitName) -> dict[str, float]:
     """Return the mean scores on a split of the policies that the search began with, by name."""
     known = {name: compared.mean(start, split) for start, name in compared.starts.items()}
     return {name: score for name, score in known.items() if score is not None}
-
-
-def interval_document(interval: ConfidenceInterval | None) -> IntervalDocument | None:
-    """Return an interval as JSON, or None."""
-    if interval is None:
-        return None
-    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
 
 
 def _control(record: RunRecord) -> ControlResult:

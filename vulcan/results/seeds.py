@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.documents.report import SeedRow, SeedsDocument
-from vulcan.documents.verdict import Conclusion
+from vulcan.documents.verdict import Conclusion, Gain
 from vulcan.evaluator import SplitName
 from vulcan.results.run import comparison_of, scorer_of
 from vulcan.searches.bootstrap import selection_bias
 from vulcan.searches.evidence import SPLITS
-from vulcan.searches.verdict import Comparison, Gain, RunVerdict, verdict_of
+from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 from vulcan.terminal_text import count
@@ -147,10 +147,10 @@ def _concluded(best: SeedResult, measured: Sequence[SeedResult]) -> tuple[Conclu
         return "no better", [f"{name}.", best.verdict.sentence]
     alike = {result.units for result in measured if len(result.units) == len(best.units)}
     among = selection_bias(sorted(alike))
-    luck = gain.gain - gain.shrunk + among
-    low = gain.interval.low - among if gain.interval is not None else None
+    luck = gain["gain"] - gain["shrunk"] + among
+    low = gain["interval"]["low"] - among if gain["interval"] is not None else None
     seeds = count(len(measured), "seed")
-    chosen = f"{name}, {gain.gain:.4f} above {gain.over}, of which {luck:.4f} is put down to choosing the best"
+    chosen = f"{name}, {gain['gain']:.4f} above {gain['over']}, of which {luck:.4f} is put down to choosing the best"
     if best.verdict.conclusion == "undecided":
         return "undecided", [f"{chosen}.", best.verdict.sentence]
     if low is None or low <= 0:
@@ -160,4 +160,4 @@ def _concluded(best: SeedResult, measured: Sequence[SeedResult]) -> tuple[Conclu
 
 def _gain_of(verdict: RunVerdict | None) -> Gain | None:
     gains = verdict.gains if verdict is not None else ()
-    return next((gain for gain in gains if gain.split == "validation"), None)
+    return next((gain for gain in gains if gain["split"] == "validation"), None)

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vulcan.documents.verdict import ConfidenceInterval
 
 MIN = 4
 """Minimum number of values: of three, an interval says next to nothing."""
@@ -31,15 +32,6 @@ _MIXED = 0.05
 
 _MAX_CORRELATION = 0.8
 _MAX_T = 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class ConfidenceInterval:
-    """An interval that contains the mean with this confidence."""
-
-    low: float
-    high: float
-    confidence: float
 
 
 def mean_interval(
@@ -60,7 +52,7 @@ def mean_interval(
     sample = np.asarray(values, np.float64)
     mean, error = float(sample.mean()), standard_error(sample)
     if error == 0:
-        return ConfidenceInterval(mean, mean, confidence)
+        return {"low": mean, "high": mean, "confidence": confidence}
     tail = (1 - confidence) / 2
     drawn = sample[draws((_RESAMPLES, len(sample)), len(sample))]
     spread = np.sqrt((drawn.var(axis=1, ddof=1) + _MIXED * sample.var(ddof=1)) / ((1 + _MIXED) * len(sample)))
@@ -69,7 +61,7 @@ def mean_interval(
     low = min(mean - half, mean - quantile(ratios, 1 - tail) * error)
     high = max(mean + half, mean - quantile(ratios, tail) * error)
     lowest, highest = within
-    return ConfidenceInterval(min(max(low, lowest), mean), max(min(high, highest), mean), confidence)
+    return {"low": min(max(low, lowest), mean), "high": max(min(high, highest), mean), "confidence": confidence}
 
 
 def _inflation(sample: NDArray[np.float64]) -> float:

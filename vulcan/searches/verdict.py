@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from vulcan.documents.verdict import Conclusion
+from vulcan.documents.verdict import Conclusion, Gain
 from vulcan.evaluator import SplitName
 from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, workload_of, workloads
 from vulcan.searches.held_out import HeldOut, Name
@@ -20,33 +20,10 @@ from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import InstanceMetrics
 
-if TYPE_CHECKING:
-    from vulcan.searches.bootstrap import ConfidenceInterval
-
 PolicyKind = Literal["candidate", "start", "baseline"]
 
 MAX_TIMES = 4
 """A gain that may be chance is undecided if so many times the evidence would decide it; else it is too small."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """The winner's mean score minus that of a known policy on a split.
-
-    `shrunk` is the gain less what choosing among several candidates adds to it by luck. `interval` is of `shrunk`, and
-    paired: over the differences on each of `count` units, which are workloads or blocks of time.
-    """
-
-    over: str
-    kind: PolicyKind
-    split: SplitName
-    gain: float
-    shrunk: float
-    interval: ConfidenceInterval | None
-    units: Literal["instances", "windows"]
-    count: int
-    recent: float
-    """Mean difference on the later half of the blocks of time; on instances, the gain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,14 +210,14 @@ def verdict_of(compared: Comparison) -> RunVerdict | None:
         to_add = "a baseline, or a policy to begin with, to compare it with"
         return _undecided(compared, f"candidate {winner} has nothing to be compared with", winner, None, to_add, ())
     gains = tuple(compared.gains(winner, known))
-    gain = next((gain for gain in gains if gain.split == split), None)
+    gain = next((gain for gain in gains if gain["split"] == split), None)
     if winner in compared.starts:
         return _no_better(compared, known, None, "nothing that it found is above what was known", gains)
     if gain is None:
         return _no_better(compared, known, winner, f"candidate {winner} failed there", gains)
-    if gain.shrunk <= 0:
+    if gain["shrunk"] <= 0:
         why = f"candidate {winner} has {compared.mean(winner, split):.4f}"
-        if gain.gain > 0:
+        if gain["gain"] > 0:
             why += ", no more than the luck of choosing it among several explains"
         return _no_better(compared, known, winner, why, gains)
     if split == "train":
@@ -251,23 +228,24 @@ def verdict_of(compared: Comparison) -> RunVerdict | None:
 
 
 def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gains: tuple[Gain, ...]) -> RunVerdict:
-    where = f"the best baseline, {gain.over}," if gain.kind == "baseline" else f"{gain.over}, which it began with,"
-    claim = f"candidate {winner} is {gain.shrunk:.4f} above {where} on validation"
-    interval = gain.interval
+    over = gain["over"]
+    where = f"the best baseline, {over}," if gain["kind"] == "baseline" else f"{over}, which it began with,"
+    claim = f"candidate {winner} is {gain['shrunk']:.4f} above {where} on validation"
+    interval = gain["interval"]
     if interval is None:
-        longer = "a longer trace, or " if gain.count else ""
+        longer = "a longer trace, or " if gain["count"] else ""
         what = f"{longer}{MIN_INSTANCES} workloads or more of the split validation, for an interval of the gain"
         return _undecided(compared, f"{claim}, on too little evidence", winner, known, what, gains)
-    ends = f"{interval.confidence:.0%} interval {interval.low:.4f} to {interval.high:.4f}"
-    if interval.low <= 0:
-        times = ((gain.shrunk - interval.low) / gain.shrunk) ** 2
+    ends = f"{interval['confidence']:.0%} interval {interval['low']:.4f} to {interval['high']:.4f}"
+    if interval["low"] <= 0:
+        times = ((gain["shrunk"] - interval["low"]) / gain["shrunk"]) ** 2
         if times > MAX_TIMES:
-            why = f"candidate {winner} is {gain.shrunk:.4f} above it, too little to tell from chance ({ends})"
+            why = f"candidate {winner} is {gain['shrunk']:.4f} above it, too little to tell from chance ({ends})"
             return _no_better(compared, known, winner, why, gains)
-        what = "the trace, or more traces" if gain.units == "windows" else "the instances of the split validation"
+        what = "the trace, or more traces" if gain["units"] == "windows" else "the instances of the split validation"
         add = f"about {math.ceil(times)} times as much of {what}"
         return _undecided(compared, f"{claim}, which may be chance ({ends})", winner, known, add, gains)
-    if gain.recent <= 0:
+    if gain["recent"] <= 0:
         what = "a longer trace, or a later one: the advantage goes away with time"
         return _undecided(compared, f"{claim} ({ends}), but not in the later half of it", winner, known, what, gains)
     sentence = f"Better: {claim} ({ends})."
