@@ -116,8 +116,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
         yield running
 
 
-def wanted(server: FileServer, checksum: str | None = SHA256, size: int | None = len(CONTENT)) -> TraceFile:
-    return TraceFile("mine/one", "be-u32", server.url, bytes=size, checksum=checksum)
+def wanted(server: FileServer) -> TraceFile:
+    return TraceFile("mine/one", "be-u32", server.url, bytes=len(CONTENT), checksum=SHA256)
 
 
 def get(file: TraceFile, folder: Path) -> Path:
@@ -156,30 +156,42 @@ def test_a_download_that_breaks_off_is_begun_anew_a_few_times(server: FileServer
     server.cuts = [100_000, 0, 1, 99_999]
     assert get(wanted(server), tmp_path).read_bytes() == CONTENT
     assert names(tmp_path) == ["file.bin"]
-    server.cuts = [10] * 5
-    with pytest.raises(UserError, match="cannot be fetched: peer closed connection"):
-        get(wanted(server), tmp_path / "again")
-    assert names(tmp_path / "again") == []
 
 
-def test_wrong_content_is_told_and_not_kept(server: FileServer, tmp_path: Path) -> None:
-    server.content = CONTENT[:-1] + b"?"
-    with pytest.raises(UserError, match=f"does not match the catalogue: .*, expected {SHA256}"):
-        get(wanted(server), tmp_path)
+@pytest.mark.parametrize(
+    ("behaviour", "catalogued", "told", "asked"),
+    [
+        pytest.param({"cuts": [10] * 5}, {}, "cannot be fetched: peer closed connection", 5, id="breaks off"),
+        pytest.param(
+            {"content": CONTENT[:-1] + b"?"},
+            {},
+            f"does not match the catalogue: .*, expected {SHA256}",
+            1,
+            id="changed",
+        ),
+        pytest.param(
+            {}, {"bytes": 299_999}, "has 300,000 bytes and the catalogue says 299,999: it has changed", 1, id="longer"
+        ),
+        pytest.param(  # a cut looks like the end: the catalogue's length tells
+            {"sends_length": False, "cuts": [1000]}, {}, "1,000 bytes, expected 300,000 bytes", 1, id="no length"
+        ),
+        *(
+            pytest.param({"failures": [status] * 9}, {}, f"the server answers {status}", 1, id=str(status))
+            for status in (403, 404, 410)
+        ),
+        pytest.param({"failures": [503] * 9}, {}, "the server answers 503 Service Unavailable$", 5, id="503"),
+        pytest.param({}, {"url": "http://127.0.0.1:1/file.bin"}, "cannot be fetched: .*(refused|failed)", 0, id="none"),
+        pytest.param({"encoding": "gzip"}, {}, "content encoding that was not requested", 1, id="encoded"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_a_line_and_nothing_is_kept(
+    server: FileServer, tmp_path: Path, behaviour: dict[str, Any], catalogued: dict[str, Any], told: str, asked: int
+) -> None:
+    vars(server).update(behaviour)
+    with pytest.raises(UserError, match=told):
+        get(replace(wanted(server), **catalogued), tmp_path)
+    assert len(server.seen) == asked
     assert names(tmp_path) == []
-
-
-def test_another_length_is_told_before_anything_is_fetched(server: FileServer, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"has 300,000 bytes and the catalogue says 299,999: it has changed"):
-        get(wanted(server, size=299_999), tmp_path)
-    assert not (tmp_path / "mine" / "file.bin").exists()
-
-
-def test_a_cut_is_noticed_though_no_length_was_said(server: FileServer, tmp_path: Path) -> None:
-    """Without a length a cut looks like the end; the catalogue's length and checksum tell."""
-    server.sends_length, server.cuts = False, [1000]
-    with pytest.raises(UserError, match="1,000 bytes, expected 300,000 bytes"):
-        get(wanted(server), tmp_path)
 
 
 def test_redirects_are_followed(server: FileServer, tmp_path: Path) -> None:
@@ -189,33 +201,9 @@ def test_redirects_are_followed(server: FileServer, tmp_path: Path) -> None:
     assert server.seen == ["/old", "/older", "/file.bin"]
 
 
-@pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_refusal_is_told_at_once(server: FileServer, tmp_path: Path, status: int) -> None:
-    server.failures = [status] * 9
-    with pytest.raises(UserError, match=f"the server answers {status}"):
-        get(wanted(server), tmp_path)
-    assert len(server.seen) == 1
-
-
 def test_trouble_of_the_server_is_waited_for(server: FileServer, tmp_path: Path) -> None:
     server.failures = [503, 429, 500]
     assert get(wanted(server), tmp_path).read_bytes() == CONTENT
-    server.failures = [503] * 9
-    with pytest.raises(UserError, match=r"the server answers 503 Service Unavailable$"):
-        get(wanted(server), tmp_path / "again")
-    assert len(server.failures) == 4
-
-
-def test_no_server_at_all_is_told(server: FileServer, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"cannot be fetched: .*(refused|failed)"):
-        get(replace(wanted(server), url="http://127.0.0.1:1/file.bin"), tmp_path)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_content_that_comes_encoded_is_refused(server: FileServer, tmp_path: Path) -> None:
-    server.encoding = "gzip"
-    with pytest.raises(UserError, match="content encoding that was not requested"):
-        get(wanted(server), tmp_path)
 
 
 def test_proxies_of_the_environment_are_used(
