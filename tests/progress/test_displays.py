@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,15 +14,16 @@ from rich.cells import cell_len
 from rich.console import Console
 from standings import Clock, a_search, judged
 
+from vulcan.documents.run import OpenedData
 from vulcan.errors import UserError
-from vulcan.progress.base import Display, RunInfo
+from vulcan.progress.base import Display
 from vulcan.progress.display import open_display
 from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.searches.options import PROGRESS
 from vulcan.store.events import EVENTS
 
-OPENED = RunInfo(Path("runs/x"), "mood", 3, ("toy",))
+OPENED: OpenedData = {"run": "runs/x", "task": "mood", "instances": 3, "model": ["toy"], "replay_of": None}
 
 
 def test_a_plain_line_has_everything_that_matters() -> None:

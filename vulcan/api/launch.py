@@ -17,7 +17,7 @@ from typing import Any
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
-from vulcan.progress.base import Display, RunInfo
+from vulcan.progress.base import Display
 from vulcan.progress.display import open_display
 from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
@@ -182,13 +182,19 @@ class RunSession:
         Raises UserError; an interrupted run can be resumed.
         """
         with closing(self.store), display, _explain_stops(self.path), lock_run(self.path):
-            repeats = self.replay.run if self.replay else None
             if self.anew:
                 if problem := self.store.recover():
                     log.warning("%s", problem)
                 change_settings(self.path, self.store, self.config)
-            models = () if self.asks else self.config.model
-            display.opened(RunInfo(self.path, self.task.name, len(self.evidence.instances), models, repeats))
+            display.opened(
+                {
+                    "run": str(self.path),
+                    "task": self.task.name,
+                    "instances": len(self.evidence.instances),
+                    "model": [] if self.asks else list(self.config.model),
+                    "replay_of": str(self.replay.run) if self.replay else None,
+                }
+            )
             if self.asks:
                 self._open_for_asking(display)
             else:

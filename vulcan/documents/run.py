@@ -320,6 +320,7 @@ class Progress(TypedDict):
     verdicts: Annotated[dict[str, int], "number of candidates by verdict, the most frequent first"]
     rules: Annotated[dict[str, int], "broken rules of the language, the most frequent first"]
     dollars: Annotated[float, "the sum of the known prices of the run so far"]
+    budget_dollars: Annotated[float | None, "the limit on that sum"]
     tokens: Annotated[int, "tokens of the run so far"]
     unpriced_calls: Annotated[int, "calls whose price is not known"]
     seconds_left: Annotated[

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 from vulcan.documents.run import OpenedData
@@ -12,41 +10,18 @@ from vulcan.searches.session import RunDisplay
 from vulcan.terminal_text import count
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
-    """A run with its task, its number of instances, and its models, or the run whose replies it `repeats`.
-
-    A run whose prompts are answered by hand (`--model ask`) has no models.
-    """
-
-    run: Path
-    task: str
-    instances: int
-    models: tuple[str, ...] = ()
-    repeats: Path | None = None
-
-    def text(self) -> str:
-        """Return the description as readable text."""
-        answered = f", model {', '.join(self.models)}" if self.models else ""
-        if self.repeats is not None:
-            answered = f", the replies of {self.repeats}"
-        return f"run {self.run}: task {self.task}, {count(self.instances, 'instance')}{answered}"
-
-    def document(self) -> OpenedData:
-        """Return the description as JSON."""
-        return {
-            "run": str(self.run),
-            "task": self.task,
-            "instances": self.instances,
-            "model": list(self.models),
-            "replay_of": None if self.repeats is None else str(self.repeats),
-        }
+def opening_text(opened: OpenedData) -> str:
+    """Say which run is opened; one whose prompts are answered by hand (`--model ask`) has no models."""
+    answered = f", model {', '.join(opened['model'])}" if opened["model"] else ""
+    if opened["replay_of"] is not None:
+        answered = f", the replies of {opened['replay_of']}"
+    return f"run {opened['run']}: task {opened['task']}, {count(opened['instances'], 'instance')}{answered}"
 
 
 class Display(RunDisplay):
     """A display that is opened and closed, and is notified of the start and end of a run; this one shows nothing."""
 
-    def opened(self, opened: RunInfo) -> None:
+    def opened(self, opened: OpenedData) -> None:
         """Handle the opening of a run, before any of its events."""
 
     def finished(self, summary: Mapping[str, Any]) -> None:

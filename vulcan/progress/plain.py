@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vulcan.documents.run import ProgressLine
-from vulcan.progress.base import Display, RunInfo
-from vulcan.progress.state import ProgressSnapshot, ProgressTracker, failure_parts, progress_parts, score_parts
+from vulcan.documents.run import OpenedData, Progress, ProgressLine
+from vulcan.progress.base import Display, opening_text
+from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class PlainDisplay(Display):
         self._due = False
         self._written: tuple[object, ...] = ()
 
-    def opened(self, opened: RunInfo) -> None:
-        self._write(opened.text())
+    def opened(self, opened: OpenedData) -> None:
+        self._write(opening_text(opened))
 
     def preparing(self, what: str) -> None:
         if self._prepared is None:
@@ -81,9 +81,9 @@ class PlainDisplay(Display):
         self._write_snapshot(at_once=True)
 
 
-def _reported_values(snapshot: ProgressSnapshot) -> tuple[object, ...]:
+def _reported_values(progress: Progress) -> tuple[object, ...]:
     """Return the values whose change is worth a line; elapsed time is not among them."""
-    return snapshot.completed, snapshot.best
+    return progress["completed"], progress["best"]
 
 
 def event_line(event: Event) -> str | None:
@@ -116,8 +116,8 @@ class JsonLinesDisplay(Display):
         self._write_last = write_last or write
         self._tracker = ProgressTracker()
 
-    def opened(self, opened: RunInfo) -> None:
-        self._line("Opened", opened.document())
+    def opened(self, opened: OpenedData) -> None:
+        self._line("Opened", opened)
 
     def preparing(self, what: str) -> None:
         self._line("Preparing", {"what": what})
@@ -141,12 +141,11 @@ class JsonLinesDisplay(Display):
 
     def _line_of(self, kind: str, data: Any) -> str:
         """Return a line. Non-finite numbers, for example a score of a task, become null."""
-        snapshot = self._tracker.snapshot()
         document: ProgressLine = {
             "kind": kind,
             "seconds": round(self._tracker.seconds, 3),
             "data": data,
-            "progress": None if snapshot is None else snapshot.document(),
+            "progress": self._tracker.snapshot(),
         }
         return json.dumps(_finite(document), allow_nan=False)
 

@@ -14,7 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from vulcan.progress.base import Display, RunInfo
+from vulcan.documents.run import OpenedData
+from vulcan.progress.base import Display, opening_text
 from vulcan.progress.plain import event_line
 from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import Event
@@ -38,8 +39,8 @@ class RichDisplay(Display):
         self._waits = ""
         self._live: Live | None = None
 
-    def opened(self, opened: RunInfo) -> None:
-        self._say(opened.text())
+    def opened(self, opened: OpenedData) -> None:
+        self._say(opening_text(opened))
 
     def _say(self, text: str) -> None:
         """Print a permanent line above the drawing."""
@@ -72,7 +73,7 @@ class RichDisplay(Display):
         if cell_len(first) <= beside_bar:
             words = fitted([first, *rest], beside_bar)
             bar = ProgressBar(
-                max(1, snapshot.total), snapshot.completed, width=min(width - cell_len(words) - 1, _MAX_BAR)
+                max(1, snapshot["total"]), snapshot["completed"], width=min(width - cell_len(words) - 1, _MAX_BAR)
             )
             row = Table.grid(padding=(0, 1, 0, 0))
             row.add_row(bar, Text(words, no_wrap=True))
@@ -80,7 +81,7 @@ class RichDisplay(Display):
         else:
             yield Text(fitted([first], width), no_wrap=True)
         if scores := score_parts(snapshot):
-            better = snapshot.gap is not None and snapshot.gap > 0
+            better = (snapshot["gap"] or 0) > 0
             yield Text(fitted(scores, width), style="bold" if better else "", no_wrap=True)
         if self._waits:
             yield Text(fitted([self._waits], width), no_wrap=True)

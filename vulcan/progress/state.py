@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,54 +25,6 @@ REFINED = ("tuned", "simplified")
 
 RECENT = 120.0
 """Window in seconds that the pace is measured over, as it changes during a search."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressSnapshot:
-    """A snapshot of a search's progress.
-
-    `best` is a candidate and its score on the split train, `baseline` the strongest known policy there, `gap` the
-    difference between the two, in units of the objective. `verdicts` and `rules` (violated rules of the language,
-    counted once per candidate) are sorted by frequency, highest first. `seconds` and `seconds_left` are of this
-    session; the latter runs until the plan or the first budget is exhausted, at the pace of the last two minutes, and
-    what follows is done: tuning, simplification, the finalists, blocks of time, once this session has timed a tuning.
-    """
-
-    completed: int
-    total: int
-    best: tuple[int, float] | None
-    baseline: tuple[str, float] | None
-    per_minute: float | None
-    verdicts: Mapping[str, int]
-    rules: Mapping[str, int]
-    dollars: float
-    budget_dollars: float | None
-    tokens: int
-    unpriced: int
-    seconds: float
-    seconds_left: float | None
-
-    @property
-    def gap(self) -> float | None:
-        return None if self.best is None or self.baseline is None else self.best[1] - self.baseline[1]
-
-    def document(self) -> Progress:
-        """Return the snapshot as JSON."""
-        best, baseline = self.best, self.baseline
-        return {
-            "completed": self.completed,
-            "total": self.total,
-            "best": None if best is None else {"candidate": best[0], "score": best[1]},
-            "best_baseline": None if baseline is None else {"policy": baseline[0], "score": baseline[1]},
-            "gap": self.gap,
-            "candidates_per_minute": self.per_minute,
-            "verdicts": dict(self.verdicts),
-            "rules": dict(self.rules),
-            "dollars": self.dollars,
-            "tokens": self.tokens,
-            "unpriced_calls": self.unpriced,
-            "seconds_left": self.seconds_left,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +94,13 @@ class ProgressTracker:
             self._best = (event.candidate, event.score)
             return True
 
-    def snapshot(self) -> ProgressSnapshot | None:
-        """Return a snapshot of the search; None before it has begun."""
+    def snapshot(self) -> Progress | None:
+        """Return the state of the search; None before it has begun.
+
+        `seconds_left` is of this session: until the plan or the first budget is exhausted, at the pace of the last two
+        minutes, and what follows is done: tuning, simplification, the finalists, blocks of time, once this session has
+        timed a tuning.
+        """
         with self._lock:
             study = self._study
             if study is None:
@@ -157,21 +114,22 @@ class ProgressTracker:
             left = min(_seconds_left(study, before, now, now.at - self._began), default=None)
             if left is not None:
                 left += self._seconds_of_end(study)
-            return ProgressSnapshot(
-                completed=now.completed,
-                total=study.total,
-                best=self._best,
-                baseline=self._baseline,
-                per_minute=60 * per_second or None,
-                verdicts=dict(self._verdicts.most_common()),
-                rules=dict(self._rules.most_common()),
-                dollars=now.dollars,
-                budget_dollars=study.config.budget_dollars,
-                tokens=now.tokens,
-                unpriced=study.costs.unpriced,
-                seconds=now.at - self._began,
-                seconds_left=left,
-            )
+            best, known = self._best, self._baseline
+            return {
+                "completed": now.completed,
+                "total": study.total,
+                "best": None if best is None else {"candidate": best[0], "score": best[1]},
+                "best_baseline": None if known is None else {"policy": known[0], "score": known[1]},
+                "gap": None if best is None or known is None else best[1] - known[1],
+                "candidates_per_minute": 60 * per_second or None,
+                "verdicts": dict(self._verdicts.most_common()),
+                "rules": dict(self._rules.most_common()),
+                "dollars": now.dollars,
+                "budget_dollars": study.config.budget_dollars,
+                "tokens": now.tokens,
+                "unpriced_calls": study.costs.unpriced,
+                "seconds_left": left,
+            }
 
     def _seconds_of_end(self, study: Study) -> float:
         """Return the seconds that follow the last proposal, or what is left of them; 0 where nothing was timed."""
@@ -211,39 +169,39 @@ MAX_RULES = 3
 """Number of violated rules to list, the most frequent, next to the number of rejections."""
 
 
-def progress_parts(snapshot: ProgressSnapshot) -> list[str]:
+def progress_parts(progress: Progress) -> list[str]:
     """Return completion, pace, time left and cost as text, most important first."""
-    parts = [f"{snapshot.completed}/{snapshot.total} candidates"]
-    if snapshot.per_minute is not None:
-        parts.append(f"{snapshot.per_minute:.0f} per minute")
-    if snapshot.seconds_left:
-        parts.append(f"{duration(snapshot.seconds_left)} left")
-    if snapshot.dollars or snapshot.unpriced or snapshot.budget_dollars is not None:
-        budget = "" if snapshot.budget_dollars is None else f" of ${snapshot.budget_dollars:.2f}"
-        unknown = f" + {snapshot.unpriced} calls of unknown price" if snapshot.unpriced else ""
-        parts.append(f"${snapshot.dollars:.2f}{budget}{unknown}")
+    parts = [f"{progress['completed']}/{progress['total']} candidates"]
+    if progress["candidates_per_minute"] is not None:
+        parts.append(f"{progress['candidates_per_minute']:.0f} per minute")
+    if progress["seconds_left"]:
+        parts.append(f"{duration(progress['seconds_left'])} left")
+    if progress["dollars"] or progress["unpriced_calls"] or progress["budget_dollars"] is not None:
+        budget = "" if progress["budget_dollars"] is None else f" of ${progress['budget_dollars']:.2f}"
+        unknown = f" + {progress['unpriced_calls']} calls of unknown price" if progress["unpriced_calls"] else ""
+        parts.append(f"${progress['dollars']:.2f}{budget}{unknown}")
     return parts
 
 
-def score_parts(snapshot: ProgressSnapshot) -> list[str]:
+def score_parts(progress: Progress) -> list[str]:
     """Return the best candidate, the strongest baseline and the gap as text."""
     parts = []
-    if snapshot.best is not None:
-        parts.append(f"best {snapshot.best[1]:.4f} (candidate {snapshot.best[0]})")
-    if snapshot.baseline is not None:
-        parts.append(f"best baseline {snapshot.baseline[1]:.4f} ({snapshot.baseline[0]})")
-    if snapshot.gap is not None:
-        parts.append(f"gap {snapshot.gap:+.4f}")
+    if (best := progress["best"]) is not None:
+        parts.append(f"best {best['score']:.4f} (candidate {best['candidate']})")
+    if (known := progress["best_baseline"]) is not None:
+        parts.append(f"best baseline {known['score']:.4f} ({known['policy']})")
+    if progress["gap"] is not None:
+        parts.append(f"gap {progress['gap']:+.4f}")
     return parts
 
 
-def failure_parts(snapshot: ProgressSnapshot) -> list[str]:
+def failure_parts(progress: Progress) -> list[str]:
     """Return the failures by verdict, most frequent first, with the rules most often violated."""
     parts = []
-    for verdict, count in snapshot.verdicts.items():
+    for verdict, count in progress["verdicts"].items():
         if verdict in NO_FAILURES:
             continue
-        rules = ", ".join(f"{rule} {n}" for rule, n in list(snapshot.rules.items())[:MAX_RULES])
+        rules = ", ".join(f"{rule} {n}" for rule, n in list(progress["rules"].items())[:MAX_RULES])
         parts.append(f"{count} {verdict} ({rules})" if verdict == "rejected" and rules else f"{count} {verdict}")
     return parts
 
