@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from locations import TASKS
 import vulcan
 from vulcan.api import seeds
 from vulcan.api.launch import RunSession
+from vulcan.documents.report import SeedRow
 from vulcan.documents.verdict import ConfidenceInterval, Gain
-from vulcan.results.seeds import SeedComparison, SeedResult
+from vulcan.results.seeds import SeedResult, seeds_document
 from vulcan.searches.verdict import RunVerdict
 
 MOOD_TASK = str(TASKS / "mood_task")
@@ -42,37 +44,40 @@ def result(
     )
     sentence = {"better": "Better.", "no better": "No better: lru.", "undecided": "Undecided: maybe."}[conclusion]
     verdict = RunVerdict(conclusion, sentence, "candidate", "candidate 9", 9, None, "", (over_lru,))
-    run, name = Path(f"run-{seed}"), fingerprint or str(seed)
-    return SeedResult(seed, run, 9, name, score, score, score, verdict, ("lru", over), units)
+    row: SeedRow = {
+        "seed": seed, "run": f"run-{seed}", "candidate": 9, "train": score, "validation": score, "test": score,
+        "verdict": conclusion, "sentence": sentence,
+    }  # fmt: skip
+    return SeedResult(row, verdict, fingerprint or str(seed), ("lru", over), units)
 
 
 def test_equal_winners_need_no_correction() -> None:
-    found = SeedComparison.of([result(seed, (0.2, 0.3, 0.4, 0.5), 0.3, "same") for seed in (2, 1)])
-    assert found.conclusion == "better" and found.best is not None and found.best.seed == 1
-    assert found.sentences == (
+    found = seeds_document([result(seed, (0.2, 0.3, 0.4, 0.5), 0.3, "same") for seed in (2, 1)])
+    assert (found["verdict"], found["best"]) == ("better", "run-1")
+    assert found["sentences"] == [
         "The winners' scores on train go from 0.3500 to 0.3500, 0.0000 apart.",
         "The winners' scores on validation go from 0.3500 to 0.3500, 0.0000 apart; the best baseline, lru, has 0.3000.",
         "The 2 winners are the same program.",
         "Best on validation: candidate 9 of run-1 (seed 1), 0.0500 above lru, of which 0.0000 is put down to choosing "
         "the best.",
         "Better, also as the best of 2 seeds: take it with `vulcan export run-1`.",
-    )
+    ]
 
 
 def test_the_luckiest_of_several_is_not_called_better() -> None:
     lucky = [result(n, tuple(0.1 + 0.6 * ((n + k) % 4 == 0) + 0.001 * n for k in range(4)), 0.23) for n in range(1, 9)]
-    found = SeedComparison.of(lucky)
-    assert found.conclusion == "undecided"
-    assert found.sentences[2] == "The 8 winners are 8 different programs."
-    assert found.sentences[-1] == "Undecided: chosen as the best of 8 seeds, its gain may be chance."
+    found = seeds_document(lucky)
+    assert found["verdict"] == "undecided"
+    assert found["sentences"][2] == "The 8 winners are 8 different programs."
+    assert found["sentences"][-1] == "Undecided: chosen as the best of 8 seeds, its gain may be chance."
 
 
 def test_the_verdict_on_the_best_winner_stands() -> None:
-    lost = SeedComparison.of([result(n, (0.1, 0.2 + n / 100, 0.3, 0.2), 0.5, conclusion="no better") for n in (1, 2)])
-    assert lost.conclusion == "no better"
-    assert lost.sentences[-2:] == ("Best on validation: candidate 9 of run-2 (seed 2).", "No better: lru.")
-    close = SeedComparison.of([result(1, (0.1, 0.2, 0.3, 0.4), 0.2, conclusion="undecided")])
-    assert (close.conclusion, close.sentences[-1]) == ("undecided", "Undecided: maybe.")
+    lost = seeds_document([result(n, (0.1, 0.2 + n / 100, 0.3, 0.2), 0.5, conclusion="no better") for n in (1, 2)])
+    assert lost["verdict"] == "no better"
+    assert lost["sentences"][-2:] == ["Best on validation: candidate 9 of run-2 (seed 2).", "No better: lru."]
+    close = seeds_document([result(1, (0.1, 0.2, 0.3, 0.4), 0.2, conclusion="undecided")])
+    assert (close["verdict"], close["sentences"][-1]) == ("undecided", "Undecided: maybe.")
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +192,7 @@ def test_a_report_of_the_runs_says_the_same(searched: tuple[Console, dict[str, A
 
 
 def test_searches_without_winners() -> None:
-    nothing = SeedResult(1, Path("run"), None, "", None, None, None, None, None, ())
-    found = SeedComparison.of([nothing, nothing])
-    assert (found.best, found.conclusion, found.sentences) == (None, None, ("No search has a winner.",))
+    one = result(1, (0.5,), 0.5)
+    nothing = replace(one, row={**one.row, "candidate": None, "validation": None, "verdict": None}, verdict=None)
+    found = seeds_document([nothing, nothing])
+    assert (found["best"], found["verdict"], found["sentences"]) == (None, None, ["No search has a winner."])

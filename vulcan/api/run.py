@@ -26,7 +26,7 @@ from vulcan.terminal_text import count
 if TYPE_CHECKING:
     import pandas as pd
 
-    from vulcan.results.seeds import SeedComparison
+    from vulcan.documents.report import SeedsDocument
 
 
 @dataclass(frozen=True, repr=False)
@@ -350,14 +350,13 @@ class SeedRuns:
     """
 
     @classmethod
-    def of(cls, compared: SeedComparison) -> SeedRuns:
+    def of(cls, compared: SeedsDocument) -> SeedRuns:
         """Read the runs that were compared. Raises UserError."""
         from vulcan.api.frames import of_seeds
 
-        runs = tuple(Run.of(result.run) for result in compared.results)
-        best = next((run for run in runs if compared.best is not None and run.path == compared.best.run), None)
-        table = of_seeds(compared.document()["seeds"])
-        return cls(runs, best, compared.conclusion, compared.sentences, table)
+        runs = tuple(Run.of(Path(row["run"])) for row in compared["seeds"])
+        best = next((run for run in runs if str(run.path) == compared["best"]), None)
+        return cls(runs, best, compared["verdict"], tuple(compared["sentences"]), of_seeds(compared["seeds"]))
 
 
 _COLUMNS = ("split", "winner", "best baseline", "its score", "gap")

@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from vulcan.api.launch import RunSession, SearchRequest
+from vulcan.documents.report import SeedsDocument
 from vulcan.errors import UserError
 from vulcan.files import write_file
 from vulcan.progress.base import Display
 from vulcan.results.run import state_of
-from vulcan.results.seeds import SeedComparison, compare_seeds
+from vulcan.results.seeds import compare_seeds
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.options import ASK
 from vulcan.searches.session import ExecutionConfig, check_config, load_run_spec
@@ -64,7 +65,7 @@ class SeedSeries:
         return found
 
 
-def search_seeds(request: SearchRequest, count: int, runs: Path, displays: Displays) -> SeedComparison:
+def search_seeds(request: SearchRequest, count: int, runs: Path, displays: Displays) -> SeedsDocument:
     """Search with each of `count` seeds from the request's own on, and compare the results.
 
     Raises UserError, for an invalid request before writing anything; `resume_seeds` continues after an interruption.
@@ -79,7 +80,7 @@ def search_seeds(request: SearchRequest, count: int, runs: Path, displays: Displ
     return _search(series, request, runs, displays, evidence)
 
 
-def resume_seeds(run: Path, machines: ExecutionConfig, displays: Displays) -> SeedComparison:
+def resume_seeds(run: Path, machines: ExecutionConfig, displays: Displays) -> SeedsDocument:
     """Resume the searches of the series that a run belongs to, and start those that never began. Raises UserError."""
     series = SeedSeries.of(run)
     begun = {} if series is None else series.runs(run.parent)
@@ -93,7 +94,7 @@ def resume_seeds(run: Path, machines: ExecutionConfig, displays: Displays) -> Se
 
 def _search(
     series: SeedSeries, request: SearchRequest, runs: Path, displays: Displays, evidence: EvaluationSet
-) -> SeedComparison:
+) -> SeedsDocument:
     """Search with every seed whose run is not finished, and compare all. Raises UserError."""
     begun = series.runs(runs)
     paths = []

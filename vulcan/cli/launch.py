@@ -17,6 +17,7 @@ from vulcan.api.seeds import Displays
 from vulcan.cli.options import task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.summary import print_run
+from vulcan.documents.report import SeedsDocument
 from vulcan.documents.run import BudgetEstimate, DryRunDocument, ModelEstimate
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
@@ -26,7 +27,6 @@ from vulcan.progress.base import Display
 from vulcan.progress.display import check_form, open_display
 from vulcan.results.recommended import how_to_take
 from vulcan.results.run import run_verdict
-from vulcan.results.seeds import SeedComparison
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
@@ -85,7 +85,7 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
         )
 
 
-def search_with_seeds(compare: Callable[[Displays], SeedComparison], form: str, *, as_json: bool) -> None:
+def search_with_seeds(compare: Callable[[Displays], SeedsDocument], form: str, *, as_json: bool) -> None:
     """Search with several seeds, and print what the results say together. Raises UserError.
 
     `compare` searches with a factory of displays; an interrupted search can be resumed.
@@ -108,14 +108,14 @@ def search_with_seeds(compare: Callable[[Displays], SeedComparison], form: str, 
             tell("interrupted before the first search began: start the command again")
         raise
     if form == "json":
-        open_display(form).finished(compared.document())
+        open_display(form).finished(compared)
     elif as_json:
-        print_json(compared.document())
+        print_json(compared)
     else:
         _print_seeds(compared)
 
 
-def _print_seeds(compared: SeedComparison) -> None:
+def _print_seeds(compared: SeedsDocument) -> None:
     def score(value: float | None) -> str:
         return "-" if value is None else number(value)
 
@@ -129,10 +129,10 @@ def _print_seeds(compared: SeedComparison) -> None:
             score(row["test"]),
             row["verdict"] or "-",
         )
-        for row in compared.document()["seeds"]
+        for row in compared["seeds"]
     ]
     print_table(("seed", "run", "winner", "train", "validation", "test", "verdict"), rows)
-    for sentence in compared.sentences:
+    for sentence in compared["sentences"]:
         say(sentence)
 
 

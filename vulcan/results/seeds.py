@@ -21,96 +21,72 @@ from vulcan.terminal_text import count
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """The result of the search with one seed; scores are the winner's, None where there is none.
+    """The search with one seed: its row, and what the winners are compared by.
 
     `baseline` is the best one on the split validation, or on train where nothing is held out, and `units` are the
     winner's scores on the instances, or the blocks of time, of validation.
     """
 
-    seed: int
-    run: Path
-    winner: int | None
-    fingerprint: str
-    train: float | None
-    validation: float | None
-    test: float | None
+    row: SeedRow
     verdict: RunVerdict | None
-    baseline: tuple[str, float] | None
-    units: tuple[float, ...]
-
-    def row(self) -> SeedRow:
-        """Return the result as a row of the document."""
-        return {
-            "seed": self.seed,
-            "run": str(self.run),
-            "candidate": self.winner,
-            "train": self.train,
-            "validation": self.validation,
-            "test": self.test,
-            "verdict": None if self.verdict is None else self.verdict.conclusion,
-            "sentence": None if self.verdict is None else self.verdict.sentence,
-        }
+    fingerprint: str = ""
+    baseline: tuple[str, float] | None = None
+    units: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SeedComparison:
-    """The combined results of searches with several seeds.
-
-    `best` is the one whose winner is the best on validation. The conclusion is that of its verdict, after what the
-    choice among the seeds adds by luck; None where there is no verdict.
-    """
-
-    results: tuple[SeedResult, ...]
-    best: SeedResult | None
-    conclusion: Conclusion | None
-    sentences: tuple[str, ...]
-
-    @classmethod
-    def of(cls, results: Sequence[SeedResult]) -> SeedComparison:
-        """Compare the results of searches with several seeds."""
-        results = sorted(results, key=lambda result: result.seed)
-        winners = [result for result in results if result.winner is not None]
-        said = list(_spread(winners))
-        measured = [result for result in winners if result.validation is not None]
-        best = max(measured, key=lambda result: result.validation or 0.0, default=None)
-        if best is None:
-            nothing = "Nothing was held out to choose among the winners by." if winners else "No search has a winner."
-            verdict = next((result.verdict for result in results if result.verdict is not None), None)
-            conclusion = None if verdict is None else verdict.conclusion
-            return cls(tuple(results), None, conclusion, (*said, nothing))
-        conclusion, last = _concluded(best, measured)
-        return cls(tuple(results), best, conclusion, (*said, *last))
-
-    def document(self) -> SeedsDocument:
-        """Return the comparison as JSON."""
-        return {
-            "seeds": [result.row() for result in self.results],
-            "best": None if self.best is None else str(self.best.run),
-            "verdict": self.conclusion,
-            "sentences": list(self.sentences),
-        }
-
-
-def compare_seeds(runs: Sequence[Path]) -> SeedComparison:
+def compare_seeds(runs: Sequence[Path]) -> SeedsDocument:
     """Compare finished searches that differ in their seed alone. Raises UserError."""
-    return SeedComparison.of([_result_of(run) for run in runs])
+    return seeds_document([_result_of(run) for run in runs])
+
+
+def seeds_document(results: Sequence[SeedResult]) -> SeedsDocument:
+    """Return what searches with several seeds say together.
+
+    The best is the one whose winner is the best on validation. The verdict is the one on it, after what the choice
+    among the seeds adds by luck.
+    """
+    results = sorted(results, key=lambda result: result.row["seed"])
+    winners = [result for result in results if result.row["candidate"] is not None]
+    measured = [result for result in winners if result.row["validation"] is not None]
+    best = max(measured, key=lambda result: result.row["validation"] or 0.0, default=None)
+    if best is not None:
+        conclusion, last = _concluded(best, measured)
+    else:
+        conclusion = next((result.row["verdict"] for result in results if result.row["verdict"] is not None), None)
+        last = ["Nothing was held out to choose among the winners by." if winners else "No search has a winner."]
+    return {
+        "seeds": [result.row for result in results],
+        "best": None if best is None else best.row["run"],
+        "verdict": conclusion,
+        "sentences": [*_spread(winners), *last],
+    }
 
 
 def _result_of(run: Path) -> SeedResult:
     with closing(open_store(run)) as store:
         record = RunRecord.of(store.events())
     compared = comparison_of(record, scorer_of(record))
-    seed = int(record.config["seed"])
     verdict = None if compared is None else verdict_of(compared)
+    row: SeedRow = {
+        "seed": int(record.config["seed"]),
+        "run": str(run),
+        "candidate": None,
+        "train": None,
+        "validation": None,
+        "test": None,
+        "verdict": None if verdict is None else verdict.conclusion,
+        "sentence": None if verdict is None else verdict.sentence,
+    }
     if compared is None or record.chosen is None:
-        return SeedResult(seed, run, None, "", None, None, None, verdict, None, ())
+        return SeedResult(row, verdict)
     winner = record.chosen.candidate
+    row["candidate"] = winner
+    row["train"], row["validation"], row["test"] = (compared.mean(winner, split) for split in SPLITS)
     held_out = bool(compared.scorer.of("validation"))
     fingerprint = record.candidates[winner].fingerprint or record.candidates[winner].source
-    train, validation, test = (compared.mean(winner, split) for split in SPLITS)
     units = compared.units(winner, "validation") if held_out else None
     known = _best_baseline(compared, "validation" if held_out else "train")
-    return SeedResult(seed, run, winner, fingerprint, train, validation, test, verdict, known, tuple(units or ()))
+    return SeedResult(row, verdict, fingerprint, known, tuple(units or ()))
 
 
 def _best_baseline(compared: Comparison, split: SplitName) -> tuple[str, float] | None:
@@ -121,9 +97,9 @@ def _best_baseline(compared: Comparison, split: SplitName) -> tuple[str, float] 
 def _spread(winners: Sequence[SeedResult]) -> Iterator[str]:
     """Yield what varies among the winners."""
     known = next((result.baseline for result in winners if result.baseline is not None), None)
-    held_out = any(result.validation is not None for result in winners)
-    for split in ("train", "validation"):
-        scores = [score for result in winners if (score := getattr(result, split)) is not None]
+    held_out = any(result.row["validation"] is not None for result in winners)
+    for split in SPLITS[:2]:
+        scores = [score for result in winners if (score := result.row[split]) is not None]
         if not scores:
             continue
         low, high = min(scores), max(scores)
@@ -139,7 +115,8 @@ def _spread(winners: Sequence[SeedResult]) -> Iterator[str]:
 
 def _concluded(best: SeedResult, measured: Sequence[SeedResult]) -> tuple[Conclusion | None, list[str]]:
     """Return the conclusion for the best of several winners, and the sentences that say it."""
-    name = f"Best on validation: candidate {best.winner} of {best.run} (seed {best.seed})"
+    row = best.row
+    name = f"Best on validation: candidate {row['candidate']} of {row['run']} (seed {row['seed']})"
     gain = _gain_of(best.verdict)
     if best.verdict is None or gain is None:
         return None, [f"{name}."]
@@ -155,7 +132,7 @@ def _concluded(best: SeedResult, measured: Sequence[SeedResult]) -> tuple[Conclu
         return "undecided", [f"{chosen}.", best.verdict.sentence]
     if low is None or low <= 0:
         return "undecided", [f"{chosen}.", f"Undecided: chosen as the best of {seeds}, its gain may be chance."]
-    return "better", [f"{chosen}.", f"Better, also as the best of {seeds}: take it with `vulcan export {best.run}`."]
+    return "better", [f"{chosen}.", f"Better, also as the best of {seeds}: take it with `vulcan export {row['run']}`."]
 
 
 def _gain_of(verdict: RunVerdict | None) -> Gain | None:

@@ -62,7 +62,7 @@ def _together(reports: Sequence[Report]) -> SeedsDocument | None:
         return None
     if any(report.record.instances != reports[0].record.instances for report in reports):
         return None
-    return compare_seeds([report.path for report in reports]).document()
+    return compare_seeds([report.path for report in reports])
 
 
 def _compared(report: Report) -> ComparedRun:
