@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.anvil.parse import syntax_tree
 from vulcan.robustness import FACTORIES, GuardSource, SafePolicy
+from vulcan_cache.baselines import shipped
 from vulcan_cache.exported import directories, following_cache, guarded_cache, mapping
 from vulcan_cache.simulate import CacheResult, simulate
 
@@ -91,14 +91,8 @@ def simulate_guarded(
     **further: Any,
 ) -> FollowedResult:
     """Run a policy guarded by a safe one, as `simulate_following` does; `how` is what `simulate` needs for it."""
-    pair = [(policy, how or {}), (compiled(safe), {})]
+    pair = [(policy, how or {}), (shipped(safe), {})]
     return simulate_following(pair, objects, sizes, capacity, guards=True, **further)
-
-
-@cache
-def compiled(name: str) -> Policy:
-    """Return a safe policy, compiled."""
-    return SAFE_POLICIES[name].compiled()
 
 
 def _departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -112,7 +106,7 @@ def _departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 def warm_up(safe: str) -> None:
     """Compile the safe policy and all kernels of a guarded run."""
-    simulate_guarded(compiled(safe), safe, np.zeros(2, np.uint32), np.ones(2, np.int64), 1)
+    simulate_guarded(shipped(safe), safe, np.zeros(2, np.uint32), np.ones(2, np.int64), 1)
 
 
 def guard_source() -> GuardSource:

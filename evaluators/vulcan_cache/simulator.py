@@ -153,6 +153,10 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), *map(int, counts))
 
     @override
+    def version_of(self, baseline: str) -> Json:
+        return BASELINES[baseline].source
+
+    @override
     def measure(self, who: Policy | str, spec: CacheSpec, workload: Requests) -> Metrics:
         """Run and measure. A policy's last run is remembered request by request: a part of the same requests, such as a
         window of the instance, is counted there instead of run again.

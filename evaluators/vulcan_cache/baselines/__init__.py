@@ -1,6 +1,9 @@
-"""Known eviction policies as native kernels: what a candidate is compared with.
+"""Known eviction policies: what a candidate is compared with.
 
-Every kernel has one signature, `Kernel`, and one meaning:
+A policy of the task `cache_eviction` that decides what is published is the baseline, run as a candidate is. Kernels are
+here of oracles, and of what the mechanisms express only nearly: for the bounds on memory and operations (LHD, LIRS,
+W-TinyLFU), by other draws (LeCaR), where sizes differ (ARC, 2Q), or but for rounding (GDSF, as libCacheSim rounds).
+All have one signature, `Kernel`, and one meaning:
 
 * `objects` holds dense ids in order of first appearance, `sizes` the bytes of each request, `next_access` the
   index of the next request to the same object (negative, or past the end of the trace: there is none).
@@ -9,11 +12,10 @@ Every kernel has one signature, `Kernel`, and one meaning:
 * A resident object occupies the size it had when it was inserted; a hit never changes that.
 * An object larger than the whole cache is bypassed: a miss that evicts nothing. Any other missed object is
   admitted (unless the policy itself decides otherwise) after objects have been evicted until it fits, so that
-  the resident bytes never exceed `capacity`.
+  the resident bytes never exceed `capacity`. One that a policy refuses for its size is bypassed likewise.
 * Random numbers come from a generator with a fixed seed: every kernel is deterministic.
 
-This module does not import numba; a policy's module is imported, and its kernel compiled or loaded from disk,
-on first use.
+This module does not import numba; a kernel is compiled, or loaded from disk, on first use.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
 from vulcan.evaluator import BaselineKind
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from vulcan.robustness import SafePolicy
+from vulcan_cache.remembered_run import OUTCOME
+from vulcan_cache.simulate import simulate
 
 
 class Kernel(Protocol):
@@ -51,17 +57,25 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheBaseline:
-    """A baseline policy: `module` is the module here that has its kernel, `function`, and says where it is from."""
+    """A baseline: `module`, of those here, has its kernel, `function`; without one, `policy` is that of the task."""
 
     kind: BaselineKind
-    module: str
+    module: str = ""
     function: str = "simulate"
+    policy: str = ""
+
+    @property
+    def source(self) -> str | None:
+        """The policy's text, which results depend on; None of a kernel, which is the simulator's own code."""
+        return shipped(self.policy).source if self.policy else None
 
     def kernel(self) -> Kernel:
-        """Return the policy's native kernel; the first call in a process compiles it or loads it from disk."""
-        import numpy as np
-
-        simulate = getattr(importlib.import_module(f"{__name__}.{self.module}"), self.function)
+        """Return what runs it; the first call in a process compiles it, or loads a native kernel from disk."""
+        simulated = (
+            partial(_run_policy, shipped(self.policy))
+            if self.policy
+            else getattr(importlib.import_module(f"{__name__}.{self.module}"), self.function)
+        )
         unrecorded = np.empty(0, np.uint8)
 
         def run(
@@ -74,12 +88,36 @@ class CacheBaseline:
             missed: NDArray[np.uint8] | None = None,
         ) -> tuple[int, int, int]:
             record = unrecorded if missed is None else missed
-            counts: tuple[int, int, int] = simulate(
+            counts: tuple[int, int, int] = simulated(
                 objects, sizes, next_access, object_count, capacity, measure_from, record
             )
             return counts
 
         return run
+
+
+@cache
+def shipped(name: str) -> Policy:
+    """Return the policy of the task `cache_eviction` that is the baseline of this name, compiled."""
+    return SafePolicy("cache_eviction", name.replace("-", "_")).compiled()
+
+
+def _run_policy(
+    policy: Policy,
+    objects: NDArray[np.uint32],
+    sizes: NDArray[np.int64],
+    _: NDArray[np.int64],
+    object_count: int,
+    capacity: int,
+    measure_from: int,
+    missed: NDArray[np.uint8],
+) -> tuple[int, int, int]:
+    history = np.zeros(len(missed), np.uint32)
+    run = simulate(
+        policy, objects, sizes, capacity, measure_from=measure_from, object_count=object_count, history=history
+    )
+    missed[:] = (history & np.uint32(OUTCOME)) != 0
+    return run.misses, run.missed_bytes, run.bypassed
 
 
 REFUSING = {name: f"{name}-refusing" for name in ("s3-fifo", "lirs", "w-tinylfu")}
@@ -90,19 +128,20 @@ holds, and W-TinyLFU more than its window holds.
 """
 
 
+_POLICIES = ("fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru")
+_NAMES = (*_POLICIES, "2q", "arc", "lirs", "gdsf", "lhd", "lecar", "w-tinylfu")
+
+
 def _baseline(name: str, function: str = "simulate") -> CacheBaseline:
-    if name in ("fifo", "lru", "clock", "sieve"):
-        return CacheBaseline("baseline", "one_list", name)
+    if name in (*_POLICIES, REFUSING["s3-fifo"]):
+        return CacheBaseline("baseline", policy=name.replace("-", "_"))
     return CacheBaseline("baseline", "two_q" if name == "2q" else name.replace("-", "_"), function)
 
 
-_NAMES = (
-    "fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru", "2q", "arc", "lirs", "gdsf", "lhd", "lecar", "w-tinylfu",
-)  # fmt: skip
-
 BASELINES: Mapping[str, CacheBaseline] = MappingProxyType(
     {name: _baseline(name) for name in _NAMES}
-    | {variant: _baseline(name, "refusing") for name, variant in REFUSING.items()}
+    | {REFUSING["s3-fifo"]: _baseline(REFUSING["s3-fifo"])}
+    | {REFUSING[name]: _baseline(name, "refusing") for name in ("lirs", "w-tinylfu")}
     | {name: CacheBaseline("oracle", name.replace("-", "_")) for name in ("belady", "belady-size-sampled")}
 )
 """Every known policy by name, in the order in which they are shown."""

@@ -92,7 +92,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
                 misses += 1
                 missed_bytes += size
             if size > largest:
-                bypassed += now >= measure_from and size > capacity
+                bypassed += now >= measure_from
                 continue
             while totals[IN_CACHE] + size > capacity:
                 _evict(stack, queues, bottom, ghosts, state, kept_size, totals)

@@ -69,7 +69,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
             misses += 1
             missed_bytes += size
         if size > largest:
-            bypassed += now >= measure_from and size > capacity
+            bypassed += now >= measure_from
             continue
         push_newest(links, queue + WINDOW, obj)
         place[obj] = WINDOW

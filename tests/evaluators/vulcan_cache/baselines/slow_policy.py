@@ -29,7 +29,7 @@ class Policy:
     """Residents with their sizes; a policy says what happens on a hit, on a miss that fits, and on eviction."""
 
     def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
+        self.capacity = self.largest = capacity
         self.resident: dict[int, int] = {}
         self.draws = 0
         self.start()
@@ -71,9 +71,9 @@ def refusing(policy_type: type[Policy], share: int) -> type[Policy]:
     """The policy that admits nothing larger than one in so many of the capacity's bytes, and at least one byte."""
 
     class Refusing(policy_type):  # type: ignore[misc, valid-type]
-        def admit(self, request: Request) -> None:
-            if request.size <= max(1, self.capacity // share):
-                super().admit(request)
+        def start(self) -> None:
+            super().start()
+            self.largest = max(1, self.capacity // share)
 
     return Refusing
 
@@ -95,7 +95,7 @@ def simulate_slowly(policy_type, objects, sizes, next_access, capacity, measure_
             if now >= measure_from:
                 misses += 1
                 missed_bytes += size
-            if size > capacity:
+            if size > policy.largest:
                 bypassed += now >= measure_from
             else:
                 policy.admit(request)

@@ -9,7 +9,6 @@ from locations import DATA
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache.baselines import BASELINES
 from vulcan_cache.simulate import simulate
 from vulcan_cache.spatial_sample import sample_of
 from vulcan_traces import load_trace
@@ -54,20 +53,6 @@ def test_what_scales_a_cache_changes_no_decision_of_a_policy_without_a_scale(tra
             weighed = simulate(policy, *columns, trace.footprint // 10, times=np.asarray(sample.times), weight=10)
             plain = simulate(policy, *columns, trace.footprint // 10 // 10)
             assert weighed == plain
-
-
-def test_the_native_reference_on_a_sample_is_the_policy_there(trace):
-    sample = sample_of(trace, 10)
-    capacity = trace.footprint // 10
-    for name in ("fifo", "lru"):
-        weighed = simulate(
-            POLICIES[name], np.asarray(sample.objects), np.asarray(sample.sizes), capacity,
-            times=np.asarray(sample.times), weight=10,
-        )  # fmt: skip
-        native = BASELINES[name].kernel()(
-            sample.objects, sample.sizes, sample.next_access, sample.object_count, capacity // 10, 0
-        )
-        assert (weighed.misses, weighed.missed_bytes, weighed.bypassed) == native
 
 
 SWITCHES = {

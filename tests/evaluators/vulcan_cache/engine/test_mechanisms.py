@@ -126,15 +126,6 @@ def sized():
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.1])
-@pytest.mark.parametrize("name", ["fifo", "lru", "lfu"])
-def test_policies_under_heap_are_the_native_baselines(sized, name, share):
-    capacity = int(sized.footprint * share)
-    result = simulate(SEEDS[name], sized.objects, sized.sizes, capacity)
-    native = BASELINES[name].kernel()(sized.objects, sized.sizes, sized.next_access, sized.object_count, capacity, 0)
-    assert (result.misses, result.missed_bytes, result.bypassed) == native
-
-
-@pytest.mark.parametrize("share", [0.002, 0.01, 0.1])
 def test_gdsf_is_the_native_one_but_for_rounding(sized, share):
     capacity = int(sized.footprint * share)
     result = simulate(SEEDS["gdsf"], sized.objects, sized.sizes, capacity)
