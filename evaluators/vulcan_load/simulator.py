@@ -11,10 +11,10 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS, shares_in_time
-from vulcan.task import Json, Split
+from vulcan.task import Json, Metrics, Split
 from vulcan_load.account import account, describe_cluster
 from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, simulate
 from vulcan_load.spec import MACHINES, Cluster
@@ -59,7 +59,7 @@ def _name(cluster: Cluster, given: Any) -> str:
     return f"{cluster.machines}{cores}{delay}@{cluster.load:.3g}"
 
 
-class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
+class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     """An instance is a cluster at a load, with requests drawn for it, each with a seed of its own, or those of a log.
 
     The test has other distributions of work as well. A log is cut along time.
@@ -160,27 +160,15 @@ class LoadSimulator(Simulator[Cluster, ServiceWorkload, LoadResult]):
         return describe_cluster(self.at(instance)[1])
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return latency by cause, by server class and by time."""
-        return self.account(policy, instance).findings(*self.compare_with(instance))
+    def account_of(self, who: Policy | str, name: str, spec: Cluster, workload: ServiceWorkload) -> Account:
+        """Return the account of latencies by cause, by server class and by time."""
+        return account(name, workload, simulate(who, workload))
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        return self.account(first, instance, "the first").compare(self.account(second, instance, "the second"))
+    def quality(self, metrics: Metrics) -> float:
+        return -metrics["p99_ms"]
 
     @override
-    def compare_with(self, instance: Instance) -> tuple[Account, Account]:
-        """Return the baseline of the lowest 99th percentile, and who knows everything."""
-        spec = self.spec_of(instance)
-
-        def references() -> tuple[Account, Account]:
-            best = self.best_baseline(instance, lambda metrics: -metrics["p99_ms"])
-            oracle = LEAST_WORK if spec.discipline == "queue" else "shortest_queue"
-            return self.account(best, instance), self.account(oracle, instance)
-
-        return self.once("references", spec, references)
-
-    def account(self, who: Policy | str, instance: Instance, name: str = "the policy") -> Account:
-        """Return the account of a run, the numbers behind `findings`."""
-        workload = self.at(instance)[1]
-        return account(who if isinstance(who, str) else name, workload, simulate(who, workload))
+    def beside(self, instance: Instance) -> Sequence[str]:
+        """Return who knows everything."""
+        return [LEAST_WORK if self.spec_of(instance).discipline == "queue" else "shortest_queue"]

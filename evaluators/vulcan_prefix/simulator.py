@@ -11,10 +11,11 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Sweep
 from vulcan.findings import EvaluatorFinding
 from vulcan.lessons import Lesson
-from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override, parse_size, sources
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, parse_size, sources
+from vulcan.simulator.account import Account
 from vulcan.sizes import TOKENS
-from vulcan.task import Json, Split
-from vulcan_prefix.account import Blocks, Run, account, blocks_of, describe_prompts, differences, findings_of
+from vulcan.task import Json, Metrics, Split
+from vulcan_prefix.account import Blocks, account, blocks_of, describe_prompts
 from vulcan_prefix.lessons import lessons_of
 from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
 from vulcan_prefix.spec import PrefixSpec
@@ -35,7 +36,7 @@ _BEHIND = 0.05
 """Of the time that requests arrive in, the mean wait from which a server is overloaded."""
 
 
-class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
+class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]):
     """An instance is a trace of prompts, a cache size and a measured range of requests, always from an empty cache.
 
     A trace of one's own is cut along time: the search is measured on its first requests, the winner chosen on the next,
@@ -151,39 +152,26 @@ class PrefixSimulator(Simulator[PrefixSpec, PromptTrace, ServingResult]):
 
     @override
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
-        spec = self.spec_of(instance)
-        return describe_prompts(self.account("lru", instance), spec.capacity, spec.load)
+        spec, trace = self.at(instance)
+        return describe_prompts(trace, self._blocks(spec, trace), spec.capacity, spec.load)
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return prompt tokens found and lost, by what their blocks were."""
-        return findings_of(self.account(policy, instance), *self.compare_with(instance))
+    def account_of(self, who: Policy | str, name: str, spec: PrefixSpec, workload: PromptTrace) -> Account:
+        """Return the account of tokens computed, by what their blocks were."""
+        return account(name, self.run(who, spec, workload), self._blocks(spec, workload))
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        return differences(self.account(first, instance), self.account(second, instance))
+    def quality(self, metrics: Metrics) -> float:
+        return metrics["hit_share"] + metrics["host_share"]
+
+    @override
+    def beside(self, instance: Instance) -> Sequence[str]:
+        return [BOUND]
 
     @override
     def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
         spec, workload = self.at(instance)
         return list(lessons_of(workload, stretch(workload, spec.server, spec.load), spec.capacity))
-
-    @override
-    def compare_with(self, instance: Instance) -> tuple[Run, Run]:
-        """Return the baseline that finds most tokens, and the bound."""
-
-        def references() -> tuple[Run, Run]:
-            best = self.best_baseline(instance, lambda metrics: metrics["hit_share"] + metrics["host_share"])
-            return self.account(best, instance), self.account(BOUND, instance)
-
-        return self.once("references", self.spec_of(instance), references)
-
-    def account(self, who: Policy | str, instance: Instance) -> Run:
-        """Return a run with its account, the numbers behind `findings`."""
-        spec, workload = self.at(instance)
-        result = self.run(who, spec, workload)
-        name = who if isinstance(who, str) else "policy"
-        return Run(name, result, account(result, self._blocks(spec, workload)), result.metrics())
 
     def _blocks(self, spec: PrefixSpec, trace: PromptTrace) -> Blocks:
         of = replace(spec, capacity=0, host_capacity=0)

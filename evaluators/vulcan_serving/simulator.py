@@ -11,10 +11,10 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, Sweep
 from vulcan.findings import EvaluatorFinding
 from vulcan.registry import find_task
-from vulcan.simulator import Case, Simulator, kinds_of, label_of, measured_range, override, parse_size, sources
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, parse_size, sources
 from vulcan.simulator.account import Account
 from vulcan.sizes import TOKENS
-from vulcan.task import Json, Split
+from vulcan.task import Json, Metrics, Split
 from vulcan_serving.account import account, describe
 from vulcan_serving.server import find_server
 from vulcan_serving.simulate import ServingRun, pace, simulate, without_waiting
@@ -42,7 +42,7 @@ _SAMPLED, _LEAST_WINDOW = 0.25, 60
 _SWEPT = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
 
 
-class ServingSimulator(Simulator[ServingSpec, ServingWorkload, ServingRun]):
+class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingRun]):
     """An instance is a trace of prompts at a load of the replicas, of which a range of requests is measured.
 
     A trace of one's own is cut along time, and its later parts come to the servers as the earlier ones left them.
@@ -185,29 +185,18 @@ class ServingSimulator(Simulator[ServingSpec, ServingWorkload, ServingRun]):
         return describe(*self.at(instance))
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
+    def account_of(self, who: Policy | str, name: str, spec: ServingSpec, workload: ServingWorkload) -> Account:
         """Return where the time to the first token goes, by kind, length, turn and time."""
-        return self.account(policy, instance).findings(*self.compare_with(instance))
+        return account(name, spec, self.run(who, spec, workload))
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        return self.account(first, instance, "the first").compare(self.account(second, instance, "the second"))
+    def quality(self, metrics: Metrics) -> float:
+        return -metrics["ttft_s"]
 
     @override
-    def compare_with(self, instance: Instance) -> tuple[Account, Account]:
-        """Return the baseline with the lowest mean time to the first token, and one that knows lengths."""
-
-        def references() -> tuple[Account, Account]:
-            best = self.best_baseline(instance, lambda metrics: -metrics["ttft_s"])
-            oracle = next(iter(self.oracles))
-            return self.account(best, instance), self.account(oracle, instance)
-
-        return self.once("references", self.spec_of(instance), references)
-
-    def account(self, who: Policy | str, instance: Instance, name: str = "the policy") -> Account:
-        """Return the account of a run, the numbers behind `findings`."""
-        spec, workload = self.at(instance)
-        return account(who if isinstance(who, str) else name, spec, self.run(who, spec, workload))
+    def beside(self, instance: Instance) -> Sequence[str]:
+        """Return one that knows lengths."""
+        return [next(iter(self.oracles))]
 
 
 class SchedulingSimulator(ServingSimulator):

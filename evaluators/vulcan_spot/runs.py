@@ -59,36 +59,13 @@ class Decider:
     plan: NDArray[np.uint8] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The time of runs by activity, by the names of the constants of `vulcan_spot.kernels.engine`.
-
-    `seconds` has shape (windows, USES); `phases` (PHASES, TICKS) and `zones` (regions, TICKS) are sums over windows.
-    `shares`, of shape (PHASES + regions,), are likewise sums of prices of spot, as shares of that of on-demand; None
-    where spot costs the same everywhere.
-    """
-
-    seconds: Counts
-    phases: Counts
-    zones: Counts
-    shares: Floats | None = None
-
-    @classmethod
-    def of(cls, windows: Windows) -> Tally:
-        """Return an empty one, for runs over these windows."""
-        from vulcan_spot.kernels import engine as k
-
-        regions = len(np.atleast_2d(windows.available))
-        shapes = (len(windows.begins), k.USES), (k.PHASES, k.TICKS), (regions, k.TICKS)
-        shares = None if windows.prices is None else np.zeros(k.PHASES + regions)
-        seconds, phases, zones = (np.zeros(shape, np.int64) for shape in shapes)
-        return cls(seconds, phases, zones, shares)
-
-
 def run(
-    who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet, tally: Tally | None = None
+    who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet, seconds: Counts | None = None
 ) -> JobRuns:
-    """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`, and fill in the tally if given."""
+    """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`.
+
+    `seconds`, zeros of shape (windows, USES), take the time by use if given.
+    """
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
 
@@ -98,9 +75,6 @@ def run(
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
     paid = np.zeros(0 if windows.prices is None else len(windows.begins))
-    shares = np.zeros(0) if tally is None or tally.shares is None else tally.shares
-    nothing = np.zeros((0, 0), np.int64)
-    counted = (nothing, nothing, nothing) if tally is None else (tally.seconds, tally.phases, tally.zones)
     decisions = kernel.run(
         who.number,
         who.migrates,
@@ -122,10 +96,9 @@ def run(
         ratio,
         np.zeros((0, 0)) if windows.prices is None else windows.prices / prices.on_demand,
         paid,
-        shares,
         results,
         np.zeros((0, 0), np.uint8) if who.plan is None else who.plan,
-        *counted,
+        np.zeros((0, 0), np.int64) if seconds is None else seconds,
     )
     spot, on_demand, finished, starts, preempted, overruled, moves, ended_in = results.T
     dollars = spot * prices.spot if windows.prices is None else paid * prices.on_demand

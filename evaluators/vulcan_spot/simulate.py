@@ -23,7 +23,7 @@ from vulcan_spot.layout import (
     UNIFORM_PROGRESS,
 )
 from vulcan_spot.least_cost import cheapest, room_for_plans
-from vulcan_spot.runs import Decider, JobRuns, Tally, run
+from vulcan_spot.runs import Counts, Decider, JobRuns, run
 from vulcan_spot.windows import Windows
 
 Baselines = Mapping[str, tuple[int, bool]]
@@ -59,7 +59,7 @@ class Simulate(Protocol):
         job: SpotJob,
         prices: Prices | None = None,
         net: SafetyNet = "exact",
-        tally: Tally | None = None,
+        seconds: Counts | None = None,
     ) -> JobRuns: ...
 
 
@@ -70,12 +70,12 @@ def _simulate(
     job: SpotJob,
     prices: Prices | None = None,
     net: SafetyNet = "exact",
-    tally: Tally | None = None,
+    seconds: Counts | None = None,
 ) -> JobRuns:
-    """Run a policy of the task, or a baseline of that name, once per window; `tally` is filled in if given.
+    """Run a policy of the task, or a baseline of that name, once per window; `seconds` as in `run`.
 
     `vulcan_spot.kernels.engine` has the rules. Raises KeyError for another name, UserError for too many regions, or
-    where the plan of the least cost, of which a tally is, would take too much memory.
+    where the plan of the least cost, of which the seconds are, would take too much memory.
     """
     prices = prices or Prices()
     regions = len(np.atleast_2d(windows.available))
@@ -83,7 +83,7 @@ def _simulate(
         raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
     if who == BOUND:
         known = [_simulate(baselines, name, windows, job, prices, net) for name in baselines if name != "spot_only"]
-        if tally is None:
+        if seconds is None:
             return cheapest(known, windows, job, prices, net)
         plans = room_for_plans(windows, job)
         if plans is None:
@@ -104,7 +104,7 @@ def _simulate(
         addresses = (decides, ranks, native.enter, native.update, native.events.get("on_tick", 0))
         statistics = native.new_statistics(regions)
         decider = Decider(POLICY, native.new_globals(), addresses=addresses, statistics=statistics)
-    return run(decider, windows, job, prices, net, tally)
+    return run(decider, windows, job, prices, net, seconds)
 
 
 simulate: Simulate = partial(_simulate, BASELINES)

@@ -15,17 +15,18 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, Simulator, distinct, kinds_of, override, sources, with_folders
+from vulcan.simulator import Case, ExplainedSimulator, distinct, kinds_of, override, sources, with_folders
+from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
-from vulcan.task import Json, Split
-from vulcan_spot.account import References, Spending, differences, findings_of, spending_of
+from vulcan.task import Json, Metrics, Split
+from vulcan_spot.account import account
 from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of, say_once
 from vulcan_spot.least_cost import MAX_WORK, room_for_plans, work_of
-from vulcan_spot.runs import JobRuns, Tally, late_there_too
+from vulcan_spot.runs import Counts, JobRuns, late_there_too
 from vulcan_spot.simulate import BASELINES, BOUND, REGION_BASELINES, Simulate, simulate, simulate_regions
 from vulcan_spot.spec import BOTH, SpotSpec
 from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, apart, load_regions, places_of, room
-from vulcan_spot.workload import classes_of, describe
+from vulcan_spot.workload import describe
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
 
 MAX_RUNS = 10_000
@@ -87,7 +88,7 @@ class SpotResult:
         return metrics
 
 
-class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
+class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
     """An instance is an environment with a job: the same job is run in each of the environment's windows.
 
     A long trace is cut along time, and each split has windows from its own part of it; of ready-made windows each split
@@ -166,13 +167,13 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
         return spec.digest, spec.windows, spec.prices
 
     @override
-    def run(self, who: Policy | str, spec: SpotSpec, workload: Windows, tally: Tally | None = None) -> SpotResult:
-        """Run the job in each window, and fill in the tally if given.
+    def run(self, who: Policy | str, spec: SpotSpec, workload: Windows, seconds: Counts | None = None) -> SpotResult:
+        """Run the job in each window; `seconds` as in `vulcan_spot.runs.run`.
 
         Under `both` a run is late, and pays for it, where it would be under the published safety net.
         """
         job, costs = spec.job, spec.costs
-        runs = self.simulate(who, workload, job, costs, spec.net, tally)
+        runs = self.simulate(who, workload, job, costs, spec.net, seconds)
         published = None
         if spec.safety_net == BOTH and who != BOUND:
             published = self.simulate(who, workload, job, costs, "published")
@@ -211,36 +212,24 @@ class WindowsSimulator(Simulator[SpotSpec, Windows, SpotResult]):
         return describe(windows, spec.job, spec.costs)
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return dollars by cause, against the best baseline and the least cost."""
-        spec, windows = self.at(instance)
-        return findings_of(self.spending(policy, instance), self.compare_with(instance), windows.gap, spec.job)
+    def account_of(self, who: Policy | str, name: str, spec: SpotSpec, workload: Windows) -> Account:
+        """Return the account of dollars by cause."""
+        from vulcan_spot.kernels.engine import USES
+
+        seconds = np.zeros((len(workload.begins), USES), np.int64)
+        runs = self.run(who, spec, workload, seconds).runs
+        return account(name, runs, seconds, workload, spec.job, spec.costs)
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        spec, windows = self.at(instance)
-        return differences(
-            self.spending(first, instance), self.spending(second, instance), classes_of(windows, spec.job)
-        )
+    def quality(self, metrics: Metrics) -> float:
+        return -metrics["mean_cost"]
 
     @override
-    def compare_with(self, instance: Instance) -> References:
+    def beside(self, instance: Instance) -> Sequence[str]:
+        """Return the plan of the least cost, if it can be traced."""
         spec, windows = self.at(instance)
-
-        def references() -> References:
-            best = self.best_baseline(instance, lambda metrics: -metrics["mean_cost"])
-            traced = work_of(windows, spec.job) <= MAX_WORK and room_for_plans(windows, spec.job) is not None
-            plan = self.spending(BOUND, instance) if traced else None
-            return References(best, self.spending(best, instance), plan, classes_of(windows, spec.job))
-
-        return self.once("references", spec, references)
-
-    def spending(self, who: Policy | str, instance: Instance) -> Spending:
-        """Return the numbers behind `findings`, of a policy, a baseline, or a plan of the least cost."""
-        spec, windows = self.at(instance)
-        tally = Tally.of(windows)
-        runs = self.run(who, spec, windows, tally).runs
-        return spending_of(runs, tally, windows.gap, spec.job, spec.costs)
+        traced = work_of(windows, spec.job) <= MAX_WORK and room_for_plans(windows, spec.job) is not None
+        return [BOUND] if traced else []
 
     def _traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
         return self.once("traces", (source, meaning, nodes), lambda: self.load_traces(source, meaning, nodes))

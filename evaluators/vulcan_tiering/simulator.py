@@ -14,11 +14,12 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, Simulator, measured_range, override, parse_size, sources
+from vulcan.simulator import Case, ExplainedSimulator, measured_range, override, parse_size, sources
+from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
 from vulcan.sizes import BYTES
-from vulcan.task import Json, Split
-from vulcan_tiering.account import Inputs, References, Spent, attribute, describe, differences, findings_of, hot_pages
+from vulcan.task import Json, Metrics, Split
+from vulcan_tiering.account import Inputs, account, describe, hot_pages
 from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
 from vulcan_tiering.simulate import KNOWN, AccessSamples, TieringResult, sample_accesses, simulate
 from vulcan_tiering.spec import TieringSpec
@@ -27,7 +28,9 @@ from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 PROBE_PAGES = 256
 """About as many pages of each training instance tell policies apart by what they move."""
 
-UNSAMPLED = ("first-touch", "static-oracle", "omniscient")
+BOUND = "omniscient"
+
+UNSAMPLED = ("first-touch", "static-oracle", BOUND)
 """Baselines that need no samples, and do not pay for them."""
 
 _SEVERAL = ("slow_tier", "sample_period")
@@ -36,7 +39,7 @@ _SEVERAL = ("slow_tier", "sample_period")
 Workload = tuple[PageCounts, AccessSamples]
 
 
-class TieringSimulator(Simulator[TieringSpec, Workload, TieringResult]):
+class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult]):
     """An instance is a workload and a machine; a run always starts with no page mapped.
 
     A trace of one's own is cut along time: the search is measured on its first intervals, the winner chosen on the
@@ -144,38 +147,24 @@ class TieringSimulator(Simulator[TieringSpec, Workload, TieringResult]):
         return describe(inputs_of(spec, workload), spec.machine, spec.measure_from, spec.measure_to)
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return time by page class, and migrations."""
-        references = self.compare_with(instance)
-        return findings_of(self._spent(policy, instance, references.hot), references)
-
-    @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        hot = self.compare_with(instance).hot
-        return differences(self._spent(first, instance, hot), self._spent(second, instance, hot))
-
-    @override
-    def compare_with(self, instance: Instance) -> References:
-        spec, workload = self.at(instance)
-
-        def references() -> References:
-            best = self.best_baseline(instance, lambda metrics: -metrics["seconds"])
-            bound = self.evaluate_baseline("omniscient", instance)["seconds"]
-            inputs = inputs_of(spec, workload)
-            hot = hot_pages(inputs.counts, inputs.capacity)
-            return References(hot, best, self._spent(best, instance, hot), bound)
-
-        return self.once("references", spec, references)
-
-    def _spent(self, who: Policy | str, instance: Instance, hot: NDArray[np.uint8]) -> Spent:
-        spec, workload = self.at(instance)
+    def account_of(self, who: Policy | str, name: str, spec: TieringSpec, workload: Workload) -> Account:
+        """Return the account of time by page class, with migrations; of the bound, which places nothing, its time."""
+        inputs, measured = inputs_of(spec, workload), spec.measure_to - spec.measure_from
+        if who == BOUND:
+            seconds = self.run(who, spec, workload).seconds
+            return Account(name, "interval", "ms", {"at the least": np.full(measured, 1e3 * seconds / measured)})
+        hot = self.once("hot", replace(spec, limit=0), lambda: hot_pages(inputs.counts, inputs.capacity))
         history = np.zeros(hot.shape, np.uint8)
         seconds = self.run(who, spec, workload, history).seconds
-        inputs = inputs_of(spec, workload)
-        spent = attribute(inputs, spec.machine, history, hot, spec.measure_from, spec.measure_to)
-        if spec.sample_cost:
-            spent.parts[:, -1] = (seconds - spent.seconds) / len(spent.parts)
-        return spent
+        return account(name, inputs, spec.machine, history, hot, spec.measure_from, spec.measure_to, seconds)
+
+    @override
+    def quality(self, metrics: Metrics) -> float:
+        return -metrics["seconds"]
+
+    @override
+    def beside(self, instance: Instance) -> Sequence[str]:
+        return [BOUND]
 
     def _counts(self, source: str, page_size: int) -> PageCounts:
         return self.once("counts", (source, page_size), lambda: load_page_counts(source, page_size))

@@ -45,7 +45,7 @@ def test_it_explains_and_compares_policies(tmp_path: Path) -> None:
         assert float(said) == pytest.approx(cost, rel=1e-3)
         assert isinstance(table, SmallTable)
         assert sum(row[1] * sum(row[2:5]) / 100 for row in table.rows) == pytest.approx(cost, rel=1e-3)
-        (saved,) = evaluator.compare(first, second, instance)
+        saved, *_ = evaluator.compare(first, second, instance)
         assert sum(row[3] for row in saved.rows) == pytest.approx(
             evaluator.evaluate(second, instance)["cost"] - cost, abs=2e-3
         )

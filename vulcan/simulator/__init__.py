@@ -3,12 +3,14 @@
 from typing_extensions import override
 
 from vulcan.simulator.base import Case, Result, Simulator
+from vulcan.simulator.explained import ExplainedSimulator
 from vulcan.simulator.plan import distinct, kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
 from vulcan.simulator.spec import sparse
 from vulcan.sizes import parse_size
 
 __all__ = [
     "Case",
+    "ExplainedSimulator",
     "Result",
     "Simulator",
     "distinct",

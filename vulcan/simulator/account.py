@@ -29,7 +29,8 @@ def in_order(by: str, events: int, parts: int = 4) -> Grouping:
 class Account:
     """Losses of a run, which the metric is the mean of: by part, an array with one number for each event.
 
-    `event` and `unit` are words for these, such as `minute` and `dollars`. At most five parts fit into a table.
+    `event` and `unit` are words for these, such as `minute` and `dollars`. Up to four parts are in the tables of all
+    groups, more in a table of their own.
     """
 
     name: str
@@ -44,39 +45,63 @@ class Account:
         losses: NDArray[np.float64] = np.sum(list(self.parts.values()), axis=0)
         return losses
 
+    @property
+    def _article(self) -> str:
+        return "an" if self.event[0] in "aeiou" else "a"
+
+    @property
+    def _loss(self) -> str:
+        return f"{self.unit.capitalize()} {self._article} {self.event}"
+
     def findings(self, *others: Account) -> list[EvaluatorFinding]:
         """Return where the run loses, beside one or two others, such as the best baseline and a bound."""
+        few = len(self.parts) + len(others) <= _MOST_COLUMNS
         mean = float(self.total.mean())
         shares = "; ".join(f"{name} {_number(part.mean())}" for name, part in self.parts.items())
         beside = "".join(f" With {other.name}: {_number(other.total.mean())}." for other in others)
-        said = f"A {self.event} costs {_number(mean)} {self.unit} on average: {shares}.{beside}"
-        return [Statement(said, 10.0), *(self._table(group, others) for group in self.groups)]
+        said = f"{self._article.capitalize()} {self.event} costs {_number(mean)} {self.unit} on average"
+        said += f": {shares}.{beside}" if few else f".{beside}"
+        made: list[EvaluatorFinding] = [Statement(said, 10.0)]
+        if not few:
+            made.append(self._by_part([self, *(other for other in others if other.parts.keys() == self.parts.keys())]))
+        losses = self.parts if few else {self.name: self.total}
+        losses = {**losses, **{other.name: other.total for other in others}}
+        return [*made, *(self._table(group, losses) for group in self.groups)]
 
     def compare(self, other: Account) -> list[EvaluatorFinding]:
-        """Return what this run saves over another, by part."""
-        rows = [
-            (name, _rounded(part.mean()), _rounded(other.parts[name].mean()),
-             _rounded(other.parts[name].mean() - part.mean()))
-            for name, part in self.parts.items()
-        ]  # fmt: skip
-        columns = ("part", self.name, other.name, f"saved by {self.name}")
-        return [SmallTable(f"{self.unit.capitalize()} a {self.event}, by part", columns, tuple(rows), 9.0)]
+        """Return what this run saves over another, by part and by group."""
+        saved = {f"saved by {self.name}": other.total - self.total}
+        losses = {self.name: self.total, other.name: other.total, **saved}
+        return [self._by_part([self, other], *saved), *(self._table(group, losses) for group in self.groups)]
 
-    def _table(self, group: Grouping, others: Sequence[Account]) -> SmallTable:
-        """The mean loss of each class; the more it differs between classes, the higher the weight."""
+    def _by_part(self, runs: Sequence[Account], *saved: str) -> SmallTable:
+        """The mean loss of runs by part, and what the first saves over the second if there is a name for that."""
+        rows: list[tuple[str | float, ...]] = []
+        for name in self.parts:
+            means = [run.parts[name].mean() for run in runs]
+            if len(self.parts) <= _MOST_COLUMNS or any(means):
+                rows.append((name, *map(_rounded, means), *(_rounded(means[1] - means[0]) for _ in saved)))
+        columns = ("part", *(run.name for run in runs), *saved)
+        return SmallTable(f"{self._loss}, by part", columns, tuple(rows), 9.0)
+
+    def _table(self, group: Grouping, losses: Mapping[str, NDArray[np.float64]]) -> SmallTable:
+        """The mean losses of each class; the more the total differs between classes, the higher the weight."""
         rows: list[tuple[str | float, ...]] = []
         for number, name in enumerate(group.names):
             here = group.classes == number
             if here.any():
-                losses = [*self.parts.values(), *(other.total for other in others)]
-                rows.append((name, _rounded(100 * here.mean()), *(_rounded(loss[here].mean()) for loss in losses)))
-        columns = (group.by, f"{self.event}s %", *self.parts, *(other.name for other in others))
+                rows.append(
+                    (name, _rounded(100 * here.mean()), *(_rounded(loss[here].mean()) for loss in losses.values()))
+                )
+        columns = (group.by, f"{self.event}s %", *losses)
         counts = np.maximum(np.bincount(group.classes, minlength=len(group.names)), 1)
         means = np.bincount(group.classes, self.total, len(group.names)) / counts
         apart = float(np.ptp(means) / max(np.abs(means).max(), 1e-12))
-        return SmallTable(
-            f"{self.unit.capitalize()} a {self.event}, by {group.by}", columns, tuple(rows), 3 + 3 * apart
-        )
+        return SmallTable(f"{self._loss}, by {group.by}", columns, tuple(rows), 3 + 3 * apart)
+
+
+_MOST_COLUMNS = 6
+"""Of losses in a table, beside the class and its share."""
 
 
 def _rounded(value: float) -> float:

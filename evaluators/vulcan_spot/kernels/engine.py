@@ -101,12 +101,6 @@ REST_SPOT, REST_ON_DEMAND, WAITED_WITH_SPOT, WAITED, MOVING, USES = range(START 
 """Seconds paid for after the job is done, by kind of VM; seconds without a VM: spot was available, or was not, or the
 job moved."""
 
-PHASES = 8
-"""Parts of the time until the deadline; what is later belongs to the last."""
-
-IDLE, ON_SPOT, ON_REQUEST, SEEN_AVAILABLE, TICKS = range(5)
-"""Ticks by what ran, as `NONE`, `SPOT` and `ON_DEMAND` number it, and those in which spot was available."""
-
 _F = types.Array(types.float64, 1, "C")
 _FRESH = types.Array(types.float64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
@@ -132,12 +126,9 @@ _SIGNATURE = types.uint64(
     types.float64,  # price of spot as a share of that of on-demand
     types.Array(types.float64, 2, "C", readonly=True),  # the same by (regions, ticks), or (0, 0) for that one
     types.Array(types.float64, 1, "C"),  # sums of shares paid for ticks on spot, (windows,), or (0,) for that one
-    types.Array(types.float64, 1, "C"),  # the same by phase and then by region, (PHASES + regions,), or (0,)
     types.Array(types.int64, 2, "C"),  # results, (windows, RESULTS)
     types.Array(types.uint8, 2, "C", readonly=True),  # what `PLANNED` does, (windows, ticks)
-    types.Array(types.int64, 2, "C"),  # seconds by use, (windows, USES), or (0, USES) for none of these three
-    types.Array(types.int64, 2, "C"),  # ticks by phase, (PHASES, TICKS)
-    types.Array(types.int64, 2, "C"),  # ticks by region, (regions, TICKS)
+    types.Array(types.int64, 2, "C"),  # seconds by use, (windows, USES), or (0, 0)
 )
 
 
@@ -162,7 +153,7 @@ def _preferred(prefer, globals_, records, statistics, width, region, regions, no
 @kernel(_SIGNATURE)
 def run(
     who, moves_on, published, policy, fresh, globals_, fresh_statistics, statistics, width, records, available, begins,
-    ends, duration, deadline, overhead, gap, price_ratio, prices, paid, paid_for, results, plan, seconds, phases, zones,
+    ends, duration, deadline, overhead, gap, price_ratio, prices, paid, results, plan, seconds,
 ):  # fmt: skip
     counting = seconds.shape[0] > 0
     priced = prices.shape[0] > 0
@@ -283,7 +274,6 @@ def run(
             moving = request == NONE and (who == m.POLICY or moves_on) and regions > 1
             if who == m.PLANNED:
                 moving = MOVE <= plan[window, tick - begins[window]] < LOOK_AT
-            zone = region
             if moving or looking:
                 to = (region + 1) % regions
                 if who == m.PLANNED:
@@ -314,20 +304,12 @@ def run(
                     use = WORK_FORCED
                 else:
                     use = WORK_WITH_SPOT if here else WORK_EARLY
-                phase = min(PHASES - 1, now * PHASES // deadline)
-                phases[phase, request] += 1
-                phases[phase, SEEN_AVAILABLE] += here
-                zones[zone, request] += 1
-                zones[zone, SEEN_AVAILABLE] += here
             if request not in (held, NONE):
                 overhead_left = overhead
                 starts += 1
                 running = 0
             if priced and request == SPOT:
                 paid[window] += prices[region, tick]
-                if counting:
-                    paid_for[min(PHASES - 1, now * PHASES // deadline)] += prices[region, tick]
-                    paid_for[PHASES + region] += prices[region, tick]
             counted_spot += request == SPOT
             counted_on_demand += request == ON_DEMAND
             decisions = with_decision(decisions, request)

@@ -23,14 +23,13 @@ slow tier from cold pages, and from hot ones: mapped in this interval; hot since
 never in the fast tier; and demoted before. BANDWIDTH is what is left: waiting for a tier that is busy all the time."""
 
 (
-    PROMOTIONS, UNPAID, BACK_UP, DEMOTIONS, BACK_DOWN, HOT_DEMOTED, HOT_SLOW, COLD_FAST, SAVED, FACTS,
-) = range(10)  # fmt: skip
+    PROMOTIONS, UNPAID, BACK_UP, DEMOTIONS, BACK_DOWN, HOT_DEMOTED, SAVED, FACTS,
+) = range(8)  # fmt: skip
 """Of the measured intervals: promotions; those that saved less than their stalls; within `SOON` intervals of the page's
-demotion; demotions; within `SOON` of the page's promotion; of pages hot in the next interval; page-intervals of hot
-pages in the slow tier and of cold pages in the fast one; ns that promoted pages saved."""
+demotion; demotions; within `SOON` of the page's promotion; of pages hot in the next interval; ns that promoted pages
+saved."""
 
 SOON = 4
-PHASES = 8
 
 _COUNTS = types.Array(types.uint32, 2, "C", readonly=True)
 _BYTES = types.Array(types.uint8, 2, "C", readonly=True)
@@ -50,7 +49,7 @@ _FLOATS = types.Array(types.float64, 1, "C")
             types.int64, 2, "C"
         ),  # room, (pages, 2): intervals of the latest promotion and demotion, 0 for none
         types.Array(types.float64, 1, "C"),  # room: what each page has saved since its promotion
-        types.Array(types.float64, 2, "C"),  # nanoseconds, (PHASES, PARTS)
+        types.Array(types.float64, 2, "C"),  # nanoseconds, (intervals, PARTS)
         _FLOATS,  # facts
     )
 )
@@ -109,9 +108,6 @@ def attribute(loads, stores, history, hot, m, first, last, moved, saved, parts, 
                 else:
                     part = NEVER
             served[part] += served_here
-            if counted:
-                facts[HOT_SLOW] += weight * (is_hot and place == MAPPED_SLOW)
-                facts[COLD_FAST] += weight * (not is_hot and place == MAPPED_FAST)
         if not counted:
             continue
         fast_busy = busy_fast(m, fast_loads * weight, fast_stores * weight, up * weight, down * weight)
@@ -120,16 +116,15 @@ def attribute(loads, stores, history, hot, m, first, last, moved, saved, parts, 
         time = interval_time(m, fast_loads * weight, slow_loads * weight, fast_busy, slow_busy, migrations)
         fast_wait = loaded_latency(m, m[FAST_LATENCY], fast_busy, time) / m[OUTSTANDING] * weight
         slow_wait = loaded_latency(m, m[SLOW_LATENCY], slow_busy, time) / m[OUTSTANDING] * weight
-        phase = (interval - first) * PHASES // (last - first)
         spent = m[COMPUTE] * (fast_loads + slow_loads) * weight
-        parts[phase, COMPUTING] += spent
-        parts[phase, MIGRATING] += m[STALL] * migrations
+        parts[interval - first, COMPUTING] += spent
+        parts[interval - first, MIGRATING] += m[STALL] * migrations
         spent += m[STALL] * migrations
         for part in range(FAST_HOT, BANDWIDTH):
             waited = served[part] * (fast_wait if part <= FAST_COLD else slow_wait) if served[part] > 0.0 else 0.0
-            parts[phase, part] += waited
+            parts[interval - first, part] += waited
             spent += waited
-        parts[phase, BANDWIDTH] += time - spent
+        parts[interval - first, BANDWIDTH] += time - spent
     for page in range(pages):
         if moved[page, 0] >= max(first, 1):
             facts[UNPAID] += weight * (saved[page] < m[STALL])

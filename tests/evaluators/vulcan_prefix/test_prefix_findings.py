@@ -8,10 +8,10 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator, located
-from vulcan.findings import SmallTable, Statement
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_prefix.account import ALWAYS, FOUND, IDLE_S, IN_HOST, LOST, NEW, Run
+from vulcan_prefix.account import IDLE_S, LOST, NEW
 from vulcan_prefix.simulate import BOUND, SERVER, stretch
 
 TASK = find_task("prefix_cache")
@@ -32,85 +32,56 @@ def instance(request: pytest.FixtureRequest, evaluator: Any) -> Any:
     return found
 
 
-def plain(run: Run, instance: Any) -> tuple[list[int], list[int]]:
-    """Tokens by cause, and those lost by how long ago the block was used last, a block at a time."""
-    trace, result = run.result.trace, run.result
-    size, stretched = trace.block_tokens, run.account.blocks.idle
+def plain(evaluator: Any, who: Any, instance: Any) -> tuple[dict[str, int], list[int], int]:
+    """Tokens computed by cause, those lost by how long ago the block was used last, and blocks; a block at a time."""
+    spec, trace = evaluator.at(instance)
+    result = evaluator.run(who, spec, trace)
+    size, factor = trace.block_tokens, stretch(trace, SERVER, spec.load)
     last: dict[int, int] = {}
-    causes, idle = [0] * 5, [0] * (len(IDLE_S) + 1)
-    factors = iter(stretched.tolist())
+    causes, idle, count = {NEW: 0, LOST: 0}, [0] * (len(IDLE_S) + 1), 0
     for r in range(trace.requests):
         limit = min(int(trace.prompt_blocks[r]), (int(trace.prompt_tokens[r]) - 1) // size)
         blocks = trace.blocks[trace.starts[r] : trace.starts[r + 1]].tolist()
-        if r >= instance.parameters["measure_from"]:
-            causes[ALWAYS] += int(trace.prompt_tokens[r]) - limit * size
-            for at, block in enumerate(blocks[:limit]):
-                seconds = next(factors)
-                in_cache = at < result.found[r]
-                in_host = not in_cache and at < result.found[r] + result.found_in_host[r]
-                cause = FOUND if in_cache else IN_HOST if in_host else LOST if block in last else NEW
-                causes[cause] += size
-                if cause == LOST:
-                    ratio = float(trace.arrivals[r] - trace.arrivals[last[block]])
-                    assert ratio == 0 or seconds / ratio == pytest.approx(seconds_per_second(run, instance))
+        for at, block in enumerate(blocks[:limit] if r >= spec.measure_from else []):
+            count += 1
+            if at >= result.found[r] + result.found_in_host[r]:
+                causes[LOST if block in last else NEW] += size
+                if block in last:
+                    seconds = factor * float(trace.arrivals[r] - trace.arrivals[last[block]])
                     idle[sum(seconds > limit_s for limit_s in IDLE_S)] += size
         for block in blocks:
             last[block] = r
-    return causes, idle
-
-
-def seconds_per_second(run: Run, instance: Any) -> float:
-    return stretch(run.result.trace, SERVER, instance.parameters["load"])
+    return causes, idle, count
 
 
 @pytest.mark.parametrize("who", [OLDEST, "lfu", BOUND], ids=["policy", "lfu", "oracle"])
 def test_causes_are_those_of_a_slow_count_and_add_up(evaluator: Any, instance: Any, who: Any) -> None:
-    run = evaluator.account(who, instance)
-    causes, idle = plain(run, instance)
-    assert run.account.by_cause().tolist() == causes
-    assert sum(causes) == run.metrics["prompt_tokens"]
-    assert causes[FOUND] == run.metrics["hit_tokens"]
-    assert causes[NEW] + causes[LOST] + causes[ALWAYS] == run.metrics["computed_tokens"]
-    assert (causes[IN_HOST] > 0) == (instance.parameters["host_capacity"] > 0 and who != BOUND)
-    assert causes[LOST] == sum(idle)
+    found, metrics = evaluator.account(who, instance), evaluator.measure(who, *evaluator.at(instance))
+    causes, idle, count = plain(evaluator, who, instance)
+    assert {name: part.sum() for name, part in found.parts.items()} == causes
+    assert len(found.total) == count and sum(idle) == causes[LOST]
+    size = evaluator.at(instance)[1].block_tokens
+    in_any_case = metrics["prompt_tokens"] - size * count  # behind the last whole block
+    assert found.total.sum() + in_any_case == metrics["computed_tokens"]
+    assert (metrics["host_share"] > 0) == (instance.parameters["host_capacity"] > 0 and who != BOUND)
+    by_idle = [found.parts[LOST][found.groups[0].classes == n].sum() for n in range(len(idle))]
+    assert by_idle == idle
 
 
-def test_it_says_so_in_words_and_tables(evaluator: Any, instance: Any) -> None:
+def test_it_says_so_beside_others_describes_the_workload_and_sweeps_sizes(evaluator: Any, instance: Any) -> None:
     found = evaluator.findings(OLDEST, instance)
     assert located(found, instance) == located(evaluator.findings(OLDEST, instance), instance)
-    run = evaluator.account(OLDEST, instance)
-    causes, idle = plain(run, instance)
-    text = found[0].text
-    assert f"Of {sum(causes):,} prompt tokens {causes[FOUND] / sum(causes):.1%} are found in the cache" in text
-    tables = {
-        one.title.removeprefix("Tokens found and lost by "): one.rows for one in found if isinstance(one, SmallTable)
-    }
-    for rows in tables.values():
-        assert sum(row[3] for row in rows) == causes[LOST]
-        assert sum(row[1] for row in rows) == pytest.approx(100, abs=0.5)
-    assert [row[3] for row in tables["time since the block's last use"] if row[3]] == [
-        tokens for tokens in idle if tokens
-    ]
-
-
-def test_two_policies_are_compared_the_workload_described_and_sizes_swept(evaluator: Any, instance: Any) -> None:
-    between = evaluator.compare(OLDEST, NEWEST, instance)
-    first, second = (evaluator.account(one, instance) for one in (OLDEST, NEWEST))
-    parts = [run.account.by_cause() for run in (first, second)]
-    rows = next(
-        (
-            one.rows
-            for one in between
-            if isinstance(one, SmallTable) and one.title.endswith("depth in the prompt, tokens")
-        ),
-        (),  # with host memory both may find the same
-    )
-    gained = sum(row[1] for row in rows) - sum(row[2] for row in rows)
-    assert gained == sum(int(parts[0][n] - parts[1][n]) for n in (FOUND, IN_HOST))
+    mean = evaluator.account(OLDEST, instance).total.mean()
+    assert found[0].text.startswith(f"A block costs {mean:.4g} computed tokens on average: {NEW} ")
+    tables = [one for one in evaluator.compare(OLDEST, NEWEST, instance) if isinstance(one, SmallTable)]
+    saved = evaluator.account(NEWEST, instance).total.mean() - mean
+    for table in tables[1:]:
+        assert sum(row[1] * row[-1] for row in table.rows) / 100 == pytest.approx(saved, abs=0.05)
+    causes, _, count = plain(evaluator, OLDEST, instance)
+    again = evaluator.at(instance)[1].block_tokens * count - causes[NEW]
+    share = again / evaluator.evaluate(OLDEST, instance)["prompt_tokens"]
     [described] = evaluator.workload(instance)
-    assert isinstance(described, Statement)
-    most = parts[0][FOUND] + parts[0][IN_HOST] + parts[0][LOST]
-    assert f"{most / parts[0].sum():.1%} are of blocks that an earlier request had" in described.text
+    assert f"{share:.1%} are of blocks that an earlier request had" in described.text
     steps = evaluator.sweep(instance).steps
     shares = [evaluator.evaluate(OLDEST, one)["hit_share"] for _, one in steps]
     assert len(steps) == 6

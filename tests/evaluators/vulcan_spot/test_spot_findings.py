@@ -13,9 +13,10 @@ from plain_spot import NONE, ON_DEMAND, SPOT
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot.account import CAUSES, spending_of
+from vulcan.simulator.account import Account
+from vulcan_spot.account import CAUSES, account
 from vulcan_spot.job import Prices, SpotJob
-from vulcan_spot.runs import Tally
+from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import simulate, simulate_regions
 from vulcan_spot.windows import Windows
 from vulcan_spot.workload import describe
@@ -30,14 +31,13 @@ RESTLESS = [
 ]
 
 
-def plain_spending(log: list[tuple[Any, ...]], run: Any, gap: int, job: SpotJob, regions: int) -> dict[str, Any]:
-    """Dollars by cause, phase and region, from what a run saw at each tick and what ran in it, second by second."""
+def plain_spending(log: list[tuple[Any, ...]], run: Any, gap: int, job: SpotJob) -> tuple[list[float], list[int]]:
+    """Dollars by cause, and seconds waited, from what a run saw at each tick and what ran in it, second by second."""
     price = {NONE: 0.0, SPOT: PRICES.spot / 3600, ON_DEMAND: PRICES.on_demand / 3600}
     causes = dict.fromkeys(CAUSES, 0.0)
-    phases, zones = [0.0] * 8, [0.0] * regions
     waited = {"with spot": 0, "without": 0, "moving": 0}
     left, work_left, previous, ended, why = 0, job.duration, NONE, "", ""
-    for tick, (region, available, moved) in enumerate(log):
+    for tick, (available, moved) in enumerate(log):
         ran = run.history[tick]
         held = NONE if previous == SPOT and not available else previous
         needed = -(-(work_left + job.overhead) // gap)
@@ -69,33 +69,38 @@ def plain_spending(log: list[tuple[Any, ...]], run: Any, gap: int, job: SpotJob,
                         if available
                         else "on demand, spot out, before the deadline forced it"
                     ] += price[ON_DEMAND] - price[SPOT]
-        phases[min(7, tick * gap * 8 // job.deadline)] += price[ran] * gap
-        zones[region] += price[ran] * gap
         previous = ran
     causes["missed deadline"] = PRICES.missed * (run.finished > job.deadline)
-    return {"causes": list(causes.values()), "phases": phases, "zones": zones, "waited": waited}
+    return list(causes.values()), list(waited.values())
 
 
-def agrees(found: Any, plain: dict[str, Any], cost: float) -> None:
+def accounted(run: Any, who: Any, windows: Windows, job: SpotJob, net: Any) -> tuple[JobRuns, Any, Account]:
+    from vulcan_spot.kernels.engine import USES
+
+    seconds = np.zeros((len(windows.begins), USES), np.int64)
+    runs = run(who, windows, job, PRICES, net, seconds)
+    return runs, seconds[0], account("the policy", runs, seconds, windows, job, PRICES)
+
+
+def agrees(found: tuple[JobRuns, Any, Account], plain: tuple[list[float], list[int]]) -> None:
     from vulcan_spot.kernels import engine as k
 
-    assert found.causes[0] == pytest.approx(plain["causes"], abs=1e-9)
-    assert found.causes.sum() == pytest.approx(cost, abs=1e-9) == found.cost
-    assert found.phases == pytest.approx(plain["phases"], abs=1e-9)
-    assert found.zones == pytest.approx(plain["zones"], abs=1e-9)
-    seconds = found.tally.seconds[0]
-    assert [seconds[use] for use in (k.WAITED_WITH_SPOT, k.WAITED, k.MOVING)] == list(plain["waited"].values())
+    runs, seconds, divided = found
+    causes, waited = plain
+    assert [part[0] for part in divided.parts.values()] == pytest.approx(causes, abs=1e-9)
+    assert divided.total == pytest.approx(runs.cost, abs=1e-9)
+    assert [seconds[use] for use in (k.WAITED_WITH_SPOT, k.WAITED, k.MOVING)] == waited
 
 
 def with_log(decide: Any, prefer: Any = None) -> tuple[Any, Any, list[tuple[Any, ...]]]:
     log: list[tuple[Any, ...]] = []
 
     def logged(r: Any) -> int:
-        log.append((getattr(r, "region", 0), r.has_spot, False))
+        log.append((r.has_spot, False))
         return int(decide(r))
 
     def moved(r: Any) -> int:
-        log[-1] = (*log[-1][:2], True)
+        log[-1] = (log[-1][0], True)
         return int(prefer(r))
 
     return logged, moved, log
@@ -117,14 +122,11 @@ def test_dollars_of_policies_and_baselines_are_divided_as_a_slow_count_does() ->
             ("spot_only", "greedy", "spot_only", "uniform_progress")[seed % 4],
         )
         for who, decides in ((policy, plain_spot.policy_decides(policy)), (name, plain_spot.BASELINES[name])):
-            here = one(case.available, case.gap)
-            tally = Tally.of(here)
-            runs = simulate(who, here, case.job, PRICES, net, tally)
+            found = accounted(simulate, who, one(case.available, case.gap), case.job, net)
             decide, _, log = with_log(decides)
             plain = plain_spot.run(decide, case.available, case.gap, case.job, net)
-            found = spending_of(runs, tally, case.gap, case.job, PRICES)
-            agrees(found, plain_spending(log, plain, case.gap, case.job, 1), float(runs.cost[0]))
-            reached |= found.causes[0] > 0
+            agrees(found, plain_spending(log, plain, case.gap, case.job))
+            reached |= np.array([part[0] > 0 for part in found[2].parts.values()])
     assert [CAUSES[n] for n in np.flatnonzero(~reached)] == ["restart after a move", CAUSES[-1]]
 
 
@@ -137,14 +139,11 @@ def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None
         policy, name = policies[seed % POLICIES], list(plain_regions.BASELINES)[seed % 5]
         baseline = (plain_regions.BASELINES[name], plain_regions.in_turn)
         for who, (decides, prefers) in ((policy, plain_regions.policy_runs(policy)), (name, baseline)):
-            here = several(regions, case.gap)
-            tally = Tally.of(here)
-            runs = simulate_regions(who, here, case.job, PRICES, net, tally)
+            found = accounted(simulate_regions, who, several(regions, case.gap), case.job, net)
             decide, prefer, log = with_log(decides, prefers)
             plain = plain_regions.run(decide, prefer, regions, case.gap, case.job, net)
-            found = spending_of(runs, tally, case.gap, case.job, PRICES)
-            agrees(found, plain_spending(log, plain, case.gap, case.job, len(regions)), float(runs.cost[0]))
-            moved += found.causes[0, CAUSES.index("restart after a move")]
+            agrees(found, plain_spending(log, plain, case.gap, case.job))
+            moved += found[2].parts["restart after a move"][0]
     assert moved > 0
 
 
@@ -157,16 +156,13 @@ def test_dollars_with_prices_by_region_add_up_and_the_difference_of_prices_is_a_
     here = Windows.of_regions(traces, [(0, 0, 60)], priced=True)
     moves = "def decide(job, spot, vm, regions):\n    return 0 if job.elapsed_s == 7200 else 1\n\n\n"
     policy = check(moves + "def prefer(job, regions, region):\n    return 1\n", task)
-    tally = Tally.of(here)
-    runs = simulate_regions(policy, here, job, PRICES, "exact", tally)
-    found = spending_of(runs, tally, gap, job, PRICES)
+    runs, _, found = accounted(simulate_regions, policy, here, job, "exact")
     # two hours at 1.50, one tick to move, then 2 h of work and two starts at 0.50
-    assert found.cost == pytest.approx(2 * 1.5 + (2 + 2 / 6) * 0.5)
-    assert found.zones == pytest.approx([3.0, 7 / 6])
-    assert found.phases.sum() == pytest.approx(found.cost) == found.causes.sum()
+    assert [found.total[0], runs.cost[0]] == pytest.approx(2 * [2 * 1.5 + (2 + 2 / 6) * 0.5])
+    assert found.groups[1].classes.tolist() == [1]  # the region at the end
     nominal = (2 * 3600 + (2 + 2 / 6) * 3600) / 3600 * PRICES.spot
-    assert found.causes[0, -1] == pytest.approx(found.cost - nominal)
-    plan = simulate_regions("least_cost", here, job, PRICES, "exact", Tally.of(here))
+    assert found.parts[CAUSES[-1]] == pytest.approx(runs.cost - nominal)
+    plan, _, _ = accounted(simulate_regions, "least_cost", here, job, "exact")
     assert plan.cost == pytest.approx(simulate_regions("least_cost", here, job, PRICES, "exact").cost)
     assert plan.cost[0] == pytest.approx((4 + 1 / 6) * 0.5)
     assert "$1.50 in region 0, $0.50 in region 1" in describe(here, job, PRICES)[0].text
@@ -182,10 +178,8 @@ def test_a_plan_of_the_least_cost_is_run_by_the_rules_and_costs_the_least() -> N
         case, regions = spot_cases.regions_case(seed)
         net = spot_cases.net(seed)
         for run, here in ((simulate, one(regions[0], case.gap)), (simulate_regions, several(regions, case.gap))):
-            tally = Tally.of(here)
-            planned = run("least_cost", here, case.job, PRICES, net, tally)
+            planned, _, found = accounted(run, "least_cost", here, case.job, net)
             least = run("least_cost", here, case.job, PRICES, net)
             for name in ("cost", "finished", "spot_ticks", "on_demand_ticks", "starts", "preemptions", "moves"):
                 assert getattr(planned, name) == pytest.approx(getattr(least, name), abs=1e-9), (seed, name)
-            found = spending_of(planned, tally, case.gap, case.job, PRICES)
-            assert found.causes.sum() == pytest.approx(least.cost.sum(), abs=1e-9)
+            assert found.total == pytest.approx(least.cost, abs=1e-9)

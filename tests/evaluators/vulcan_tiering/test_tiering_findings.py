@@ -13,7 +13,7 @@ from tiering_cases import Case, cases
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_tiering.account import Inputs, attribute, hot_pages
+from vulcan_tiering.account import Inputs, account, hot_pages
 from vulcan_tiering.simulate import simulate
 
 TASK = find_task("memory_tiering")
@@ -40,7 +40,7 @@ class RecordingMemory(PlainMemory):
 
 
 def plain_attribution(case: Case, memory: RecordingMemory) -> tuple[list[list[float]], list[float]]:
-    """Nanoseconds by phase and part, and the facts, each from its definition."""
+    """Nanoseconds by interval and part, and the facts, each from its definition."""
     loads, stores, w, m = memory.loads, memory.stores, float(case.weight), case.machine
     outstanding = m.threads * memory.overlap
     where = [fast for fast, _, _ in memory.intervals]
@@ -52,10 +52,9 @@ def plain_attribution(case: Case, memory: RecordingMemory) -> tuple[list[list[fl
         hot.append({p for p in best if accesses[p]})
     ups = [(i, p) for i in range(1, case.last) for p in where[i - 1] if where[i][p] and not where[i - 1][p]]
     downs = [(i, p) for i in range(1, case.last) for p in where[i - 1] if where[i - 1][p] and not where[i][p]]
-    parts = [[0.0] * 10 for _ in range(8)]
+    parts = []
     for i in range(case.first, case.last):
         _, time, state = memory.intervals[i]
-        phase = parts[(i - case.first) * 8 // (case.last - case.first)]
         moves = sum(at == i for at, _ in ups + downs)
         spent = [memory.compute / m.threads * sum(loads[i]) * w, m.migration_stall * moves * w] + [0.0] * 7
         for p, fast in where[i].items():
@@ -71,8 +70,7 @@ def plain_attribution(case: Case, memory: RecordingMemory) -> tuple[list[list[fl
                 part = 8 if any(where[before].get(p) for before in range(i)) else 7
             latency = state["memory.fast_latency" if fast else "memory.slow_latency"]
             spent[part] += loads[i][p] * w * latency / outstanding
-        for part, ns in enumerate([*spent, time - sum(spent)]):
-            phase[part] += ns
+        parts.append([*spent, time - sum(spent)])
     gain = (m.slow.latency - m.fast.latency) / outstanding
     unpaid, saved = 0, 0.0
     for i, p in ups:
@@ -90,8 +88,7 @@ def plain_attribution(case: Case, memory: RecordingMemory) -> tuple[list[list[fl
     facts = [
         sum(i in measured for i, _ in ups), unpaid, soon(ups, downs), sum(i in measured for i, _ in downs),
         soon(downs, ups), sum(p in hot[i] for i, p in downs if i in measured),
-        sum(p in hot[i] for i in measured for p, fast in where[i].items() if not fast),
-        sum(p not in hot[i] for i in measured for p, fast in where[i].items() if fast), saved,
+        saved,
     ]  # fmt: skip
     return parts, [fact * w for fact in facts]
 
@@ -112,11 +109,15 @@ def test_time_and_migrations_are_divided_as_a_slow_count_does(case: Case, number
         [1 + fast[p] if p in fast else 0 for p in range(c.pages)] for fast, _, _ in memory.intervals
     ]
     inputs = Inputs(c, case.samples, case.capacity, case.limit, case.weight)
-    found = attribute(inputs, case.machine, history, hot_pages(c, case.capacity), case.first, case.last)
+    hot = hot_pages(c, case.capacity)
+    found = account("the policy", inputs, case.machine, history, hot, case.first, case.last, result.seconds)
     parts, facts = plain_attribution(case, memory)
     scale = max(1e-9, result.seconds * 1e9)
-    assert (1e9 * found.parts[:, :-1]).tolist() == [pytest.approx(row, abs=1e-9 * scale, rel=1e-9) for row in parts]
+    *divided, sampling = found.parts.values()
+    assert (1e6 * np.array(divided).T).tolist() == [
+        pytest.approx(row, abs=1e-5 + 1e-9 * scale, rel=1e-9) for row in parts
+    ]
     assert found.facts.tolist() == pytest.approx(facts, rel=1e-12)
-    assert found.seconds == pytest.approx(result.seconds, rel=1e-9)
-    assert found.parts.min() >= -1e-9 * result.seconds
+    assert found.total.sum() == pytest.approx(1e3 * result.seconds, rel=1e-6, abs=1e-9)
+    assert sampling.sum() == pytest.approx(0.0, abs=1e-9 + 1e-6 * result.seconds)
     assert (found.facts[0], found.facts[3]) == (result.promotions, result.demotions)
