@@ -7,8 +7,8 @@ do better); no bound at all where sizes differ, for it ignores them.
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper
-from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels import heap
+from vulcan_cache.kernels.common import U, baseline_kernel, note_missed
 
 ABSENT = -1
 
@@ -16,21 +16,21 @@ ABSENT = -1
 @allocating_helper
 def _key(upcoming):
     """Furthest first; an object that is never requested again before all others."""
-    return -np.inf if upcoming < 0 else -np.float64(upcoming)
+    return heap.key_of(-np.inf if upcoming < 0 else -np.float64(upcoming))
 
 
 @baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
-    entries, places = empty_heap(object_count)
-    residents = 0
+    nodes, places = heap.empty(object_count)
+    residents = U(0)
     resident_size = np.full(object_count, ABSENT, np.int64)
     used = 0
     misses = missed_bytes = bypassed = 0
     for now in range(objects.size):
         obj = np.int64(objects[now])
         if resident_size[obj] != ABSENT:
-            change(entries, places, residents, obj, _key(next_access[now]), now)
+            heap.settle(nodes, places, U(places[obj]), residents, _key(next_access[now]), heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
         note_missed(missed, now)
@@ -41,13 +41,11 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             bypassed += now >= measure_from
             continue
         while used + size > capacity:
-            victim = top(entries)
-            remove(entries, places, residents, victim)
-            residents -= 1
+            victim = heap.object_in(nodes[heap.ROOT_ENTRY])
+            residents = heap.fill_root(nodes, places, residents)
             used -= resident_size[victim]
             resident_size[victim] = ABSENT
-        insert(entries, places, residents, obj, _key(next_access[now]), now)
-        residents += 1
+        residents = heap.push(nodes, places, residents, _key(next_access[now]), heap.entry_of(U(now), U(obj)))
         resident_size[obj] = size
         used += size
     return misses, missed_bytes, bypassed

@@ -8,8 +8,8 @@ changes no order but for rounding; it makes priorities equal bit for bit to thos
 
 import numpy as np
 
-from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels import heap
+from vulcan_cache.kernels.common import U, baseline_kernel, note_missed
 
 ABSENT = -1
 SCALE = 1.0e6
@@ -18,9 +18,10 @@ SCALE = 1.0e6
 @baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
     """See `vulcan_cache.baselines.Kernel`."""
-    entries, places = empty_heap(object_count)
-    residents = 0
+    nodes, places = heap.empty(object_count)
+    residents = U(0)
     frequency = np.zeros(object_count, np.int64)
+    priority = np.zeros(object_count, np.float64)
     clock = 0.0
     resident_size = np.full(object_count, ABSENT, np.int64)
     used = 0
@@ -29,8 +30,9 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         obj = np.int64(objects[now])
         if resident_size[obj] != ABSENT:
             frequency[obj] += 1
-            worth = np.float64(frequency[obj]) * SCALE / np.float64(max(resident_size[obj], 1))
-            change(entries, places, residents, obj, clock + worth, now)
+            priority[obj] = clock + np.float64(frequency[obj]) * SCALE / np.float64(max(resident_size[obj], 1))
+            key = heap.key_of(priority[obj])
+            heap.settle(nodes, places, U(places[obj]), residents, key, heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
         note_missed(missed, now)
@@ -41,15 +43,14 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             bypassed += now >= measure_from
             continue
         frequency[obj] = 1
-        insert(entries, places, residents, obj, clock + SCALE / np.float64(max(size, 1)), now)
-        residents += 1
+        priority[obj] = clock + SCALE / np.float64(max(size, 1))
+        residents = heap.push(nodes, places, residents, heap.key_of(priority[obj]), heap.entry_of(U(now), U(obj)))
         resident_size[obj] = size
         used += size
         while used > capacity:
-            victim = top(entries)
-            clock = entries[0]
-            remove(entries, places, residents, victim)
-            residents -= 1
+            victim = heap.object_in(nodes[heap.ROOT_ENTRY])
+            clock = priority[victim]
+            residents = heap.fill_root(nodes, places, residents)
             used -= resident_size[victim]
             resident_size[victim] = ABSENT
     return misses, missed_bytes, bypassed

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
 from vulcan_cache.baselines._random_numbers import random_share
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels import heap
+from vulcan_cache.kernels.common import U, baseline_kernel, note_missed
 
 NOWHERE, RESIDENT, LRU_GHOST, LFU_GHOST = 0, 1, 2, 3
 LEARNING_RATE = 0.45
@@ -27,14 +27,15 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 4)  # list RESIDENT, LRU_GHOST or LFU_GHOST has the sentinel queue + its number
     queue = object_count
-    entries, places = empty_heap(object_count)
+    nodes, places = heap.empty(object_count)
+    residents = U(0)
     place = np.zeros(object_count, np.uint8)
     frequency = np.zeros(object_count, np.int64)
     evicted_at = np.zeros(object_count, np.int64)
     kept_size = np.zeros(object_count, np.int64)
     used = np.zeros(4, np.int64)
     ghost_capacity = capacity // 2
-    residents = draws = 0
+    draws = 0
     lru_weight = 0.5
     misses = missed_bytes = bypassed = 0
     for now in range(objects.size):
@@ -43,7 +44,8 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         if found == RESIDENT:
             move_to_newest(links, queue + RESIDENT, obj)
             frequency[obj] += 1
-            change(entries, places, residents, obj, np.float64(frequency[obj]), now)
+            key = heap.key_of(np.float64(frequency[obj]))
+            heap.settle(nodes, places, U(places[obj]), residents, key, heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
         note_missed(missed, now)
@@ -52,7 +54,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             missed_bytes += size
         if found != NOWHERE:
             age = np.float64(now - evicted_at[obj])
-            boost = math.exp(LEARNING_RATE * DISCOUNT ** (age / max(residents, 1)))
+            boost = math.exp(LEARNING_RATE * DISCOUNT ** (age / max(np.int64(residents), 1)))
             lru_boosted = lru_weight * boost if found == LFU_GHOST else lru_weight
             lfu_boosted = (1.0 - lru_weight) * boost if found == LRU_GHOST else 1.0 - lru_weight
             lru_weight = lru_boosted / (lru_boosted + lfu_boosted)
@@ -65,7 +67,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             continue
         while used[RESIDENT] + size > capacity:
             victim = oldest(links, queue + RESIDENT)
-            lfu_victim = top(entries)
+            lfu_victim = np.int64(heap.object_in(nodes[heap.ROOT_ENTRY]))
             ghosts = NOWHERE
             if victim != lfu_victim:
                 ghosts = LRU_GHOST
@@ -74,8 +76,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                     ghosts = LFU_GHOST
                 draws += 1
             unlink(links, victim)
-            remove(entries, places, residents, victim)
-            residents -= 1
+            residents = heap.take_out(nodes, places, residents, U(places[victim]))
             victim_size = kept_size[victim]
             used[RESIDENT] -= victim_size
             place[victim] = NOWHERE
@@ -91,8 +92,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                 used[ghosts] += victim_size
         push_newest(links, queue + RESIDENT, obj)
         frequency[obj] = 1
-        insert(entries, places, residents, obj, 1.0, now)
-        residents += 1
+        residents = heap.push(nodes, places, residents, heap.key_of(1.0), heap.entry_of(U(now), U(obj)))
         place[obj] = RESIDENT
         kept_size[obj] = size
         used[RESIDENT] += size

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil.native.runtime import bits_of
-from vulcan.kernel_support import helper
+from vulcan.kernel_support import allocating_helper, helper
 from vulcan_cache.kernels.intrinsics import choose, count_of, precedes
 
 U = np.uint64
@@ -116,6 +116,16 @@ def sift_down(nodes, places, node, count, key, entry):
 
 
 @helper
+def settle(nodes, places, node, count, key, entry):
+    """Put the entry in the place of the node's, or as far above or below it as it belongs."""
+    word = _word(node)
+    if precedes(key, entry, nodes[word], nodes[word | U(4)]):
+        sift_up(nodes, places, node, key, entry)
+    else:
+        sift_down(nodes, places, node, count, key, entry)
+
+
+@helper
 def push(nodes, places, count, key, entry):
     """Add an entry to a heap of `count` nodes. Returns the count of nodes there are then."""
     if count & U(3) == U(1):  # the first child of its parent: its brothers to come are missing
@@ -155,12 +165,14 @@ def take_out(nodes, places, count, node):
     nodes[last] = LAST
     nodes[last | U(4)] = LAST
     if node < count:
-        word = _word(node)
-        if precedes(key, entry, nodes[word], nodes[word | U(4)]):
-            sift_up(nodes, places, node, key, entry)
-        else:
-            sift_down(nodes, places, node, count, key, entry)
+        settle(nodes, places, node, count, key, entry)
     return count
+
+
+@allocating_helper
+def empty(objects):
+    """Return the nodes and places of an empty heap for kernels that allocate; its nodes need not be aligned."""
+    return np.empty(WORDS_PER_NODE * objects + SPARE_WORDS, np.uint64), np.empty(objects, np.uint32)
 
 
 def new_nodes(objects: int) -> NDArray[np.uint64]:
