@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import DATA
-from vulcan_link.linux.cell import LATENESS_US
+from vulcan_link.linux.figures import LATENESS_US
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate

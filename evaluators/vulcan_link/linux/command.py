@@ -15,8 +15,8 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.linux.cell import Cell, LinkFigures, Measurement
     from vulcan_link.linux.documents import KernelRunDocument
+    from vulcan_link.linux.figures import LinkFigures
 
 app = typer.Typer(
     help="Run congestion control in this machine's Linux kernel over an emulated link.",
@@ -102,10 +102,11 @@ def run(
       vulcan kernel run best.py --link constant:rate=20 --competing cubic --exact-clock --jitter-ms 0.5
     """
     from vulcan.cli.output import print_json, tell
-    from vulcan_link.linux.cell import Cell, predict
+    from vulcan_link import workloads as w
+    from vulcan_link.linux.figures import predict
     from vulcan_link.linux.host import require_algorithm, require_namespaces, require_policies
-    from vulcan_link.linux.run import run_cell
-    from vulcan_link.workloads import parse_policer, parse_reordering, parse_transfers, parse_writes, transfer_starts
+    from vulcan_link.linux.run import run_in_kernel
+    from vulcan_link.scenario import Flow, Queue, Scenario
     from vulcan_traces.links import load_link
 
     policy_file = _policy_file(algorithm)
@@ -117,43 +118,97 @@ def run(
     others = _competitors(competing or [])
     for name in others:
         require_algorithm(name)
-    short = parse_transfers(transfers)
-    own = flows * len(transfer_starts(short[1], seconds)) if short[0] else flows
-    cell = Cell(
-        load_link(link, format=format),
-        ("policy" if policy_file else algorithm,) * own + others,
-        delay_ms,
-        buffer,
-        seconds,
-        own=own,
-        competing_delay_ms=competing_delay_ms,
-        jitter_ms=jitter_ms,
-        ack_batch_ms=ack_batch_ms,
-        loss=loss,
-        exact_clock=exact_clock,
-        application=parse_writes(application),
-        policer=parse_policer(policer),
-        reordering=parse_reordering(reordering),
-        transfers=short,
-    )
-    policy = _checked(policy_file, task) if policy_file else None
+    other_delay_ms = delay_ms if competing_delay_ms is None else competing_delay_ms
+    short, writes = w.parse_transfers(transfers), w.parse_writes(application)
+    policed, reordered = w.parse_policer(policer), w.parse_reordering(reordering)
+    starts = w.transfer_starts(short[1], seconds) if short[0] else [0.0]
+    check_ranges(
+        delay_ms=delay_ms, competing_delay_ms=other_delay_ms, buffer=buffer, seconds=seconds,
+        flows=flows * len(starts) + len(others), jitter_ms=jitter_ms, ack_batch_ms=ack_batch_ms, loss=loss,
+    )  # fmt: skip
     settings = {
         "called": _choice("--called", called, "ack", "round"),
         "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
     }
+    own = Flow(
+        "policy" if policy_file else algorithm, delay_ms, write_packets=writes[0], write_ms=writes[1], **settings
+    )
+    mine = [own]
+    if short[0]:
+        once = replace(own, write_packets=short[0], write_ms=1e9, stop_s=seconds)
+        mine = [replace(once, start_s=start) for start in starts]
+    beside = tuple(Flow(name, other_delay_ms, **settings) for name in others)
+    scenario = Scenario(
+        load_link(link, format=format),
+        Queue(packets=buffer),
+        (*mine * flows, *beside),
+        seconds,
+        loss,
+        clock_ms=0.0 if exact_clock else 1.0,
+        jitter_us=1e3 * jitter_ms,
+        ack_batch_ms=ack_batch_ms,
+        policer_mbps=policed[0],
+        policer_bytes=policed[1],
+        late_share=reordered[0],
+        late_ms=reordered[1],
+    )
+    policy = _checked(policy_file, task) if policy_file else None
     try:
         with _in_the_kernel(policy, settings) as loaded:
             tell(f"sending for {seconds:g} s")
-            measured, _ = run_cell(replace(cell, algorithms=(loaded or algorithm,) * own + others))
-        predicted = predict(cell, policy, **settings)
+            named = [replace(flow, algorithm=loaded or algorithm) for flow in scenario.flows[: -len(beside) or None]]
+            measured, _ = run_in_kernel(replace(scenario, flows=(*named, *beside)))
+        predicted = predict(scenario, policy)
     except KeyboardInterrupt:
         tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
         raise
-    label = policy_file.stem if policy_file else algorithm
+
+    def given(pair: tuple[float, float]) -> list[float] | None:
+        return list(pair) if pair[0] else None
+
+    document: KernelRunDocument = {
+        "algorithm": policy_file.stem if policy_file else algorithm,
+        "link": scenario.link.name,
+        "link_digest": scenario.link.digest,
+        "delay_ms": delay_ms,
+        "buffer_packets": buffer,
+        "seconds": seconds,
+        "competing": list(others),
+        "competing_delay_ms": other_delay_ms,
+        "jitter_ms": jitter_ms,
+        "ack_batch_ms": ack_batch_ms,
+        "random_loss": loss,
+        "application": given(writes),
+        "transfers": given(short),
+        "policer": given(policed),
+        "reordering": given(reordered),
+        "exact_clock": exact_clock,
+        "linux": platform.release(),
+        "kernel": measured,
+        "simulator": predicted,
+    }
     if as_json:
-        print_json(_document(label, cell, measured, predicted))
+        print_json(document)
     else:
-        _print(label, cell, measured, predicted)
+        _print(document)
+
+
+def check_ranges(**given: float) -> None:
+    """Raises UserError for an option that is out of range."""
+    from vulcan_link.workloads import MAX_FLOWS
+
+    for option, least, most in (
+        ("delay_ms", 0, 10_000),
+        ("competing_delay_ms", 0, 10_000),
+        ("buffer", 1, 1_000_000),
+        ("seconds", 1, 3600),
+        ("flows", 1, MAX_FLOWS),  # transfers and competing ones included
+        ("jitter_ms", 0, 1000),
+        ("ack_batch_ms", 0, 1000),
+        ("loss", 0, 0.99),
+    ):
+        if not least <= given[option] <= most:
+            raise UserError(f"--{option.replace('_', '-')} {given[option]:g}: give {least:g} to {most:,g}")
 
 
 def _policy_file(algorithm: str) -> Path | None:
@@ -206,44 +261,19 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
         yield name
 
 
-def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkFigures | None) -> KernelRunDocument:
-    def given(pair: tuple[float, float]) -> list[float] | None:
-        return list(pair) if pair[0] else None
-
-    return {
-        "algorithm": label,
-        "link": cell.link.name,
-        "link_digest": cell.link.digest,
-        "delay_ms": cell.delay_ms,
-        "buffer_packets": cell.buffer,
-        "seconds": cell.seconds,
-        "competing": list(cell.algorithms[cell.own :]),
-        "competing_delay_ms": cell.delays_ms[-1],
-        "jitter_ms": cell.jitter_ms,
-        "ack_batch_ms": cell.ack_batch_ms,
-        "random_loss": cell.loss,
-        "application": given(cell.application),
-        "transfers": given(cell.transfers),
-        "policer": given(cell.policer),
-        "reordering": given(cell.reordering),
-        "exact_clock": cell.exact_clock,
-        "linux": platform.release(),
-        "kernel": measured,
-        "simulator": predicted,
-    }
-
-
-def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkFigures | None) -> None:
+def _print(document: KernelRunDocument) -> None:
     from vulcan.cli.output import print_table, say, tell
 
-    own = cell.own_flows
-    flows = f", {own} {'transfers' if cell.transfers[0] else 'flows'}" if own > 1 else ""
-    if others := cell.algorithms[own:]:
+    label, others, measured = document["algorithm"], document["competing"], document["kernel"]
+    own = len(measured.flows) - len(others)
+    flows = f", {own} {'transfers' if document['transfers'] else 'flows'}" if own > 1 else ""
+    if others:
         flows += f", competing with {', '.join(others)}"
     say(
-        f"{label} over {cell.link.name}: {cell.delay_ms:g} ms one way, {cell.buffer} packets of buffer, "
-        f"{cell.seconds:g} s{flows}"
+        f"{label} over {document['link']}: {document['delay_ms']:g} ms one way, {document['buffer_packets']} packets "
+        f"of buffer, {document['seconds']:g} s{flows}"
     )
+    predicted = document["simulator"]
     results: dict[str, LinkFigures] = {"Linux": measured} | ({"simulator": predicted} if predicted else {})
     names = {"Linux": f"Linux {platform.release().partition('-')[0]}"}
     print_table(
@@ -259,7 +289,7 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkFigures
                 f"transfers, {name}: {short.completion_ms:.1f} ms on average, p95 {short.completion_p95_ms:.1f} ms, "
                 f"{100 * short.completed:.0f} % complete"
             )
-    if len(measured.flows) > 1 and not cell.transfers[0]:
+    if len(measured.flows) > 1 and not document["transfers"]:
         say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
     if predicted is None:
         tell(f"the simulator has no {label}: no prediction")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from vulcan_link.linux.cell import LinkFigures, Measurement
+from vulcan_link.linux.figures import LinkFigures, Measurement
 
 
 class KernelRunDocument(TypedDict):

@@ -22,8 +22,9 @@ from locations import TESTS
 from test_processes import wait_for_end
 
 from vulcan_link.linux.bottleneck import LinkLog
-from vulcan_link.linux.cell import Cell, Measurement
-from vulcan_link.linux.run import run_cell
+from vulcan_link.linux.figures import Measurement
+from vulcan_link.linux.run import run_in_kernel
+from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace, make_link
 
 pytestmark = in_namespaces
@@ -37,7 +38,8 @@ def constant(mbps: int) -> LinkTrace:
 
 
 def measured(algorithm: str, mbps: int, delay_ms: float, buffer: int, seconds: float, flows: int = 1) -> Measurement:
-    return run_cell(Cell(constant(mbps), (algorithm,) * flows, delay_ms, buffer, seconds))[0]
+    mine = (Flow(algorithm, delay_ms),) * flows
+    return run_in_kernel(Scenario(constant(mbps), Queue(packets=buffer), mine, seconds, clock_ms=1.0))[0]
 
 
 def late(run: Measurement) -> float:
@@ -78,7 +80,7 @@ def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) 
 
 def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
     link = make_link("gap", "rates", np.array([0, 2000, 2500]) * MS, 4000 * MS, np.array([12e6, 0.0, 12e6]))
-    cell = Cell(link, ("cubic",), 10, 60, 4)
+    scenario = Scenario(link, Queue(packets=60), (Flow("cubic", 10.0),), 4.0, clock_ms=1.0)
 
     def held(found: tuple[Measurement, LinkLog]) -> None:
         run, log = found
@@ -87,7 +89,7 @@ def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
         assert run.queueing_delay_max_ms >= 450
         assert run.utilisation > 0.8
 
-    agreeing(lambda: run_cell(cell), held, lambda found: late(found[0]))
+    agreeing(lambda: run_in_kernel(scenario), held, lambda found: late(found[0]))
 
 
 def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> None:

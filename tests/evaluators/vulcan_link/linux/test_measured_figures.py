@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import socket
 import time
-from typing import Any
 
 import numpy as np
 import pytest
 
 from vulcan.errors import UserError
 from vulcan_link.linux.bottleneck import LinkLog
-from vulcan_link.linux.cell import Cell, Completion, measure
+from vulcan_link.linux.command import check_ranges
 from vulcan_link.linux.emulator import WakeupLateness
+from vulcan_link.linux.figures import Completion, measure
 from vulcan_link.linux.run import sources_of
 from vulcan_link.linux.transfer import Received, SentFlow, Source, sent_flow
+from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_traces.links import make_link
 
 MS = 1_000_000
@@ -25,9 +26,8 @@ def sent(port: int, retransmitted: int = 0) -> SentFlow:
     return SentFlow(port, "reno", retransmitted, 41.0, 50.0)
 
 
-def cell_of(flows: int, seconds: float, **changed: Any) -> Cell:
-    link = make_link("one", "opportunities", np.array([MS]), MS)
-    return Cell(link, ("reno",) * flows, 20.0, 40, seconds, **changed)
+def scenario_of(*flows: Flow, seconds: float) -> Scenario:
+    return Scenario(make_link("one", "opportunities", np.array([MS]), MS), Queue(packets=40), flows, seconds)
 
 
 def test_figures_are_those_of_the_log() -> None:
@@ -38,7 +38,7 @@ def test_figures_are_those_of_the_log() -> None:
         opportunities=125,
     )
     received = {1: Received(15_625), 2: Received(46_875)}
-    got = measure(log, cell_of(2, seconds=1.0), [sent(1, 2), sent(2, 3)], received, PUNCTUAL)
+    got = measure(log, scenario_of(*[Flow("reno")] * 2, seconds=1.0), [sent(1, 2), sent(2, 3)], received, PUNCTUAL)
     assert got.utilisation == 100 / 125
     assert got.throughput_mbps == pytest.approx(100 * 1504 * 8 / 1e6)
     assert got.queueing_delay_avg_ms == 505
@@ -51,26 +51,27 @@ def test_figures_are_those_of_the_log() -> None:
 
 
 def test_transfers_are_timed_from_their_start_to_their_last_byte() -> None:
-    cell = cell_of(4, 2.0, own=3, transfers=(10, 800.0))
-    assert cell.transfer_starts_s == (0.0, 0.8, 1.6)
-    assert sources_of(cell) == [*(Source(at * MS, 14_480) for at in (0, 800, 1600)), Source()]
+    short = [Flow("reno", start_s=at, stop_s=2.0, write_packets=10, write_ms=1e9) for at in (0.0, 0.8, 1.6)]
+    scenario = scenario_of(*short, Flow("reno"), seconds=2.0)
+    assert sources_of(scenario) == [*(Source(at * MS, 14_480, 10**15) for at in (0, 800, 1600)), Source()]
     log = LinkLog([(0, 1504)], [], [(MS, 1504, 0)], 1)
     received = {1: Received(14_480, 100 * MS), 2: Received(14_480, 1000 * MS), 3: Received(14_479, 1900 * MS)}
-    got = measure(log, cell, [sent(port) for port in (1, 2, 3, 4)], received, PUNCTUAL)
+    got = measure(log, scenario, [sent(port) for port in (1, 2, 3, 4)], received, PUNCTUAL)
     assert got.transfers == Completion(*(pytest.approx(x) for x in (700 / 3, 400, 2 / 3)))
 
 
 @pytest.mark.parametrize(
     ("changed", "named"),
     [({"delay_ms": -1.0}, "--delay-ms -1"), ({"buffer": 0}, "--buffer 0"), ({"seconds": 0.1}, "--seconds 0.1"),
-     ({"algorithms": ()}, "--flows 0"), ({"algorithms": ("reno",) * 101}, "--flows 101"),
+     ({"flows": 0}, "--flows 0"), ({"flows": 101}, "--flows 101"),
      ({"jitter_ms": -1.0}, "--jitter-ms -1"), ({"ack_batch_ms": 2e3}, "--ack-batch-ms 2000"),
      ({"loss": 1.0}, "--loss 1"), ({"competing_delay_ms": -2.0}, "--competing-delay-ms -2")],
 )  # fmt: skip
-def test_a_cell_that_makes_no_sense_is_named(changed: dict[str, object], named: str) -> None:
-    sensible = {"link": cell_of(1, 1.0).link, "algorithms": ("reno",), "delay_ms": 20.0, "buffer": 40, "seconds": 5.0}
+def test_an_option_that_makes_no_sense_is_named(changed: dict[str, float], named: str) -> None:
+    sensible = {"delay_ms": 20.0, "competing_delay_ms": 20.0, "buffer": 40, "seconds": 5.0, "flows": 1}
+    noise = dict.fromkeys(("jitter_ms", "ack_batch_ms", "loss"), 0.0)
     with pytest.raises(UserError, match=named):
-        Cell(**{**sensible, **changed})  # type: ignore[arg-type]
+        check_ranges(**{**sensible, **noise, **changed})
 
 
 def test_the_kernels_own_figures_of_a_connection_are_read() -> None:

@@ -10,10 +10,11 @@ from kernel_host import agreeing, left_in_the_kernel, with_policies
 from test_kernel_run import constant
 
 from vulcan.errors import UserError
-from vulcan_link.linux.cell import Cell, Measurement
+from vulcan_link.linux.figures import Measurement
 from vulcan_link.linux.host import available_algorithms
-from vulcan_link.linux.run import run_cell
+from vulcan_link.linux.run import run_in_kernel
 from vulcan_link.linux.struct_ops import compile_program, in_the_kernel, unregister, unregister_abandoned
+from vulcan_link.scenario import Flow, Queue, Scenario
 
 pytestmark = with_policies
 
@@ -52,8 +53,10 @@ def test_a_fixed_window_gives_a_window_a_round_trip_and_is_gone_afterwards() -> 
     with in_the_kernel(program(20)) as name:
         assert name == f"vulcan_{os.getpid()}"
         assert name in available_algorithms()
-        cell = Cell(constant(12), (name,), 21, 40, 3)
-        agreeing(lambda: run_cell(cell)[0], twenty_packets_each_round_trip, lambda found: found.punctuality.worst_ms)
+        scenario = Scenario(constant(12), Queue(packets=40), (Flow(name, 21.0),), 3.0, clock_ms=1.0)
+        agreeing(
+            lambda: run_in_kernel(scenario)[0], twenty_packets_each_round_trip, lambda found: found.punctuality.worst_ms
+        )
     assert not left_in_the_kernel()
 
 
