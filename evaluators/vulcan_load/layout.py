@@ -22,5 +22,5 @@ LAYOUT = Layout(
 
 (
     POLICY, RANDOM, ROUND_ROBIN, LEAST_LOADED, POWER_OF_TWO, PREQUAL, SHORTEST_QUEUE, MIN_WORK, TWO_BY_OWN, PEAK_EWMA,
-    IDLE_QUEUE, C3,
-) = range(12)  # fmt: skip
+    IDLE_QUEUE,
+) = range(11)  # fmt: skip

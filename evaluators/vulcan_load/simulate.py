@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
+from vulcan.robustness import SafePolicy
 from vulcan_load import layout
 from vulcan_load.layout import LAYOUT
 from vulcan_load.workload import ServiceWorkload
@@ -21,9 +23,11 @@ BASELINES = {
     "power_of_two_own": layout.TWO_BY_OWN,
     "peak_ewma": layout.PEAK_EWMA,
     "join_idle_queue": layout.IDLE_QUEUE,
-    "c3": layout.C3,
+    "c3": layout.POLICY,
     "prequal": layout.PREQUAL,
 }
+"""Of these `c3` is the task's policy (`shipped`)."""
+
 LEAST_WORK = "least_work"
 ORACLES = {LEAST_WORK: layout.MIN_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
 """Those that know everything at every moment: where a request would be done first, and where the fewest are.
@@ -68,6 +72,12 @@ class LoadResult:
         }
 
 
+@cache
+def shipped(name: str) -> Policy:
+    """Return a policy of the task `load_balancing`, compiled."""
+    return SafePolicy("load_balancing", name).compiled()
+
+
 def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
 
@@ -81,11 +91,11 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     addresses: tuple[int, ...] = (0,) * 7
     slots = 0
     shown, statistics = np.zeros((cluster.balancers, layout.GLOBALS)), np.zeros(1)
-    if isinstance(who, str):
-        number = (BASELINES | ORACLES)[who]
-    else:
+    number = (BASELINES | ORACLES)[who] if isinstance(who, str) else layout.POLICY
+    if number == layout.POLICY:
+        who = shipped(who) if isinstance(who, str) else who
         native = who.native(LAYOUT)
-        number, slots = layout.POLICY, native.entity_slots
+        slots = native.entity_slots
         handlers = (native.events.get(name, 0) for name in ("on_dispatch", "on_report", "on_complete"))
         observed = getattr(native, "occasions", {}).get("completion", 0)
         addresses = (native.score, native.enter, native.update, *handlers, observed)

@@ -16,7 +16,7 @@ from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_load.account import account, describe_cluster
-from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, simulate
+from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, shipped, simulate
 from vulcan_load.spec import MACHINES, Cluster
 from vulcan_load.workload import LEAST_MS, ServiceWorkload, offered, recorded_requests
 from vulcan_traces.request_log import RequestLog, read_request_log
@@ -141,6 +141,10 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     @override
     def run(self, who: Policy | str, spec: Cluster, workload: ServiceWorkload) -> LoadResult:
         return simulate(who, workload)
+
+    @override
+    def version_of(self, baseline: str) -> Json:
+        return shipped(baseline).fingerprint if baseline == "c3" else None
 
     @override
     def probe(self, spec: Cluster) -> Cluster:

@@ -1,8 +1,8 @@
-"""Published balancers with state of their own: Prequal, peak-EWMA, join-idle-queue and C3.
+"""Published balancers with state of their own: Prequal, peak-EWMA and join-idle-queue.
 
 `known` has, of each balancer: Prequal's pool of reports, the counts of those in it, of all so far and of removals, the
-requests in flight of the last reports, and room to rank them; of each server for peak-EWMA a cost and its time, for C3
-latency, time alone and requests in flight; idle servers and since when, the first of them and the one after the last.
+requests in flight of the last reports, and room to rank them; of each server for peak-EWMA a cost and its time; idle
+servers and since when, the first of them and the one after the last.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from vulcan.kernel_support import helper
-from vulcan_load.layout import C3, IDLE_QUEUE, PEAK_EWMA
+from vulcan_load.layout import IDLE_QUEUE, PEAK_EWMA
 
 POOL, QUANTILE, MAX_AGE_MS, RECENT_REPORTS = 16, 0.84, 1000.0, 64
 DELTA, REMOVED = 1.0, 1.0
@@ -22,9 +22,6 @@ are removed at each request."""
 
 DECAY_MS = 10_000.0
 """Time constant of peak-EWMA, as in Finagle and Linkerd."""
-
-SMOOTHING = 0.9
-"""Weight of what C3 knew before (Suresh et al., NSDI 2015), of which this is the ranking without the rate control."""
 
 S_SERVER, S_TIME, S_FLYING, S_LATENCY, S_USES, S_FIELDS = range(6)
 
@@ -111,19 +108,13 @@ def prequal(known, b, now, servers, probes, start, drawn):
 
 
 @helper
-def answered(who, known, b, s, now, latency, alone, flying, cores, drawn):
-    """Take note that a server has answered, with so many left in flight; `alone` is the request's time without them."""
+def answered(who, known, b, s, now, latency, flying, cores, drawn):
+    """Take note that a server has answered, with so many left in flight."""
     if who == PEAK_EWMA:
         cost = known[4][b, s]
         weight = math.exp(-(now - cost[1]) / DECAY_MS)
         cost[0] = latency if latency > cost[0] * weight else cost[0] * weight + latency * (1.0 - weight)
         cost[1] = now
-    elif who == C3:
-        means = known[4][b, s]
-        weight = SMOOTHING if means[1] > 0.0 else 0.0
-        means[0] = weight * means[0] + (1.0 - weight) * latency
-        means[1] = weight * means[1] + (1.0 - weight) * alone
-        means[2] = weight * means[2] + (1.0 - weight) * flying
     elif who == IDLE_QUEUE and flying < cores:
         idle, ends = known[5], known[6]
         to = int(drawn % np.uint64(idle.shape[0]))
@@ -134,8 +125,8 @@ def answered(who, known, b, s, now, latency, alone, flying, cores, drawn):
 
 
 @helper
-def choose(who, known, b, now, delay, mine, balancers, start, other):
-    """Return the choice of peak-EWMA, join-idle-queue or C3. `start` and `other` are drawn at random."""
+def choose(who, known, b, now, delay, mine, start, other):
+    """Return the choice of peak-EWMA or join-idle-queue. `start` and `other` are drawn at random."""
     if who == IDLE_QUEUE:
         idle, ends = known[5], known[6]
         row = idle[b, ends[b, 0] % idle.shape[1]]
@@ -143,25 +134,10 @@ def choose(who, known, b, now, delay, mine, balancers, start, other):
             ends[b, 0] += 1
             return int(row[0])
         return start
-    if who == PEAK_EWMA:
-        best, least = start, np.inf
-        for s in (start, other):
-            cost = known[4][b, s, 0] * math.exp(-(now - known[4][b, s, 1]) / DECAY_MS)
-            load = cost * (mine[s] + 1.0) if cost > 0.0 or mine[s] == 0.0 else 1e9 + mine[s]
-            if load < least:
-                best, least = s, load
-        return best
-    servers = mine.shape[0]
     best, least = start, np.inf
-    for j in range(servers):
-        s = start + j
-        if s >= servers:
-            s -= servers
-        latency, alone, flying = known[4][b, s]
-        queue = 1.0 + mine[s] * balancers + flying
-        score = latency - alone + queue * queue * queue * alone
-        if alone == 0.0:  # never heard of: one request goes there, and no more before the answer
-            score = -1.0 if mine[s] == 0.0 else 1e9 * mine[s]
-        if score < least:
-            best, least = s, score
+    for s in (start, other):
+        cost = known[4][b, s, 0] * math.exp(-(now - known[4][b, s, 1]) / DECAY_MS)
+        load = cost * (mine[s] + 1.0) if cost > 0.0 or mine[s] == 0.0 else 1e9 + mine[s]
+        if load < least:
+            best, least = s, load
     return best

@@ -166,7 +166,7 @@ def run(
         np.zeros((count, 3), np.int64),
         np.zeros((count, balancing.RECENT_REPORTS)),
         np.zeros(balancing.RECENT_REPORTS),
-        np.zeros((count, servers if who in (m.PEAK_EWMA, m.C3) else 1, 3)),
+        np.zeros((count, servers if who == m.PEAK_EWMA else 1, 2)),
         np.zeros((count, 4 * servers if who == m.IDLE_QUEUE else 1, 2)),
         np.zeros((count, 2), np.int64),
     )
@@ -217,13 +217,11 @@ def run(
             level = min(int(at_arrival[r]), QUEUES - 1)
             by_queue[s, level, kept[s, level] % PER_QUEUE] = latencies[r]
             kept[s, level] += 1
-            if who >= m.TWO_BY_OWN or completes != 0:
-                alone = done_at(changes, speeds, s, answered, work[r]) - answered
             if who >= m.TWO_BY_OWN:
-                balancing.answered(
-                    who, known, to, s, answered, latencies[r], alone, in_flight[s], cores, mixed(seed, types.uint64(r))
-                )
+                drawn = mixed(seed, types.uint64(r))
+                balancing.answered(who, known, to, s, answered, latencies[r], in_flight[s], cores, drawn)
             if completes != 0:
+                alone = done_at(changes, speeds, s, answered, work[r]) - answered
                 at = to * servers + s
                 shown[to, m.NOW] = answered
                 shown[to, m.REQUEST_LATENCY] = latencies[r]
@@ -311,7 +309,7 @@ def run(
                 drawn = mixed(seed, types.uint64(i))
                 s = balancing.prequal(known, b, now, servers, probes, start, drawn)
             else:
-                s = balancing.choose(who, known, b, now, delay, mine[b], count, start, other)
+                s = balancing.choose(who, known, b, now, delay, mine[b], start, other)
         chosen[i] = s
         at_arrival[i] = in_flight[s]
         if sharing:

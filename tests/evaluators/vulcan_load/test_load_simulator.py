@@ -138,14 +138,6 @@ def beside_least_loaded(cluster: Cluster) -> tuple[Mapping[str, float], Mapping[
     return simulate("c3", workload).metrics(), {"least_loaded": simulate("least_loaded", workload).metrics()}
 
 
-def test_the_policy_c3_is_the_baseline_of_that_name() -> None:
-    task = find_task("load_balancing")
-    policy = check(task.seed_policies()["c3"], task)
-    for cluster in CASES:
-        workload = ServiceWorkload.of(cluster)
-        assert simulate(policy, workload).chosen.tolist() == simulate("c3", workload).chosen.tolist()
-
-
 def test_who_is_asked_for_reports_does_not_depend_on_how_many_numbers_are_drawn_at_a_time(monkeypatch) -> None:
     whole = ServiceWorkload.of(Cluster(requests=1000))
     monkeypatch.setattr("vulcan_load.workload.MAX_DRAWS", 1234)
