@@ -8,7 +8,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels.common import baseline_kernel, miss
 
 NOWHERE, T1, T2, B1, B2 = 0, 1, 2, 3, 4
 
@@ -39,7 +39,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     used = np.zeros(5, np.int64)
     kept_size = np.zeros(object_count, np.int64)
     target = 0.0
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         found = np.int64(place[obj])
@@ -47,12 +47,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             _move(links, queue, obj, found, T2, place, used, kept_size)
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
-        if size > capacity:
-            bypassed += now >= measure_from
+        if not miss(counts, missed, now, size, capacity, measure_from):
             continue
         if found == B1:
             target = min(np.float64(capacity), target + size * max(used[B2] / max(used[B1], 1), 1.0))
@@ -78,4 +73,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         used[entered] += size
         while used.sum() > 2 * capacity:
             _forget(links, queue, B2, place, used, kept_size)
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

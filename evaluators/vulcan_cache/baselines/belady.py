@@ -8,7 +8,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.kernels import heap
-from vulcan_cache.kernels.common import U, baseline_kernel, note_missed
+from vulcan_cache.kernels.common import U, baseline_kernel, miss
 
 ABSENT = -1
 
@@ -26,19 +26,14 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     residents = U(0)
     resident_size = np.full(object_count, ABSENT, np.int64)
     used = 0
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         if resident_size[obj] != ABSENT:
             heap.settle(nodes, places, U(places[obj]), residents, _key(next_access[now]), heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
-        if size > capacity:
-            bypassed += now >= measure_from
+        if not miss(counts, missed, now, size, capacity, measure_from):
             continue
         while used + size > capacity:
             victim = heap.object_in(nodes[heap.ROOT_ENTRY])
@@ -48,4 +43,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         residents = heap.push(nodes, places, residents, _key(next_access[now]), heap.entry_of(U(now), U(obj)))
         resident_size[obj] = size
         used += size
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

@@ -11,7 +11,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._random_numbers import random_below
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels.common import baseline_kernel, miss
 
 ABSENT = -1
 SAMPLES = 64
@@ -33,7 +33,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     upcoming = np.empty(object_count, np.int64)
     resident_size = np.full(object_count, ABSENT, np.int64)
     used = count = draws = 0
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         again = 0 <= next_access[now] < objects.size
@@ -47,12 +47,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                 resident_size[obj] = ABSENT
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
-        if size > capacity:
-            bypassed += now >= measure_from
+        if not miss(counts, missed, now, size, capacity, measure_from):
             continue
         if not again:
             continue
@@ -75,4 +70,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         upcoming[obj] = next_access[now]
         resident_size[obj] = size
         used += size
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

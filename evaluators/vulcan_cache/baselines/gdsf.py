@@ -9,7 +9,7 @@ changes no order but for rounding; it makes priorities equal bit for bit to thos
 import numpy as np
 
 from vulcan_cache.kernels import heap
-from vulcan_cache.kernels.common import U, baseline_kernel, note_missed
+from vulcan_cache.kernels.common import U, baseline_kernel, miss
 
 ABSENT = -1
 SCALE = 1.0e6
@@ -25,7 +25,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     clock = 0.0
     resident_size = np.full(object_count, ABSENT, np.int64)
     used = 0
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         if resident_size[obj] != ABSENT:
@@ -35,12 +35,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             heap.settle(nodes, places, U(places[obj]), residents, key, heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
-        if size > capacity:
-            bypassed += now >= measure_from
+        if not miss(counts, missed, now, size, capacity, measure_from):
             continue
         frequency[obj] = 1
         priority[obj] = clock + SCALE / np.float64(max(size, 1))
@@ -53,4 +48,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             residents = heap.fill_root(nodes, places, residents)
             used -= resident_size[victim]
             resident_size[victim] = ABSENT
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

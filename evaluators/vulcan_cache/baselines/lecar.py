@@ -14,7 +14,7 @@ import numpy as np
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
 from vulcan_cache.baselines._random_numbers import random_share
 from vulcan_cache.kernels import heap
-from vulcan_cache.kernels.common import U, baseline_kernel, note_missed
+from vulcan_cache.kernels.common import U, baseline_kernel, miss
 
 NOWHERE, RESIDENT, LRU_GHOST, LFU_GHOST = 0, 1, 2, 3
 LEARNING_RATE = 0.45
@@ -37,7 +37,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     ghost_capacity = capacity // 2
     draws = 0
     lru_weight = 0.5
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         found = np.int64(place[obj])
@@ -48,10 +48,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             heap.settle(nodes, places, U(places[obj]), residents, key, heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
+        fits = miss(counts, missed, now, size, capacity, measure_from)
         if found != NOWHERE:
             age = np.float64(now - evicted_at[obj])
             boost = math.exp(LEARNING_RATE * DISCOUNT ** (age / max(np.int64(residents), 1)))
@@ -62,8 +59,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             unlink(links, obj)
             place[obj] = NOWHERE
             used[found] -= kept_size[obj]
-        if size > capacity:
-            bypassed += now >= measure_from
+        if not fits:
             continue
         while used[RESIDENT] + size > capacity:
             victim = oldest(links, queue + RESIDENT)
@@ -96,4 +92,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         place[obj] = RESIDENT
         kept_size[obj] = size
         used[RESIDENT] += size
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

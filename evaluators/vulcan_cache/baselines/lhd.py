@@ -13,7 +13,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._random_numbers import random_below
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels.common import baseline_kernel, miss
 
 ABSENT = -1
 NOT_CHOSEN = -1
@@ -72,7 +72,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         densities[index] = np.float64(1 + index // AGES) / np.float64(1 + index % AGES)
     coarsening = NOT_CHOSEN
     used = count = draws = 0
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         if now > 0 and now % RECONFIGURE_EVERY == 0:
             _learn(hits, evictions, densities)
@@ -88,12 +88,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                 explorer_budget += size
         else:
             size = np.int64(sizes[now])
-            note_missed(missed, now)
-            if now >= measure_from:
-                misses += 1
-                missed_bytes += size
-            if size > capacity:
-                bypassed += now >= measure_from
+            if not miss(counts, missed, now, size, capacity, measure_from):
                 continue
             while used + size > capacity:
                 if coarsening == NOT_CHOSEN:
@@ -136,4 +131,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
         draws += 1
         if explorer[obj]:
             explorer_budget -= size
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

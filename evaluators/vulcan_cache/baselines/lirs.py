@@ -14,7 +14,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels.common import baseline_kernel, miss
 
 RESIDENT, LIR, STACKED = 1, 2, 4
 IN_CACHE, IN_LIR_SET, IN_STACK = 0, 1, 2
@@ -74,7 +74,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
     kept_size = np.zeros(object_count, np.int64)
     totals = np.zeros(3, np.int64)
     lir_capacity = capacity - max(1, capacity // 100)
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         if state[obj] & LIR:
@@ -87,12 +87,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
             unlink(queues, obj)
         else:
             size = np.int64(sizes[now])
-            note_missed(missed, now)
-            if now >= measure_from:
-                misses += 1
-                missed_bytes += size
-            if size > largest:
-                bypassed += now >= measure_from
+            if not miss(counts, missed, now, size, largest, measure_from):
                 continue
             while totals[IN_CACHE] + size > capacity:
                 _evict(stack, queues, bottom, ghosts, state, kept_size, totals)
@@ -115,7 +110,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
         _prune(stack, queues, bottom, state, kept_size, totals)
         while totals[IN_STACK] > 2 * capacity and oldest(queues, ghosts) != ghosts:
             _leave_stack(stack, queues, state, kept_size, totals, oldest(queues, ghosts))
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]
 
 
 @baseline_kernel

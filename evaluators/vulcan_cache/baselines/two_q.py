@@ -7,7 +7,7 @@ paper's sizes: A1in a quarter of the capacity, A1out half of it. Am holds at mos
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels.common import baseline_kernel, miss
 
 NOWHERE, IN, MAIN, OUT = 0, 1, 2, 3
 
@@ -23,7 +23,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
     main_capacity = capacity - in_capacity
     out_capacity = capacity // 2
     in_used = main_used = out_used = 0
-    misses = missed_bytes = bypassed = 0
+    counts = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         if place[obj] == IN:
@@ -32,17 +32,13 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             move_to_newest(links, am, obj)
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
+        fits = miss(counts, missed, now, size, capacity, measure_from)
         known = place[obj] == OUT
         if known:
             unlink(links, obj)
             out_used -= kept_size[obj]
             place[obj] = NOWHERE
-        if size > capacity:
-            bypassed += now >= measure_from
+        if not fits:
             continue
         while in_used + main_used + size > capacity:
             if in_used <= in_capacity and main_used > 0:
@@ -79,4 +75,4 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             push_newest(links, a1in, obj)
             place[obj] = IN
             in_used += size
-    return misses, missed_bytes, bypassed
+    return counts[0], counts[1], counts[2]

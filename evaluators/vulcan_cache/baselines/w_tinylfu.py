@@ -13,7 +13,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import baseline_kernel, note_missed
+from vulcan_cache.kernels.common import baseline_kernel, miss
 
 NOWHERE, WINDOW, PROBATION, PROTECTED = 0, 1, 2, 3
 MAX_COUNTED = 15
@@ -40,7 +40,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
     counts = np.zeros(object_count, np.uint8)
     halved_at = np.zeros(object_count, np.int64)
     halvings = counted = residents = most_residents = 0
-    misses = missed_bytes = bypassed = 0
+    total = np.zeros(3, np.int64)
     for now in range(objects.size):
         obj = np.int64(objects[now])
         counts[obj] = min(_frequency(counts, halved_at, halvings, obj) + 1, MAX_COUNTED)
@@ -64,12 +64,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
                 used[PROBATION] += resident_size[demoted]
             continue
         size = np.int64(sizes[now])
-        note_missed(missed, now)
-        if now >= measure_from:
-            misses += 1
-            missed_bytes += size
-        if size > largest:
-            bypassed += now >= measure_from
+        if not miss(total, missed, now, size, largest, measure_from):
             continue
         push_newest(links, queue + WINDOW, obj)
         place[obj] = WINDOW
@@ -101,7 +96,7 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
                 place[candidate] = NOWHERE
                 residents -= 1
         most_residents = max(most_residents, residents)
-    return misses, missed_bytes, bypassed
+    return total[0], total[1], total[2]
 
 
 @baseline_kernel

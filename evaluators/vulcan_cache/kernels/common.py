@@ -96,10 +96,18 @@ def note_eviction(history, last_access, request):
 
 
 @allocating_helper
-def note_missed(missed, request):
-    """Record a miss of a baseline, if they are recorded."""
+def miss(counts, missed, request, size, largest, measure_from):
+    """Count a baseline's miss: misses, their bytes, and those of objects that are too large. Returns whether it fits.
+
+    `missed` is empty, or of shape (requests,).
+    """
     if request < missed.shape[0]:
         missed[request] = 1
+    if request >= measure_from:
+        counts[0] += 1
+        counts[1] += size
+        counts[2] += size > largest
+    return size <= largest
 
 
 @helper

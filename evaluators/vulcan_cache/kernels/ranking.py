@@ -224,226 +224,182 @@ def _look_again(score, recheck, globals_, records, statistics, width, now, nodes
     return t, asked
 
 
-@_ranking
-def heap(
-    policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
-    positions, draws, seed, nodes, places, drawn, timers, timed,
-):  # fmt: skip
-    """Simulate with a priority queue: objects are scored when touched; the lowest score leaves, of equals the oldest.
+@helper
+def _lowest_drawn(score, globals_, records, statistics, width, places, drawn, draws, n, state):
+    """Draw residents, and score them. Returns the generator's state, the place of the lowest, and its score.
 
-    `positions`, `draws`, `seed` and `drawn` are not used.
+    The draw is a xorshift64 generator, with replacement; of equal scores the first drawn is the lowest.
     """
-    score, admit, recheck, enter, update, leave = policy[:6]
-    on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy[6:]
-    # one test in a register where the policy handles nothing: a test of each address costs 7 %
-    handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | release
-    _begin(globals_, capacity)
-    room = float(capacity)
-    n = U(0)
-    t = U(0)
-    asked = U(0)
-    evictions = 0.0
-    evicted = U(0)
-    misses = missed_bytes = bypassed = 0
-    end = U(objects.shape[0])
-    r = U(0)
-    while r < end:
-        if r + AHEAD < end:
-            ahead = U(objects[r + AHEAD])
-            prefetch(places, ahead)
-            fetch_object(records, statistics, width, ahead)
-        key = U(objects[r])
-        at = key << U(3)
-        row = key * width
-        now = time_of(times, r)
-        globals_[m.NOW] = now
-        if t > U(0) and timers[ROOT_KEY] <= key_of(now):
-            t, asked = _look_again(
-                score, recheck, globals_, records, statistics, width, now, nodes, places, n, timers, timed, t, asked
-            )
-        if records[at | U(m.COUNT)] > 0.0:
-            _touched(update, globals_, records, statistics, width, key, now)
-            if handles:
-                tell(on_hit, globals_, records, statistics, width, key)
-            priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
-            before = records[at | U(m.OWN)]
-            records[at | U(m.OWN)] = priority
-            if priority < before:
-                sift_up(nodes, places, U(places[key]), key_of(priority), entry_of(r, key))
-            else:
-                sift_down(nodes, places, U(places[key]), n, key_of(priority), entry_of(r, key))
-            if recheck != 0:
-                asked += U(1)
-                t = _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked)
+    tries = min(n, U(draws))
+    k = U(0)
+    while k < tries:
+        if n > U(draws):
+            state ^= state << U(13)
+            state ^= state >> U(7)
+            state ^= state << U(17)
+            drawn[k] = ((state >> U(32)) * n) >> U(32)
         else:
-            size = float(sizes[r])
-            fits = size * weight <= room
-            is_let_in = fits
-            if fits and handles:
-                _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
-            if fits and admit != 0 and globals_[m.USED] + size * weight <= room:
-                _show_no_victim(globals_)
-                is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-            root_is_free = False
-            while is_let_in and globals_[m.USED] + size * weight > room:
-                if root_is_free:
-                    n = fill_root(nodes, places, n)
-                    root_is_free = False
-                victim = object_in(nodes[ROOT_ENTRY])
-                priority = records[(victim << U(3)) | U(m.OWN)]
-                if admit != 0:
-                    _show_victim(globals_, records, victim, priority)
-                    is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-                    if not is_let_in:
-                        break
-                evictions += weight
-                evicted = with_one_more(evicted, victim)
-                note_eviction(history, records[(victim << U(3)) | U(m.LAST_ACCESS)], r)
-                if handles:
-                    tell(on_evict, globals_, records, statistics, width, victim)
-                _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
-                if recheck != 0:
-                    t = _no_longer(timers, timed, t, victim)
-                root_is_free = True
-            note_miss(history, r, is_let_in)
-            if r >= U(measure_from):
-                misses += 1
-                missed_bytes += sizes[r]
-                bypassed += not is_let_in
-            if is_let_in:
-                _entered(enter, globals_, records, statistics, width, key, size, now, weight)
-                if handles:
-                    tell(on_insert, globals_, records, statistics, width, key)
-                priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
-                records[at | U(m.OWN)] = priority
-                if root_is_free:
-                    sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
-                else:
-                    n = push(nodes, places, n, key_of(priority), entry_of(r, key))
-                if recheck != 0:
-                    asked += U(1)
-                    t = _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked)
-                # the next to leave, and the four of which one leaves after it
-                fetch_object(records, statistics, width, object_in(nodes[ROOT_ENTRY]))
-                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY]))
-                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(1)]))
-                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(2)]))
-                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(3)]))
-            elif fits:
-                evictions += weight
-                evicted = with_one_more(evicted, key)
-                if on_refuse != 0:
-                    _announce(on_refuse, globals_, records, statistics, width, key, size, now)
-                _rejected(globals_, records, key, evictions, now, weight)
-        r += U(1)
-    return misses, missed_bytes, bypassed, evicted
+            drawn[k] = k
+        prefetch(places, drawn[k])
+        k += U(1)
+    k = U(0)
+    while k < tries:
+        fetch_object(records, statistics, width, U(places[drawn[k]]))
+        k += U(1)
+    least = math.inf
+    chosen = U(0)
+    k = U(0)
+    while k < tries:
+        other = U(places[drawn[k]])
+        priority = _bounded(
+            call_score(score, globals_, records, other << U(3), statistics, other * width, float(other))
+        )
+        if priority < least:
+            least = priority
+            chosen = drawn[k]
+        k += U(1)
+    return state, chosen, least
 
 
-@_ranking
-def sample(
-    policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
-    positions, draws, seed, nodes, places, drawn, timers, timed,
-):  # fmt: skip
-    """Simulate with samples: when space is needed, of `draws` random residents (at most all) the lowest score leaves.
+def _kernel_of(samples):
+    """Compile the kernel of one mechanism, of which `samples` is a constant.
 
-    The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
-    `places` holds the residents; `nodes`, `timers` and `timed` are not used.
+    Without, a priority queue has all objects, which are scored when touched; the lowest score leaves, of equals the
+    oldest. With, `draws` random residents (at most all) are scored when space is needed, and the lowest leaves;
+    `places` holds the residents then.
     """
-    score, admit, _, enter, update, leave, on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = (
-        policy
-    )
-    # one test in a register where the policy handles nothing: a test of each address costs 7 %
-    handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | release
-    _begin(globals_, capacity)
-    room = float(capacity)
-    state = U(seed)
-    n = U(0)
-    evictions = 0.0
-    evicted = U(0)
-    misses = missed_bytes = bypassed = 0
-    end = U(objects.shape[0])
-    r = U(0)
-    while r < end:
-        if r + AHEAD < end:
-            fetch_object(records, statistics, width, U(objects[r + AHEAD]))
-        key = U(objects[r])
-        at = key << U(3)
-        now = time_of(times, r)
-        globals_[m.NOW] = now
-        if records[at | U(m.COUNT)] > 0.0:
-            _touched(update, globals_, records, statistics, width, key, now)
-            if handles:
-                tell(on_hit, globals_, records, statistics, width, key)
-        else:
-            size = float(sizes[r])
-            fits = size * weight <= room
-            is_let_in = fits
-            if fits and handles:
-                _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
-            if fits and admit != 0 and globals_[m.USED] + size * weight <= room:
-                _show_no_victim(globals_)
-                is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-            while is_let_in and globals_[m.USED] + size * weight > room:
-                tries = min(n, U(draws))
-                k = U(0)
-                while k < tries:
-                    if n > U(draws):
-                        state ^= state << U(13)
-                        state ^= state >> U(7)
-                        state ^= state << U(17)
-                        drawn[k] = ((state >> U(32)) * n) >> U(32)
+
+    @_ranking
+    def simulate(
+        policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
+        positions, draws, seed, nodes, places, drawn, timers, timed,
+    ):  # fmt: skip
+        score, admit, recheck, enter, update, leave = policy[:6]
+        on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy[6:]
+        # one test in a register where the policy handles nothing: a test of each address costs 7 %
+        handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | release
+        _begin(globals_, capacity)
+        room = float(capacity)
+        state = U(seed)
+        n = U(0)
+        t = U(0)
+        asked = U(0)
+        evictions = 0.0
+        evicted = U(0)
+        misses = missed_bytes = bypassed = 0
+        end = U(objects.shape[0])
+        r = U(0)
+        while r < end:
+            if r + AHEAD < end:
+                ahead = U(objects[r + AHEAD])
+                if not samples:
+                    prefetch(places, ahead)
+                fetch_object(records, statistics, width, ahead)
+            key = U(objects[r])
+            at = key << U(3)
+            row = key * width
+            now = time_of(times, r)
+            globals_[m.NOW] = now
+            if not samples and t > U(0) and timers[ROOT_KEY] <= key_of(now):
+                t, asked = _look_again(
+                    score, recheck, globals_, records, statistics, width, now, nodes, places, n, timers, timed, t, asked
+                )
+            if records[at | U(m.COUNT)] > 0.0:
+                _touched(update, globals_, records, statistics, width, key, now)
+                if handles:
+                    tell(on_hit, globals_, records, statistics, width, key)
+                if not samples:
+                    priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
+                    before = records[at | U(m.OWN)]
+                    records[at | U(m.OWN)] = priority
+                    if priority < before:
+                        sift_up(nodes, places, U(places[key]), key_of(priority), entry_of(r, key))
                     else:
-                        drawn[k] = k
-                    prefetch(places, drawn[k])
-                    k += U(1)
-                k = U(0)
-                while k < tries:
-                    fetch_object(records, statistics, width, U(places[drawn[k]]))
-                    k += U(1)
-                least = math.inf
-                chosen = U(0)
-                k = U(0)
-                while k < tries:
-                    other = U(places[drawn[k]])
-                    priority = _bounded(
-                        call_score(score, globals_, records, other << U(3), statistics, other * width, float(other))
-                    )
-                    if priority < least:
-                        least = priority
-                        chosen = drawn[k]
-                    k += U(1)
-                victim = U(places[chosen])
-                if admit != 0:
-                    _show_victim(globals_, records, victim, least)
+                        sift_down(nodes, places, U(places[key]), n, key_of(priority), entry_of(r, key))
+                    if recheck != 0:
+                        asked += U(1)
+                        t = _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked)
+            else:
+                size = float(sizes[r])
+                fits = size * weight <= room
+                is_let_in = fits
+                if fits and handles:
+                    _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
+                if fits and admit != 0 and globals_[m.USED] + size * weight <= room:
+                    _show_no_victim(globals_)
                     is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
-                if is_let_in:
+                root_is_free = False
+                while is_let_in and globals_[m.USED] + size * weight > room:
+                    if samples:
+                        state, chosen, priority = _lowest_drawn(
+                            score, globals_, records, statistics, width, places, drawn, draws, n, state
+                        )
+                        victim = U(places[chosen])
+                    else:
+                        if root_is_free:
+                            n = fill_root(nodes, places, n)
+                            root_is_free = False
+                        victim = object_in(nodes[ROOT_ENTRY])
+                        priority = records[(victim << U(3)) | U(m.OWN)]
+                    if admit != 0:
+                        _show_victim(globals_, records, victim, priority)
+                        is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+                        if not is_let_in:
+                            break
                     evictions += weight
                     evicted = with_one_more(evicted, victim)
                     note_eviction(history, records[(victim << U(3)) | U(m.LAST_ACCESS)], r)
                     if handles:
                         tell(on_evict, globals_, records, statistics, width, victim)
-                    _left(leave, globals_, records, statistics, width, victim, evictions, now, least, weight)
-                    n -= U(1)
-                    moved = places[n]
-                    places[chosen] = moved
-                    positions[(U(moved) << U(3)) | U(m.OWN)] = np.int64(chosen)
-            note_miss(history, r, is_let_in)
-            if r >= U(measure_from):
-                misses += 1
-                missed_bytes += sizes[r]
-                bypassed += not is_let_in
-            if is_let_in:
-                _entered(enter, globals_, records, statistics, width, key, size, now, weight)
-                if handles:
-                    tell(on_insert, globals_, records, statistics, width, key)
-                places[n] = key
-                positions[at | U(m.OWN)] = np.int64(n)
-                n += U(1)
-            elif fits:
-                evictions += weight
-                evicted = with_one_more(evicted, key)
-                if on_refuse != 0:
-                    _announce(on_refuse, globals_, records, statistics, width, key, size, now)
-                _rejected(globals_, records, key, evictions, now, weight)
-        r += U(1)
-    return misses, missed_bytes, bypassed, evicted
+                    _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
+                    if samples:
+                        n -= U(1)
+                        moved = places[n]
+                        places[chosen] = moved
+                        positions[(U(moved) << U(3)) | U(m.OWN)] = np.int64(chosen)
+                    else:
+                        if recheck != 0:
+                            t = _no_longer(timers, timed, t, victim)
+                        root_is_free = True
+                note_miss(history, r, is_let_in)
+                if r >= U(measure_from):
+                    misses += 1
+                    missed_bytes += sizes[r]
+                    bypassed += not is_let_in
+                if is_let_in:
+                    _entered(enter, globals_, records, statistics, width, key, size, now, weight)
+                    if handles:
+                        tell(on_insert, globals_, records, statistics, width, key)
+                    if samples:
+                        places[n] = key
+                        positions[at | U(m.OWN)] = np.int64(n)
+                        n += U(1)
+                    else:
+                        priority = _bounded(
+                            call_score(score, globals_, records, at, statistics, row, float(np.int64(key)))
+                        )
+                        records[at | U(m.OWN)] = priority
+                        if root_is_free:
+                            sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
+                        else:
+                            n = push(nodes, places, n, key_of(priority), entry_of(r, key))
+                        if recheck != 0:
+                            asked += U(1)
+                            t = _wait(recheck, globals_, records, statistics, width, key, now, timers, timed, t, asked)
+                        # the next to leave, and the four of which one leaves after it
+                        fetch_object(records, statistics, width, object_in(nodes[ROOT_ENTRY]))
+                        for child in range(4):
+                            fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(child)]))
+                elif fits:
+                    evictions += weight
+                    evicted = with_one_more(evicted, key)
+                    if on_refuse != 0:
+                        _announce(on_refuse, globals_, records, statistics, width, key, size, now)
+                    _rejected(globals_, records, key, evictions, now, weight)
+            r += U(1)
+        return misses, missed_bytes, bypassed, evicted
+
+    return simulate
+
+
+heap, sample = (_kernel_of(samples) for samples in (False, True))
