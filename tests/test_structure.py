@@ -130,8 +130,8 @@ def test_the_framework_imports_neither_evaluators_nor_traces() -> None:
             and theirs != "vulcan"] == []  # fmt: skip
 
 
-READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry"), ("vulcan_serving.simulator", "vulcan.registry")}
-"""Evaluators with baselines that are policies shipped with their tasks."""
+READS_ITS_TASK = {("vulcan_link.aqm.simulator", "vulcan.registry")}
+"""The evaluator whose best baseline is the one that the task's first objective says is best."""
 
 SHARES = {"vulcan_prefix": {"vulcan_serving"}}
 """The model of a server is one."""

@@ -1,11 +1,19 @@
-"""Guards at run time: the policies that guard others, and the source of guards that exports contain."""
+"""Policies shipped with tasks, those of them that guard others at run time, and the source of guards in exports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
+
+
+@cache
+def shipped(task: str, policy: str) -> Policy:
+    """Return a policy that a task starts searches with, checked: a guard, or a simulator's baseline."""
+    found = find_task(task)
+    return check(found.seed_policies()[policy], found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +25,7 @@ class SafePolicy:
 
     def compiled(self) -> Policy:
         """Return the policy, checked."""
-        task = find_task(self.task)
-        return check(task.seed_policies()[self.policy], task)
+        return shipped(self.task, self.policy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.anvil.parse import syntax_tree
 from vulcan.robustness import FACTORIES, GuardSource, SafePolicy
-from vulcan_cache.baselines import shipped
 from vulcan_cache.exported import directories, following_cache, guarded_cache, mapping
 from vulcan_cache.simulate import CacheResult, simulate
 
@@ -91,7 +90,7 @@ def simulate_guarded(
     **further: Any,
 ) -> FollowedResult:
     """Run a policy guarded by a safe one, as `simulate_following` does; `how` is what `simulate` needs for it."""
-    pair = [(policy, how or {}), (shipped(safe), {})]
+    pair = [(policy, how or {}), (SAFE_POLICIES[safe].compiled(), {})]
     return simulate_following(pair, objects, sizes, capacity, guards=True, **further)
 
 
@@ -106,7 +105,7 @@ def _departures(history: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 def warm_up(safe: str) -> None:
     """Compile the safe policy and all kernels of a guarded run."""
-    simulate_guarded(shipped(safe), safe, np.zeros(2, np.uint32), np.ones(2, np.int64), 1)
+    simulate_guarded(SAFE_POLICIES[safe].compiled(), safe, np.zeros(2, np.uint32), np.ones(2, np.int64), 1)
 
 
 def guard_source() -> GuardSource:

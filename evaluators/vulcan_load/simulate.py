@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.robustness import SafePolicy
+from vulcan.simulator import shipped
 from vulcan_load import layout
 from vulcan_load.layout import LAYOUT
 from vulcan_load.workload import ServiceWorkload
@@ -72,12 +71,6 @@ class LoadResult:
         }
 
 
-@cache
-def shipped(name: str) -> Policy:
-    """Return a policy of the task `load_balancing`, compiled."""
-    return SafePolicy("load_balancing", name).compiled()
-
-
 def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
 
@@ -93,7 +86,7 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     shown, statistics = np.zeros((cluster.balancers, layout.GLOBALS)), np.zeros(1)
     number = (BASELINES | ORACLES)[who] if isinstance(who, str) else layout.POLICY
     if number == layout.POLICY:
-        who = shipped(who) if isinstance(who, str) else who
+        who = shipped("load_balancing", who) if isinstance(who, str) else who
         native = who.native(LAYOUT)
         slots = native.entity_slots
         handlers = (native.events.get(name, 0) for name in ("on_dispatch", "on_report", "on_complete"))

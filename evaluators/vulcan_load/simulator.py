@@ -11,12 +11,12 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, shipped
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_load.account import account, describe_cluster
-from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, shipped, simulate
+from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, simulate
 from vulcan_load.spec import MACHINES, Cluster
 from vulcan_load.workload import LEAST_MS, ServiceWorkload, offered, recorded_requests
 from vulcan_traces.request_log import RequestLog, read_request_log
@@ -144,7 +144,7 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
 
     @override
     def version_of(self, baseline: str) -> Json:
-        return shipped(baseline).fingerprint if baseline == "c3" else None
+        return shipped("load_balancing", baseline).fingerprint if baseline == "c3" else None
 
     @override
     def probe(self, spec: Cluster) -> Cluster:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
-from vulcan.anvil import Policy, check
+from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, Sweep
 from vulcan.findings import EvaluatorFinding
-from vulcan.registry import find_task
+from vulcan.robustness import shipped
 from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, parse_size, sources
 from vulcan.simulator.account import Account
 from vulcan.sizes import TOKENS
@@ -118,7 +118,7 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
             return without_waiting(spec, workload)
         if isinstance(who, str):
             workload = workload.known if who in self.oracles else workload
-            who = self._shipped(self.oracles.get(who, who))
+            who = self._shipped(who)
         return self.decide(who, spec, workload)
 
     def decide(self, policy: Policy, spec: ServingSpec, workload: ServingWorkload) -> ServingRun:
@@ -126,12 +126,11 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
         return simulate(spec, workload, policy)
 
     def _shipped(self, name: str) -> Policy:
-        task = find_task(self.task)
-        return self.once("policy", name, lambda: check(task.seed_policies()[name], task))
+        return shipped(self.task, self.oracles.get(name, name))
 
     @override
     def version_of(self, baseline: str) -> Json:
-        return 1 if baseline == BOUND else self._shipped(self.oracles.get(baseline, baseline)).fingerprint
+        return 1 if baseline == BOUND else self._shipped(baseline).fingerprint
 
     @override
     def prepare(self, instances: Sequence[Instance]) -> None:

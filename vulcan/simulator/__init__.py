@@ -2,6 +2,7 @@
 
 from typing_extensions import override
 
+from vulcan.robustness import shipped
 from vulcan.simulator.base import Case, Result, Simulator
 from vulcan.simulator.explained import ExplainedSimulator
 from vulcan.simulator.plan import distinct, kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
@@ -20,6 +21,7 @@ __all__ = [
     "override",
     "parse_size",
     "shares_in_time",
+    "shipped",
     "sources",
     "sparse",
     "with_folders",

@@ -23,7 +23,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.evaluator import BaselineKind
-from vulcan.robustness import SafePolicy
+from vulcan.simulator import shipped
 from vulcan_cache.remembered_run import OUTCOME
 from vulcan_cache.simulate import simulate
 
@@ -67,12 +67,12 @@ class CacheBaseline:
     @property
     def source(self) -> str | None:
         """The policy's text, which results depend on; None of a kernel, which is the simulator's own code."""
-        return shipped(self.policy).source if self.policy else None
+        return shipped("cache_eviction", self.policy).source if self.policy else None
 
     def kernel(self) -> Kernel:
         """Return what runs it; the first call in a process compiles it, or loads a native kernel from disk."""
         simulated = (
-            partial(_run_policy, shipped(self.policy))
+            partial(_run_policy, shipped("cache_eviction", self.policy))
             if self.policy
             else getattr(importlib.import_module(f"{__name__}.{self.module}"), self.function)
         )
@@ -94,12 +94,6 @@ class CacheBaseline:
             return counts
 
         return run
-
-
-@cache
-def shipped(name: str) -> Policy:
-    """Return the policy of the task `cache_eviction` that is the baseline of this name, compiled."""
-    return SafePolicy("cache_eviction", name.replace("-", "_")).compiled()
 
 
 def _run_policy(

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from vulcan.anvil import Policy, check
+from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
 from vulcan.registry import find_task
-from vulcan.simulator import Case, Simulator, kinds_of, override, shares_in_time
+from vulcan.simulator import Case, Simulator, kinds_of, override, shares_in_time, shipped
 from vulcan.task import Json, Split
 from vulcan_link.aqm.account import QueueRun, describe_queue, differences, findings_of
 from vulcan_link.aqm.manager import QueueManager
@@ -84,7 +84,7 @@ class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
     @override
     def run(self, who: Policy | str, spec: QueueSpec, workload: LinkTrace, log: bool = False) -> QueueRun:
         if who == "cobalt":
-            who = self.once("policy", who, _cobalt)
+            who = shipped("active_queue_management", who)
         manager = None
         if not isinstance(who, str):
             manager = QueueManager("policy", who, seed=spec.draws)
@@ -151,8 +151,3 @@ class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
     def account(self, who: Policy | str, instance: Instance, name: str = "policy") -> QueueRun:
         """Return a run with a log, the numbers behind `findings`."""
         return replace(self.run(who, *self.at(instance), log=True), name=name)
-
-
-def _cobalt() -> Policy:
-    task = find_task("active_queue_management")
-    return check(task.seed_policies()["cobalt"], task)

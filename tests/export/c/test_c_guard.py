@@ -27,7 +27,6 @@ from vulcan.anvil import check
 from vulcan.export import Provenance
 from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
-from vulcan_cache.baselines import shipped
 from vulcan_cache.following import ALLOWANCE, SAFE_POLICIES, TOLERANCE, FollowedResult, simulate_guarded
 from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
@@ -90,7 +89,7 @@ def in_c(name: str, safe: str, trace: Trace, capacity: int) -> tuple[Column, lis
     objects, sizes = trace
     both = [
         history(check(source_of(name), TASK), trace, capacity),
-        history(shipped(safe), trace, capacity),
+        history(SAFE_POLICIES[safe].compiled(), trace, capacity),
     ]
     outcome, behind = np.zeros(len(objects), np.uint32), np.zeros(len(objects))
     counts = (ctypes.c_uint64 * 4)()
@@ -254,7 +253,7 @@ def test_an_adversary_cannot_exceed_the_bound(capacity: int) -> None:
     objects = dense(worst_requests(6_000, capacity))
     trace = objects, np.ones(len(objects), np.int64)
     outcome, told = answers("mru", FOUND[0], trace, capacity)
-    safe, _ = history(shipped("lru"), trace, capacity)
+    safe, _ = history(SAFE_POLICIES["lru"].compiled(), trace, capacity)
     excess = np.cumsum((outcome & 1) - ((safe & 3) != 0).astype(float) - TOLERANCE)
     worst = (excess - np.minimum.accumulate(np.concatenate(([0.0], excess[:-1])))).max()
     assert 0.5 * ALLOWANCE * capacity < worst <= ALLOWANCE * capacity + 1e-6

@@ -23,7 +23,6 @@ from vulcan.export import Provenance
 from vulcan.export.source import policy_source
 from vulcan.portfolio.export import export_guarded
 from vulcan.registry import find_task
-from vulcan_cache.baselines import shipped
 from vulcan_cache.following import ALLOWANCE, SAFE_POLICIES, TOLERANCE, simulate_guarded
 from vulcan_cache.simulate import simulate
 
@@ -53,7 +52,7 @@ def outcomes(source: str, safe: str, columns: tuple[Column, Column], capacity: i
 @cache
 def missed_by(source: str | None, kind: str, capacity: int) -> Column:
     """The requests that LRU, or a policy alone, misses."""
-    policy = shipped("lru") if source is None else check(source, TASK)
+    policy = SAFE_POLICIES["lru"].compiled() if source is None else check(source, TASK)
     history = np.zeros(len(trace(kind)[0]), np.uint32)
     simulate(policy, *trace(kind), capacity, history=history)
     return (history & 3) != 0
