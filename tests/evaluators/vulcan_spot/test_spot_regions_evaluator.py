@@ -28,13 +28,9 @@ BY_TIME = Split(0.6, 0.2, 0.2)
 PAIR = "markov:hours=1000,seed=4,name=here::markov:hours=1000,seed=5,up=6,name=there"
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
-
-
 @pytest.fixture
-def evaluator():
+def evaluator(tmp_path, monkeypatch):
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
     return load_evaluator(TASK)
 
 
@@ -50,8 +46,6 @@ def test_without_a_trace_generated_regions_belong_to_one_split_each(evaluator):
     found = evaluator.instances(complete_settings(TASK, {}), BY_TIME)
     assert [i.split for i in found] == [part for part, sets in EMBEDDED_REGIONS.items() for _ in range(2 * len(sets))]
     assert [i.parameters["regions"] for i in found if i.split == "test"][::2] == [2, 2, 3, 5, 3, 9]
-    assert len({(i.split, i.name) for i in found}) == len(found)
-    json.dumps([dict(i.parameters) for i in found])
 
 
 def test_its_numbers_are_the_simulators(evaluator):
@@ -70,7 +64,6 @@ def test_its_numbers_are_the_simulators(evaluator):
         assert policy["mean_cost"] == baseline["mean_cost"] == runs.cost.mean()
         assert policy["moves"] == baseline["moves"] == runs.moves.mean() > 1
     found = {name: evaluator.evaluate_baseline(name, instances[0]) for name in evaluator.baselines()}
-    assert all(other.keys() == policy.keys() for other in found.values())
     assert min(found, key=lambda name: found[name]["mean_cost"]) == "least_cost"
     references = {"greedy_round_robin": found["greedy_round_robin"]}
     savings = TASK.objective("savings").score(found["greedy"], references)
@@ -85,7 +78,7 @@ def test_where_it_moves_to_is_part_of_a_digest(evaluator):
     assert evaluator.decisions(oldest) == evaluator.decisions(same) != evaluator.decisions(first)
 
 
-def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_path):
+def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(evaluator, tmp_path):
     for region, share in (("a", 0), ("b", 1)):
         for window in range(3):
             place = tmp_path / region / f"{window}.json"
@@ -96,7 +89,6 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
     regions = load_regions(f"{tmp_path}/a :: {tmp_path}/b", None, 1)
     assert [[trace.ticks for trace in traces] for traces in regions] == [[10, 11, 12], [10, 11, 12]]
     windows = Windows.of_regions(regions, [(1, 0, 11), (2, 2, 12)])
-    evaluator = load_evaluator(TASK)
     assert isinstance(evaluator, RegionsSimulator)
     assert evaluator.label(f"{tmp_path}/a :: {tmp_path}/b", regions) == "a+b"
     assert evaluator.label(f"{tmp_path}/a :: {tmp_path}/b", regions, 1) == f"{tmp_path.name}/a+{tmp_path.name}/b"
