@@ -35,9 +35,7 @@ def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, 
         assert len(scores) == 4
         interval = mean_interval(scores, within=(-1.0, 1.0))
         part = summary[split]
-        assert part["interval"] == (
-            None if interval is None else {"low": interval.low, "high": interval.high, "confidence": 0.95}
-        )
+        assert part["interval"] == interval
         assert part["score"] == pytest.approx(sum(scores) / 4)
     assert any(summary[split]["interval"] for split in ("train", "validation", "test"))
 
