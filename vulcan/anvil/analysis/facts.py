@@ -69,12 +69,8 @@ UNKNOWN = AbstractValue(ANYTHING)
 
 def meet(a: Interval, b: Interval) -> Interval | None:
     """Return the intersection; None where it is empty."""
-    low, high, whole = max(a.low, b.low), min(a.high, b.high), a.whole or b.whole
-    if whole and abs(low) <= 2**53:
-        low = float(math.ceil(low))
-    if whole and abs(high) <= 2**53:
-        high = float(math.floor(high))
-    return Interval(low, high, whole) if low <= high else None
+    met = a & b
+    return met if met.low <= met.high else None
 
 
 def without_zero(a: Interval) -> Interval | None:

@@ -31,6 +31,13 @@ class Interval:
     def __or__(self, other: Interval) -> Interval:
         return Interval(min(self.low, other.low), max(self.high, other.high), self.whole and other.whole)
 
+    def __and__(self, other: Interval) -> Interval:
+        """Return the intersection, which may be empty: then `low` is above `high`."""
+        low, high, whole = max(self.low, other.low), min(self.high, other.high), self.whole or other.whole
+        if whole and low <= high:
+            low, high = float(math.ceil(low)), float(math.floor(high))
+        return Interval(low, high, whole)
+
     @property
     def has_zero(self) -> bool:
         return self.low <= 0.0 <= self.high

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from vulcan.anvil.analysis.intervals import TRUTH, Interval, point
-from vulcan.anvil.proofs.ranges import bounds, meet
+from vulcan.anvil.proofs.ranges import bounds
 from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term
 from vulcan.anvil.semantics import MAX
 
@@ -136,7 +136,7 @@ class Facts:
             else:
                 found = self._range(term)
                 if term in self._refined:
-                    found = meet(found, self._refined[term])
+                    found = found & self._refined[term]
                     if found.low > found.high:
                         raise Contradiction
             self._ranges[term] = found
@@ -181,9 +181,9 @@ class Facts:
         """Tighten a difference: in float64 it has the sign of the exact one, even after rounding."""
         least = 1.0 if found.whole else 5e-324
         if self.ordered(b, a):
-            found = meet(found, Interval(least if self.ordered(b, a, True) else 0.0, MAX))
+            found = found & Interval(least if self.ordered(b, a, True) else 0.0, MAX)
         if self.ordered(a, b):
-            found = meet(found, Interval(-MAX, -least if self.ordered(a, b, True) else 0.0))
+            found = found & Interval(-MAX, -least if self.ordered(a, b, True) else 0.0)
         if found.low > found.high:
             raise Contradiction
         return found
@@ -340,12 +340,12 @@ class Facts:
     def _bound(self, term: Term, low: float, high: float) -> None:
         """Bound the term, and propagate to other terms."""
         old = self.range(term)
-        new = meet(old, Interval(low, high))
+        new = old & Interval(low, high)
         if new.low > new.high:
             raise Contradiction
         if new == old or term.number is not None:
             return
-        self._refined[term] = meet(self._refined.get(term, new), new)
+        self._refined[term] = self._refined.get(term, new) & new
         self._touch(term)
         self._consequences += 1
         if self._consequences <= _MAX_CONSEQUENCES:
@@ -380,7 +380,7 @@ class Facts:
                     self._put_below(a, b, new.high < 0.0)
             case "choose", (test, then, otherwise):
                 for part, holds in ((then, False), (otherwise, True)):
-                    found = meet(self.range(part), new)
+                    found = self.range(part) & new
                     if found.low > found.high:
                         self._assume(test, holds)
                         self._bound(otherwise if part is then else then, new.low, new.high)

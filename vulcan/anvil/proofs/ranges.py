@@ -6,7 +6,6 @@ mathematical library is trusted to err by under 1e-12 of the result (it document
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import product
 
@@ -43,15 +42,6 @@ def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -
         return _square(ranges[0])
     found = _modulo(*ranges) if term.operation == "modulo" else OPERATION_BOUNDS[term.operation](*ranges)
     return _fuzzy(found) if term.operation in LIBRARY else found
-
-
-def meet(a: Interval, b: Interval) -> Interval:
-    """Return the intersection, which may be empty: then `low` is above `high`."""
-    whole = a.whole or b.whole
-    low, high = max(a.low, b.low), min(a.high, b.high)
-    if whole and low <= high:
-        low, high = float(math.ceil(low)), float(math.floor(high))
-    return Interval(low, high, whole)
 
 
 def is_exact(interval: Interval) -> bool:

@@ -15,7 +15,6 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.claims import RESULT, Condition, conditions
-from vulcan.anvil.proofs.ranges import meet
 from vulcan.anvil.unparse import key_of, number_source, statistic_source
 from vulcan.documents.policy import CounterexampleDocument, PropertyDocument, PropertyVerdict
 from vulcan.task import Property, Signature
@@ -207,7 +206,7 @@ def _candidates(old: float, within: Interval) -> list[float]:
     """Return values of the range that are simpler to read than the old one, simplest first."""
     rounded = [float(f"{old:.{digits}g}") for digits in (1, 2, 3)]
     values = [0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1000.0, within.low, within.low + 1.0, *rounded]
-    fitting = [v + 0.0 for v in values if meet(Interval(v, v), within) == Interval(v, v, within.whole)]
+    fitting = [v + 0.0 for v in values if Interval(v, v) & within == Interval(v, v, within.whole)]
     effort = _effort(old)
     return [v for v in dict.fromkeys(fitting) if v != old and _effort(v) < effort]
 
