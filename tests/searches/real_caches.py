@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-import pytest
-from locations import DATA
+from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -52,9 +51,7 @@ def priority(now, obj, cache, ghost):
 def improvement(trace: str) -> Evaluate:
     """Scores by the task's objective on the whole trace, the cache holding 10% of its footprint."""
     path, form = TRACES[trace]
-    if not (DATA / "cache" / path).exists():
-        pytest.skip(f"no real trace at {DATA / 'cache' / path}; set VULCAN_DATA")
-    requests = load_trace(DATA / "cache" / path, format=form)
+    requests = load_trace(real_data("cache", path), format=form)
     sizes = np.maximum(np.asarray(requests.sizes), 1)
 
     def misses(source: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from kept import kept
 from locations import RECORDED, recorded_run
-from real_caches import DATA
+from real_data import real_data
 from search_parts import contents
 
 from benchmarks.harness import NotMeasurable
@@ -29,10 +29,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
 
 def enter_directory_of(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Change to the directory of a trace of caches, which the recorded settings name without one."""
-    path = DATA / "cache" / trace
-    if not path.is_file():
-        pytest.skip(f"the trace {path.name} is not here")
-    monkeypatch.chdir(path.parent)
+    monkeypatch.chdir(real_data("cache", trace).parent)
 
 
 def repeated(recording: MemoryStore) -> MemoryStore:

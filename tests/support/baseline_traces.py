@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import pytest
 import zstandard
-from locations import DATA
 from numpy.typing import NDArray
+from real_data import real_data
 
 NEVER = -1
 
@@ -54,9 +53,7 @@ def columns(ids: NDArray[np.integer], sizes: NDArray[np.integer]) -> Columns:
 @cache
 def real_trace(name: str) -> Columns:
     """Return a trace of the data directory by its relative path; skips the test where it is absent."""
-    path = DATA / "cache" / name
-    if not path.is_file():
-        pytest.skip(f"no trace at {path}: set VULCAN_DATA to the directory of traces")
+    path = real_data("cache", name)
     if name.endswith(".oracleGeneral.bin"):
         record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
         rows = np.fromfile(path, record)

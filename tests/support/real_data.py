@@ -9,8 +9,8 @@ from locations import DATA
 
 
 def real_data(*parts: str) -> Path:
-    """That folder of the data; the test that asks is skipped where it is absent."""
-    folder = DATA.joinpath(*parts)
-    if not folder.is_dir():
-        pytest.skip(f"no real data at {folder}; set VULCAN_DATA")
-    return folder
+    """That folder or file of the data; the test that asks is skipped where it is absent."""
+    place = DATA.joinpath(*parts)
+    if not place.exists():
+        pytest.skip(f"no real data at {place}; set VULCAN_DATA")
+    return place

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from exported_modules import FEATURES, TASK, exported
-from locations import DATA
 from plain_prefix import serve
 
 from vulcan.anvil import check
@@ -23,8 +22,6 @@ if importlib.util.find_spec("sglang") is None:
     pytest.skip("sglang is not installed: make test-sglang", allow_module_level=True)
 
 from sglang_replay import CacheInitParams, SglangTree, UnifiedTree, use_clock
-
-MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 
 POLICIES = {
     "features": FEATURES,
@@ -107,13 +104,6 @@ def test_t_lru_of_its_unified_cache_finds_the_same_tokens_at_every_request(trace
     capacity = int(0.1 * trace.block_count)
     found = replayed(UnifiedTree(trace, capacity, "tlru", use_clock()), trace, capacity)
     assert simulate("tlru", trace, capacity * trace.block_tokens, load=0.5).found.tolist() == found
-
-
-@pytest.fixture(scope="module")
-def mooncake() -> PromptTrace:
-    if not MOONCAKE.exists():
-        pytest.skip(f"{MOONCAKE} is missing: name the folder of real data in VULCAN_DATA")
-    return load_prompts(str(MOONCAKE))
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from exported_modules import FEATURES, TASK, exported
-from locations import DATA
 from plain_prefix import serve
 
 from vulcan.anvil import check
@@ -26,8 +25,6 @@ from vllm.v1.kv_offload.base import LookupResult, ReqContext, make_offload_key
 from vllm.v1.kv_offload.cpu.manager import CPUOffloadingManager
 
 """Chunks are held while they are copied, not while an output is written."""
-
-MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 
 POLICIES = {
     "features": FEATURES,
@@ -156,13 +153,6 @@ def test_an_exported_policy_finds_the_same_chunks_at_every_request(
     policy = check('MECHANISM = "blocks"\n' + POLICIES[name], TASK)
     ours = simulate(policy, trace, capacity * trace.block_tokens, load=0.5, decode_ms=0.0).found.tolist()
     assert found_by(POLICIES[name], trace, capacity, tmp_path, monkeypatch) == ours
-
-
-@pytest.fixture(scope="module")
-def mooncake() -> PromptTrace:
-    if not MOONCAKE.exists():
-        pytest.skip(f"{MOONCAKE} is missing: name the folder of real data in VULCAN_DATA")
-    return load_prompts(str(MOONCAKE))
 
 
 @pytest.mark.slow

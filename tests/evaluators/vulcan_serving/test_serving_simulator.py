@@ -101,7 +101,7 @@ def test_the_account_adds_up_to_the_time_to_the_first_token(task):
 
 def test_mooncake_is_served_and_known_lengths_help():
     """On a recorded trace what people use is better than what nobody uses, as published; and it is deterministic."""
-    trace = str(real_data("cache", "mooncake") / "conversation_trace.jsonl")
+    trace = str(real_data("cache", "mooncake", "conversation_trace.jsonl"))
     evaluator, (instance,) = made("request_routing", trace=[trace])
     evaluator.prepare([instance])
     measured = {name: evaluator.measure(name, *evaluator.at(instance)) for name in evaluator.baselines()}

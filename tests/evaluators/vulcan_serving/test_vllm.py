@@ -151,7 +151,7 @@ def test_each_step_has_the_same_requests_and_tokens(policy: str, share: float, p
 @pytest.mark.parametrize("policy", ["fcfs", "priority"])
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.4])
 def test_each_step_of_a_recorded_trace_has_the_same_requests(policy: str, share: float) -> None:
-    trace = load_prompts(str(real_data("cache", "mooncake") / "conversation_trace.jsonl")).first(300)
+    trace = load_prompts(str(real_data("cache", "mooncake", "conversation_trace.jsonl"))).first(300)
     server, run = replayed(trace, policy, max(140_000, int(share * trace.footprint)), "chunked", rate=2.0)
     print(f"{policy} at {share:.0%}: {len(server.steps)} steps, {run.preempted.sum()} made room")
     assert_same(server, run)

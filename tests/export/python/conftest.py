@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from locations import DATA
+from real_data import real_data
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,7 +16,4 @@ def own_cache_directory(cache_of_tests: Path) -> Path:
 @pytest.fixture(scope="session")
 def cloud_physics() -> Path:
     """A block trace of 113,872 requests, with sizes."""
-    path = DATA / "cache" / "libcachesim" / "cloudPhysicsIO.vscsi"
-    if not path.is_file():
-        pytest.skip(f"no real trace at {path}; set VULCAN_DATA")
-    return path
+    return real_data("cache", "libcachesim", "cloudPhysicsIO.vscsi")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cache_formats import under
-from locations import DATA
+from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -84,12 +84,8 @@ def test_a_constant_means_on_the_sample_what_it_means_on_the_trace(trace, condit
     assert abs(unscaled - full) > 0.05
 
 
-@pytest.mark.parametrize(("file", "trace_format"), [("caffeine/cloud_physics/w106.trace.xz", "be-u32")])
-def test_a_sample_of_a_real_trace_misses_about_as_much(file, trace_format):
-    path = DATA / "cache" / file
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    trace = load_trace(path, format=trace_format)
+def test_a_sample_of_a_real_trace_misses_about_as_much():
+    trace = load_trace(real_data("cache", "caffeine", "cloud_physics", "w106.trace.xz"), format="be-u32")
     sample = sample_of(trace, 10)
     capacity = trace.footprint // 10
     for name, full in (("fifo", 0.0978), ("lru", 0.0859)):
