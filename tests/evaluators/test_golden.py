@@ -67,6 +67,8 @@ def texts(name: str) -> Iterator[tuple[str, str]]:
         for by in ("time", "none") if number == 0 else ("time",):
             split = task.split if by == "time" else Split(by="none")
             instances = evaluator.instances(settings, split)
+            assert len({(i.split if by == "time" else "", i.name) for i in instances}) == len(instances)
+            assert number or by == "none" or {i.split for i in instances} == {"train", "validation", "test"}
             yield f"instances {number} {by}", "\n".join(map(plain, instances))
         rungs = evaluator.rungs([i for i in instances if i.split == "train"])
         lines = [line for r in rungs for line in (f"{r.name} {r.keep} {r.cost}", *map(plain, r.instances))]
