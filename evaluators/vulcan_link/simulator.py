@@ -127,6 +127,16 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
         for path in _with_distinct_labels(paths):
             yield from self._cases_of(path, s)
 
+    @override
+    def notes(self, instance: Instance) -> Sequence[str]:
+        """Return that a link is shorter than a run, and repeated."""
+        spec = self.spec_of(instance)
+        link = self._trace(spec.link, spec.link_format)
+        if is_link_spec(spec.link) or spec.repeated_ns <= link.period:
+            return ()
+        lasts, becomes = link.period / _SECOND, spec.repeated_ns / _SECOND
+        return [f"{link.name} lasts {lasts:.3g} s, and is repeated to {becomes:.3g} s: its parts are not independent"]
+
     def _named(self, name: str, s: Any, split: Split) -> list[_Path]:
         """Return the parts of a link that the user names, cut along time."""
         link = self._trace(name, s["link_format"])

@@ -173,7 +173,10 @@ def test_mistakes_with_a_run(run: vulcan.Run, tmp_path: Path) -> None:
 
 
 def test_a_run_and_a_candidate_are_shown_in_one_line_and_a_page(run: vulcan.Run) -> None:
-    winner = f"candidate {run.best.number} won"
+    advice = run.summary["recommendation"]
+    assert run.verdict == advice["sentence"]
+    recommended = f"{advice['policy'].removeprefix('start: ')} is recommended, not candidate {run.best.number}"
+    winner = f"candidate {run.best.number} won" if advice["second"] is None else recommended
     assert repr(run) == f"<Run {run.name}: {run.task}, finished, {len(run.candidates)} candidates, {winner}>"
     for split in ("train", "validation", "test"):
         assert f"<td>{run.summary[split]['score']:.4f}</td>" in run._repr_html_()

@@ -61,6 +61,11 @@ def test_a_run_is_opened_with_its_baselines_and_the_tasks_own_policies_measured(
     assert (summary["state"], summary["best"], summary["proposals"]) == ("open", None, 0)
     assert summary["candidates"]["scored"] == SEEDS
     assert summary["train"]["baselines"] == {"none": -1.0, "half": 0.0}
+    exported = vulcan.good("export", summary["run"], "-o", "best.py")
+    assert exported.stderr.startswith("Not finished: candidate ")
+    measured = [line for line in (vulcan.directory / "best.py").read_text().splitlines() if line.startswith("Measured")]
+    assert measured
+    assert all(line.endswith(", train") for line in measured)
     text = vulcan.good("search", "--task", MOOD_TASK, "--model", "ask", *PLAN).stdout
     assert "`vulcan ask runs/mood_task-" in text
     assert "`vulcan tell runs/mood_task-" in text

@@ -53,6 +53,17 @@ def test_what_was_exported_for_another_task_is_said(vulcan: Console) -> None:
     assert said not in vulcan("eval", "out.py", *where).stderr
 
 
+def test_that_a_guard_is_not_measured_is_said(vulcan: Console) -> None:
+    (vulcan.directory / "mru.py").write_text(LRU.replace("obj.last_access", "-obj.last_access"))
+    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "10%")
+    for format in ("python", "c"):
+        vulcan.good("export", "mru.py", *where, "--guard", "lru", "--format", format, "-o", "out")
+        said = "out is guarded by lru; this is the policy without it (`vulcan eval --guard lru` measures both)\n"
+        assert said in vulcan.good("check", "out", *where[:2]).stderr
+        assert said in vulcan.good("eval", "out", *where).stderr
+        assert said not in vulcan.good("eval", "out", *where, "--guard", "lru").stderr
+
+
 def test_where_nothing_can_be_gained_a_search_says_so(vulcan: Console) -> None:
     (vulcan.directory / "log.txt").write_text("".join(f"{100 * n}\n" for n in range(4_000)))
     options = ("--cache-size", "10%", "--budget-candidates", "2", "--executor", "local", "--workers", "1")

@@ -165,6 +165,17 @@ class Run:
             raise UserError(f"{self.path} has no scored candidate yet: continue with `vulcan resume {self.path}`")
         return self.candidate(ranked[0].candidate)
 
+    @property
+    def verdict(self) -> str | None:
+        """What the search found, and which policy is recommended, in a sentence; None before its end."""
+        advice = self.summary["recommendation"]
+        return None if advice is None else str(advice["sentence"])
+
+    def export(self, path: str | Path | None = None, format: str = "python") -> list[Path]:
+        """Write what the verdict recommends, as `Candidate.export` does. Raises UserError."""
+        files = export_candidate(self.path, format).files
+        return write_files(files, None if path is None else Path(path), format)
+
     def candidate(self, number: int) -> Candidate:
         """Return the candidate of a number, counted from 1. Raises UserError where there is none."""
         if number not in self._report.record.candidates:
@@ -309,6 +320,8 @@ class Run:
     def _title(self) -> str:
         chosen = self.summary["best"]
         winner = "no winner yet" if chosen is None else f"candidate {chosen['candidate']} won"
+        if (advice := self.summary["recommendation"]) is not None and advice["second"] is not None:
+            winner = f"{advice['policy'].removeprefix('start: ')} is recommended, not candidate {advice['second']}"
         judged = count(len(self._report.record.candidates), "candidate")
         return f"{self.name}: {self.task}, {self.state}, {judged}, {winner}"
 

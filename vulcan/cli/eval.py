@@ -57,7 +57,7 @@ def evaluate(
     if not policy:
         raise UserError("name the policies before the task's options: vulcan eval mine.py --task NAME ...")
     named, declared = _named([Path(path) for path in policy]), find_task(task)
-    sources = {name: read_policy(path, declared.name) for name, path in named.items()}
+    sources = {name: read_policy(path, declared.name, guard) for name, path in named.items()}
     settings = task_settings(declared, context)
     try:
         found = evaluate_policies(

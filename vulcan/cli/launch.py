@@ -34,7 +34,7 @@ from vulcan.searches.model_pool import REPLY_TOKENS, forecast_limits, forecast_m
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.searches.session import ExecutionConfig, open_study
 from vulcan.store import MemoryStore
-from vulcan.store.runs import find_run
+from vulcan.store.runs import find_run, is_begun
 from vulcan.task import Task
 from vulcan.terminal_text import count
 
@@ -60,7 +60,10 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     try:
         record, costs = session.search(open_display(form))
     except KeyboardInterrupt:
-        tell(f"interrupted; nothing is lost: continue with `vulcan resume {named}`")
+        again = (
+            f"continue with `vulcan resume {named}`" if is_begun(session.path) else f"start again, and delete {named}"
+        )
+        tell(f"interrupted; nothing is lost: {again}")
         raise
     if form == "json":
         return

@@ -119,11 +119,16 @@ def number(value: float | None, places: int = 4) -> str:
     return "-" if value is None else f"{value:.{places}f}"
 
 
-def read_policy(path: Path, task: str) -> str:
-    """Read a policy's source for a task; from an exported module, that of the policy inside. Raises UserError."""
-    from vulcan.export.source import exported_task, policy_source
+def read_policy(path: Path, task: str, guard: str | None = None) -> str:
+    """Read a policy's source for a task; from an exported module, that of the policy inside. Raises UserError.
+
+    That is without its guard, which is said unless `guard` names it.
+    """
+    from vulcan.export.source import exported_for, policy_source
 
     text = read_policy_file(path)
-    if (other := exported_task(text)) not in (None, task):
+    if (other := exported_for(text, "Task")) not in (None, task):
         tell(f"{path} was exported for the task {other}, not for {task}")
+    if (safe := exported_for(text, "Guard")) not in (None, guard):
+        tell(f"{path} is guarded by {safe}; this is the policy without it (`vulcan eval --guard {safe}` measures both)")
     return policy_source(text)

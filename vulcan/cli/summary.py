@@ -101,7 +101,8 @@ def _print_gains(gains: tuple[Gain, ...]) -> None:
         interval = gain["interval"]
         ends = f"{interval['low']:.4f} to {interval['high']:.4f}" if interval else "-"
         over = f"start: {gain['over']}" if gain["kind"] == "start" else gain["over"]
-        units = count(gain["count"], gain["units"][:-1]) if gain["count"] else "-"
+        unit = "window" if gain["units"] == "windows" else "workload"
+        units = count(gain["count"], unit) if gain["count"] else "-"
         rows.append((gain["split"], over, number(gain["shrunk"]), ends, units))
     print_table(("split", "over", "gain", "95% interval", "of"), rows)
 
@@ -124,7 +125,8 @@ def _print_scores(
     different, equal = distinct(rows, tuple)
     own = {"candidate", "control"}
     rows = [row for n, row in enumerate(different) if most is None or n < most or row[1] in own]
-    say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
+    meaning = "" if scorer is None else f" ({scorer.objective.meaning})"
+    say(f"\nMean score of objective `{record.config.get('objective', '')}`{meaning} on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown, *(f"{metric} ({last})" for metric in watched)),
         rows,

@@ -16,9 +16,10 @@ HEADING = "The policy as it was searched, in the language Anvil:"
 """The line above the source in the first comment of exported C."""
 
 
-def exported_task(text: str) -> str | None:
-    """Return the task that a module or header was exported for, by its provenance; None for any other text."""
-    found = re.search(r"^(?: \* )?Task: (\w+)", text, re.MULTILINE) if MARKER in text or HEADING in text else None
+def exported_for(text: str, what: str) -> str | None:
+    """Return the `Task` that a module or header was exported for, or its `Guard`; None where it has none."""
+    is_export = MARKER in text or HEADING in text
+    found = re.search(rf"^(?: \* )?{what}: ([\w-]+)", text, re.MULTILINE) if is_export else None
     return found[1] if found else None
 
 

@@ -65,7 +65,7 @@ def _provenance(
         seed=record.config["seed"],
         objective=record.config["objective"],
         scores={split: score for split, score in scores.items() if score is not None},
-        instances=[f"{instance.name}, {instance.split}" for instance in record.instances],
+        instances=[f"{i.name}, {i.split}" for i in record.instances if number is None or scores[i.split] is not None],
         settings=record.config["settings"],
         version=record.version,
     )
@@ -101,7 +101,14 @@ def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCan
         record = RunRecord.of(store.events())
     verdict = run_verdict(record) if record.chosen is not None else None
     if verdict is None:
-        return find_candidate(run, candidate), None
+        found = find_candidate(run, candidate)
+        if record.chosen is not None or candidate is not None:
+            return found, None
+        named = shlex.quote(str(run))
+        return found, (
+            f"Not finished: candidate {found.number} is the best on train so far, and nothing is held out yet; "
+            f"`vulcan resume {named}` goes on to a verdict."
+        )
     if candidate is not None:
         return find_candidate(run, candidate), verdict.sentence
     found = find_candidate(run, verdict.candidate) if verdict.candidate is not None else _known_policy(run, verdict)

@@ -187,7 +187,8 @@ def headline(record: RunRecord) -> str | None:
     text = (
         f"{objective.spelled(value, label=True)}{besides and f'{besides},'} on {where}" + "; ".join(["", *others]) + "."
     )
-    if record.proposals[record.candidates[winner].proposal].round == 0:
+    chosen = record.candidates[winner]
+    if record.proposals[chosen.proposal].round == 0 and chosen.derived_from is None:
         text += " No proposal was better than what the search began with."
     return text
 

@@ -26,7 +26,7 @@ def described(path: Path) -> Mapping[str, str]:
         if not _COLUMN.match(name) or keyword.iskeyword(name):
             raise UserError(
                 f"{path}: the first line has to name the columns in lower-case letters, digits and underscores, "
-                f"and {name[:30]!r} is no such name"
+                f"and {name[:30]!r} is {'a word of Python' if keyword.iskeyword(name) else 'no such name'}"
             )
     if len(header) < 2 or len(set(header)) < len(header):
         raise UserError(f"{path}: two columns or more are needed, of different names; the last is the decision")

@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -93,6 +93,15 @@ def run_directories(runs: Path) -> list[Path]:
 def open_store(run: Path, file: str = FILE) -> Store:
     """Open a run's store. Raises UserError where there is none, or it is damaged."""
     return SQLiteStore(run / file)
+
+
+def is_begun(run: Path) -> bool:
+    """Check whether anything of a search was written down, so that it can be resumed."""
+    try:
+        with closing(open_store(run)) as store:
+            return next(iter(store.events()), None) is not None
+    except UserError:
+        return False
 
 
 def create_store(run: Path, file: str = FILE) -> Store:

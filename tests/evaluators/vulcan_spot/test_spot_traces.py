@@ -37,6 +37,8 @@ def test_a_number_is_how_many_vms_could_be_had(write):
     (trace,) = load_spot(write("zone.json", document([1, 0, 4, 2], 195)))
     assert (trace.name, trace.gap, list(trace.available), trace.start) == ("zone", 195, [1, 0, 1, 1], None)
     assert list(load_spot(write("zone.json", document([1, 0, 4, 2])), nodes=3)[0].available) == [0, 0, 1, 0]
+    with pytest.raises(UserError, match="never 5 VMs at once"):
+        load_spot(write("zone.json", document([1, 0, 4, 2])), nodes=5)
 
 
 def test_prices_beside_the_data_are_dollars_an_hour_on_spot_and_no_part_of_a_traces_identity(write):

@@ -39,9 +39,12 @@ def load_spot(spec: str, *, meaning: str | None = None, nodes: int = 1) -> tuple
         raise UserError(f"{nodes} nodes: at least 1 is needed")
     inside = _IN_ARCHIVE.match(spec)
     contents = _archived(Path(inside["archive"]), inside["folder"]) if inside else _in_files(Path(spec))
-    return tuple(
+    traces = tuple(
         read_spot(text, PurePosixPath(place).stem, place, chosen, nodes) for place, text in sorted(contents.items())
     )
+    if nodes > 1 and not any(trace.available.any() for trace in traces):
+        raise UserError(f"{spec}: there are never {nodes} VMs at once (--nodes)")
+    return traces
 
 
 def _in_files(path: Path) -> dict[str, bytes]:

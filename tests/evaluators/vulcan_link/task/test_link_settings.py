@@ -94,6 +94,10 @@ def test_a_named_link_is_cut_along_time(task, tmp_path):
     path = tmp_path / "a.up"
     path.write_text("".join(f"{ms}\n" for ms in range(1, 100_001)))
     found = instances(task, link=[str(path)])
+    assert LinkSimulator().notes(found[0]) == ()
+    (tmp_path / "short.up").write_text("1\n50\n")
+    (note,) = LinkSimulator().notes(instances(task, link=[str(tmp_path / "short.up")])[0])
+    assert note.startswith("short.up lasts 0.05 s, and is repeated to ")
     assert [i.split for i in found] == ["train", "train", "train", "validation", "test"]
     assert [(i.parameters["from_ns"], i.parameters["to_ns"]) for i in found] == [
         (start * S, (start + 20) * S) for start in range(0, 100, 20)
