@@ -457,8 +457,10 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     else:
         size = number * BYTES[unit]
     if size < 1:
+        share = f"; a share is written {100 * number:g}%" if not unit else ""
         raise UserError(
-            f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} bytes"
+            f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} "
+            f"bytes{share}"
         )
     if size > 2**53:
         raise UserError(f"cache size {text!r} is over 2^53 bytes")

@@ -75,7 +75,7 @@ def test_a_search_ends_with_a_sentence_and_the_policy(searched: tuple[Console, d
     headline = summary["headline"]
     assert headline.startswith(f"{sum(ratios) / 4 * 100:.1f} % misses on held-out data; baseline ")
     starts = summary["validation"]["starts"]
-    assert f"; {max(starts, key=lambda name: starts[name])}, the policy it began with, " in headline
+    assert f"; {max(starts, key=lambda name: starts[name])}, the best policy it began with, " in headline
     assert "baseline lru " in headline
     text = vulcan.good("show", summary["run"], "--brief").stdout
     verdict, best = summary["recommendation"]["sentence"], summary["best"]
@@ -101,7 +101,7 @@ def test_the_start_decides_nothing_and_a_run_without_it_is_summed_up(searched: t
     shutil.copytree(vulcan.directory / summary["run"], vulcan.directory / "runs" / "without")
     file = vulcan.directory / "runs" / "without" / "run.db"
     rewrite_log(file, lambda entry: None if isinstance(entry, HeldOutMeasured) else entry)
-    assert ", the policy it began with, " not in vulcan.document("show", "without")["headline"]
+    assert ", the best policy it began with, " not in vulcan.document("show", "without")["headline"]
 
 
 def test_the_end_says_how_to_bound_the_loss_of_what_is_exported(searched: tuple[Console, dict[str, Any]]) -> None:

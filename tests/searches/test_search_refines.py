@@ -163,6 +163,24 @@ def test_the_winner_is_made_simpler_at_the_end(children: Executor) -> None:
     assert kinds.index(CandidateRefined) < kinds.index(FinalistScored)
 
 
+def test_a_winner_that_was_not_best_on_train_is_made_simpler_too() -> None:
+    """Loads above 4.5 are on the split train alone."""
+    best, winner = share(0.65), share(0.685, "(min(load, room) * (1.0 if load < 4.5 else 0.7) + load * 1e-9)")
+    chosen = {"settings": {"crowd": 3}, "simplify": 20}
+    with LocalExecutor(Setup(MOOD_TASK, evidence(config(**chosen)).everything), 1) as executor:
+        store = searched(executor, *[best, winner] * 10, **chosen)
+    first, second = of_kind(store, CandidateRefined)
+    scored = {c.source: c for c in judged(store) if c.score is not None}
+    assert (first.candidate, second.candidate) == (scored[best].candidate, scored[winner].candidate)
+    assert first.result is None
+    simple = next(c for c in judged(store) if c.candidate == second.result)
+    assert simple.size < scored[winner].size
+    on_validation = {e.candidate: e.score for e in of_kind(store, FinalistScored) if e.split == "validation"}
+    assert on_validation[second.candidate] > on_validation[first.candidate]
+    assert on_validation[simple.candidate] == pytest.approx(on_validation[second.candidate], abs=1e-6)
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(simple.candidate, "validation")]
+
+
 def test_evaluations_of_a_program_that_takes_longer_are_fewer(children: Executor) -> None:
     long = share(0.6851, f"(min(load, room){' + load * 1e-9' * 60})")
     store = searched(children, *FAR[:19], long, simplify=20)

@@ -287,6 +287,18 @@ def test_swapped_columns_are_doubted(write: Callable[..., Path], columns: str, s
     assert all(part in note and note.endswith("swapped?") for part, note in zip(said, notes, strict=True))
 
 
+def test_sizes_that_are_others_at_each_request_are_doubted(write: Callable[..., Path]) -> None:
+    sizes = np.random.default_rng(1).integers(1, 100_000, 3_000)
+    path = write("a.csv", "\n".join(f"{n},{n % 50},{size}" for n, size in enumerate(sizes)))
+    (note,) = map(str, open_trace(path, columns="time=1,id=2,size=3").notes)
+    assert note.endswith("another size than the one before: is that column a size?")
+
+
+def test_a_header_alone_is_no_trace(write: Callable[..., Path]) -> None:
+    with pytest.raises(UserError, match="it has one line"):
+        open_trace(write("a.csv", "time,id,size\n"))
+
+
 def test_ids_and_sizes_that_are_swapped_are_doubted(write: Callable[..., Path]) -> None:
     ids = np.random.default_rng(1).zipf(1.3, 3_000) % 500
     path = write("a.csv", "\n".join(f"{n},{i},{i * 37 % 100 + 1}" for n, i in enumerate(ids)))

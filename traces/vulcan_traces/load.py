@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -23,6 +24,7 @@ from vulcan_traces.notes import (
     RISING,
     SKIPPED,
     SWAPPED,
+    VARYING,
     NoteCounts,
     notes_of,
     one_line,
@@ -100,15 +102,21 @@ def open_trace(
     digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
     trace = cached_trace(name, digest, lambda: _whole(source, content, chosen.read(source, spec)))
     if trace.notes:
-        log.warning("%s: %s", path, one_line(trace.notes))
+        _warn(f"{path}: {one_line(trace.notes)}")
     return trace
+
+
+@lru_cache(maxsize=1024)
+def _warn(text: str) -> None:
+    """Log a warning, once in a process."""
+    log.warning("%s", text)
 
 
 def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """Yield all parts; at the end raise an error if there are none, or if the file's digest is not `content`."""
     requests = lines = backwards = climbing = rising = 0
     latest = -np.inf
-    notes, swapped = NoteCounts(), NoteCounts()
+    notes, doubted = NoteCounts(), NoteCounts()
     for part in parts:
         is_request = ~np.isnan(part.times)
         times = part.times if is_request.all() else part.times[is_request]
@@ -121,7 +129,7 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
         lines += len(times) if part.lines is None else part.lines
         notes += part.notes
         if requests == len(times):
-            swapped += _swapped(part)
+            doubted += _doubts_of_sizes(part)
         yield part
     if source.sha256() != content:  # else half a trace would be kept as the whole one
         raise UserError(f"{source.path} was changed while it was read; wait until it is written, and try again")
@@ -134,22 +142,25 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
         why = f": {one_line(notes_of(notes))}" if notes else ""
         raise UserError(f"{source.path}: the trace has no request{why}")
     doubts = NoteCounts({(FALLING if backwards > requests / 4 else BACKWARDS, ""): backwards})
-    doubts += swapped
+    doubts += doubted
     if share > _MUCH_SKIPPED:
         doubts[MANY_SKIPPED, f"{share:.1%}"] = lines
     if climbing > 0.9 * requests and requests > _FEW:
+        doubts.pop((VARYING, ""), None)
         doubts[CLIMBING, ""] = climbing
     if rising >= requests > _FEW:
         doubts[RISING, ""] = requests
     yield RawRequests(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), doubts)
 
 
-def _swapped(part: RawRequests) -> NoteCounts:
-    """Return a doubt where the sizes recur as ids do, each with its one id, and ids do as sizes do."""
+def _doubts_of_sizes(part: RawRequests) -> NoteCounts:
+    """Return a doubt where sizes recur as ids do, each with its one id, or where ids have ever other sizes."""
     rows = np.stack([part.keys[:_LOOKED_AT], part.sizes[:_LOOKED_AT].astype(np.uint64)])
     ids, sizes, pairs = len(np.unique(rows[0])), len(np.unique(rows[1])), np.unique(rows, axis=1).shape[1]
     is_swapped = 2 * ids < sizes and 2 * pairs < 3 * sizes and 2 * sizes < rows.shape[1] > _FEW
-    return NoteCounts({(SWAPPED, ""): sizes} if is_swapped else {})
+    again = rows.shape[1] - ids
+    is_varying = 10 * (pairs - ids) > 9 * again and 2 * again > rows.shape[1] > _FEW
+    return NoteCounts({(SWAPPED, ""): sizes} if is_swapped else {(VARYING, ""): pairs - ids} if is_varying else {})
 
 
 _LOOKED_AT = 100_000
@@ -192,6 +203,10 @@ def _detected(source: Source) -> Format:
         return found[0]
     if FORMATS["csv"] in found:  # names in a header say more than the shape of the lines below
         return FORMATS["csv"]
+    if source.first_lines and not source.first_lines[1:]:
+        raise UserError(
+            f"{source.path}: it has one line, from which its format is not clear: are the requests missing?"
+        )
     unclear = f"could be {' or '.join(known.name for known in found)}" if found else "not clear from its content"
     raise UserError(
         f"{source.path}: its format is {unclear}; name it (one of {', '.join(FORMATS)}), "

@@ -15,6 +15,7 @@ OVERLAP = "requests overlap others that begin elsewhere, and count as other obje
 BACKWARDS = "times go backwards; the order is that of the file"
 FALLING = "times go backwards, a quarter or more of them: are columns swapped?"
 SWAPPED = "sizes come with one id each, and few ids with many sizes: are columns swapped?"
+VARYING = "requests give their object another size than the one before: is that column a size?"
 RISING = "ids never go down: are they times?"
 CLIMBING = "sizes climb as times do: are columns swapped?"
 

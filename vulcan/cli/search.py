@@ -57,7 +57,7 @@ def search(
     """Search for a policy.
 
     The task's own options, such as --trace and --cache-size of cache_eviction, are given here too;
-    `vulcan task show TASK` lists them.
+    `vulcan search --task TASK --help` lists them.
 
     \b
     Examples:

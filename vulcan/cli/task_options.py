@@ -24,7 +24,7 @@ class TakesTaskOptions(typer.core.TyperCommand):
 
 
 class SearchCommand(TakesTaskOptions):
-    """A command of a search, whose help has its options in groups."""
+    """A command of a search, whose help has its options in groups, those of the task that is named among them."""
 
     GROUPS: ClassVar[dict[str, str]] = {
         "Task": "task config replay objective start_from target train_on split",
@@ -37,9 +37,24 @@ class SearchCommand(TakesTaskOptions):
         "Output": "dry_run progress quiet as_json help",
     }
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, the task's name first: a request for help ends the parsing where it is met."""
+        words = [word for arg in args for word in arg.split("=", 1)]
+        ctx.obj = next((name for flag, name in itertools.pairwise(words) if flag in ("-t", "--task")), None)
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         shown = {one.name: told for one in self.get_params(ctx) if (told := one.get_help_record(ctx))}
         for title, names in self.GROUPS.items():
             if own := [shown[name] for name in names.split() if name in shown]:
                 with formatter.section(title):
                     formatter.write_dl(own)
+        if ctx.obj is not None:
+            from vulcan.cli.options import describe_settings
+            from vulcan.registry import find_task
+
+            rows = describe_settings(find_task(ctx.obj))
+            with formatter.section(f"Options of {ctx.obj}"):
+                formatter.write_dl(
+                    [(name, meaning + (f"  [default: {usual}]" if usual else "")) for name, meaning, usual in rows]
+                )

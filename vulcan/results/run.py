@@ -173,7 +173,7 @@ def headline(record: RunRecord) -> str | None:
         tested = {name: there for start, name in compared.starts.items() if (there := compared.metrics(start, "test"))}
         name = max((name for name in deciding if name in tested), key=lambda name: deciding[name], default="")
         if name and f"baseline {name} {mean(tested[name])}" not in others:
-            others.append(f"{name}, the policy it began with, {mean(tested[name])}")
+            others.append(f"{name}, the best policy it began with, {mean(tested[name])}")
     verdict = None if compared is None else verdict_of(compared)
     advised = verdict.policy if verdict is not None and verdict.kind == "baseline" else ""
     for name in dict.fromkeys([advised, *objective.usual]):

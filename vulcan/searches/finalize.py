@@ -33,6 +33,12 @@ from vulcan.terminal_text import count
 TOLERANCE = 1e-4
 """Score that a simpler program may lose: policies on real traces differ by ten times as much."""
 
+WORTH_READING = 0.9
+"""Share of the winner's lead over the best known policy that its simplified form has to hold on validation."""
+
+SIMPLIFY_SHARE = 10
+"""Proposals of a long search for each evaluation in simplifying: their best programs are longer."""
+
 AT_THE_END = 3
 """Factor by which the winner's tuning evaluations exceed those of an earlier best candidate."""
 
@@ -123,13 +129,16 @@ class Finalizer:
     def simplified(self) -> list[Event]:
         """Simplify the best candidate, likewise."""
         best = self._best("simplified")
-        if best is None or best.score is None or not self.config.simplify or isinstance(self.task.signature, Program):
+        return self._simplified(best) if best else []
+
+    def _simplified(self, of: CandidateJudged) -> list[Event]:
+        if of.score is None or not self.config.simplify or isinstance(self.task.signature, Program):
             return []  # free Python has no known safe cuts
-        evaluations = self._at_most(self.config.simplify, best)
-        self.announce(f"simplifying candidate {best.candidate}, in at most {evaluations} evaluations")
+        evaluations = self._at_most(_simplifying(self.config, self._proposals), of)
+        self.announce(f"simplifying candidate {of.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
-        found = simplify(best.source, self.task, best.score, full, evaluations=evaluations, tolerance=TOLERANCE)
-        return self._events(best, "simplified", found.source if found else None, full)
+        found = simplify(of.source, self.task, of.score, full, evaluations=evaluations, tolerance=TOLERANCE)
+        return self._events(of, "simplified", found.source if found else None, full)
 
     @property
     def _proposals(self) -> int:
@@ -188,16 +197,48 @@ class Finalizer:
             self._confirm([self.record.chosen.candidate], "test")
 
     def _choose(self) -> None:
-        winner = self.record.ranked()[0]
+        simplified = [refined for refined in self.record.refined if refined.by == "simplified"]
+        later = {refined.result for refined in simplified[1:]}  # the winner's own form, before an interruption
+        ranked = [c for c in self.record.ranked() if c.candidate not in later]
+        winner = ranked[0]
         split: SplitName = "train"
         if self.scorer.of("validation"):
-            finalists = find_finalists(self.record, self.scorer, self.config.finalists)
+            noise = noise_of(ranked)
+            finalists = find_finalists(ranked, self.scorer, self.config.finalists, noise)
             self.announce(f"measuring {count(len(finalists), 'finalist')} on validation")
             confirmed = self._confirm([c.candidate for c in finalists], "validation")
             scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
             if scored:
-                winner, split = best_of(scored, noise_of(self.record)), "validation"
+                winner, split = best_of(scored, noise), "validation"
+                winner = self._in_short(winner, scored, simplified, noise)
         self.emit(WinnerChosen(winner.candidate, split))
+
+    def _in_short(
+        self,
+        winner: CandidateJudged,
+        scored: Sequence[tuple[CandidateJudged, float]],
+        simplified: Sequence[CandidateRefined],
+        noise: float,
+    ) -> CandidateJudged:
+        """Simplify the winner, unless it was before; return the result if it leads by nearly as much on validation.
+
+        What a cut costs on train says little of what it costs elsewhere.
+        """
+        done = [number for refined in simplified[:1] for number in (refined.candidate, refined.result)]
+        if not done or winner.origin == "seed" or winner.candidate in done:
+            return winner
+        if len(simplified) == 1:
+            self.emit(*self._simplified(winner))
+        result = self.record.refined[-1].result
+        if result is None:
+            return winner
+        scores = {c.candidate: score for c, score in scored}
+        baseline = self.record.best_baseline("validation")
+        known = [score for c, score in scored if c.origin == "seed"] + ([baseline.score] if baseline else [])
+        lead = max(0.0, scores[winner.candidate] - max(known, default=math.inf))
+        score = self._confirm([result], "validation")[result]
+        enough = scores[winner.candidate] - max(noise, (1 - WORTH_READING) * lead)
+        return self.record.candidates[result] if score is not None and score >= enough else winner
 
     def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
         """Measure the candidates on a split that the search does not see, and return their scores in order."""
@@ -268,11 +309,16 @@ def cost_left(config: SearchConfig, record: RunRecord, scorer: Scorer, proposals
     cost = max(0, finalists) * validation + test + starts * (validation + test) + COMPARED * validation + 2 * test
     if record.confirmed or record.chosen or any(r.by == "simplified" for r in record.refined):
         return cost
-    cost += min(config.simplify, proposals)
+    cost += 2 * min(_simplifying(config, proposals), proposals)
     best = record.ranked()[0].candidate
     if any(best in (r.candidate, r.result) for r in record.refined):  # it is not tuned again
         return cost
     return cost + min(AT_THE_END * config.tune, proposals) * (record.rungs[-1].cost if record.rungs else 1.0)
+
+
+def _simplifying(config: SearchConfig, proposals: int) -> int:
+    """Return how many evaluations one simplification may take."""
+    return max(config.simplify, proposals // SIMPLIFY_SHARE) if config.simplify else 0
 
 
 def _seed(seed: int, candidate: int) -> int:
@@ -286,13 +332,13 @@ NOISE = 0.01
 median one: a scale that every objective has."""
 
 
-def noise_of(record: RunRecord) -> float:
+def noise_of(ranked: Sequence[CandidateJudged]) -> float:
     """Return the difference of scores that says nothing, in units of the objective."""
-    scores = [c.score for c in record.ranked() if c.score is not None]
+    scores = [c.score for c in ranked if c.score is not None]
     return NOISE * (scores[0] - median(scores)) if scores else 0.0
 
 
-def find_finalists(record: RunRecord, scorer: Scorer, most: int) -> list[CandidateJudged]:
+def find_finalists(ranked: Sequence[CandidateJudged], scorer: Scorer, most: int, noise: float) -> list[CandidateJudged]:
     """Return the best candidates on train that differ, then the policies that the search began with.
 
     The best are often one policy many times over, with constants that hardly matter. What all of them have in common
@@ -302,9 +348,8 @@ def find_finalists(record: RunRecord, scorer: Scorer, most: int) -> list[Candida
     such as a program and its simplified form, the smallest stands for all. There are at most `most`, and the policies
     to begin with always.
     """
-    noise, train = noise_of(record), scorer.of("train")
+    train = scorer.of("train")
     found: list[tuple[CandidateJudged, dict[str, float]]] = []
-    ranked = record.ranked()
     for candidate in ranked:
         scores = zip(train, scorer.on_each(train, candidate.metrics), strict=True)
         behaviour = {**{i.name: score for i, score in scores}, **dict(candidate.rungs)}

@@ -290,7 +290,11 @@ class SearchOptions:
     ] = 40
     simplify: Annotated[
         int,
-        Option("Evaluations for simplifying the final candidate, no more than proposals; 0 disables it.", minimum=0),
+        Option(
+            "Evaluations for simplifying the best candidate, and then the winner: a tenth of the proposals where that "
+            "is more, and no more than proposals; 0 disables it.",
+            minimum=0,
+        ),
     ] = 80
     control: Annotated[
         bool,

@@ -12,8 +12,9 @@ from itertools import islice
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.dead_code import without_writes
 from vulcan.anvil.rewrite.optimize import ONE, ZERO, cleaned
-from vulcan.anvil.rewrite.traversal import places, program_size, replaced
+from vulcan.anvil.rewrite.traversal import names_of, numbered, places, program_size, replaced
 from vulcan.anvil.unparse import emit_source
+from vulcan.generator.program_state import stem_of, with_names, with_other_name
 from vulcan.searches.tuning import Evaluate, Scores
 from vulcan.task import Task
 
@@ -158,8 +159,8 @@ def simplify(
     Greedy, in batches of eight cuts, those known to be harmless first and then by size of the result: the smallest
     program that keeps the score is taken, and cut again, until nothing helps or `evaluations` sources were evaluated. A
     cut that cost too much once is not tried again. `score` is that of the source by the same `evaluate`. Docstrings are
-    preserved, comments lost. The result is a pure function of the arguments. Raises Rejected if the source is not a
-    policy of the task.
+    preserved, comments lost, and constants numbered anew where some of one stem are gone. The result is a pure function
+    of the arguments. Raises Rejected if the source is not a policy of the task.
     """
     policy = check(source, task)
     search = _Search(task, evaluate, score - tolerance, evaluations)
@@ -167,7 +168,26 @@ def simplify(
     while (found := search.step(policy)) is not None:
         best = found
         policy = found[0].policy
-    return None if best is None else Simplified(best[0].policy.source, best[1])
+    if best is None:
+        return None
+    return Simplified(search.written(_renumbered(policy.program, check(source, task).program)), best[1])
+
+
+def _renumbered(program: ir.Module, original: ir.Module) -> ir.Module:
+    """Number constants of one stem anew where the original has more of them, so that none is `LEVEL_3` of one."""
+    names = [name for name, _ in program.parameters]
+    gone = {stem_of(name) for name, _ in original.parameters if name not in names}
+    fixed = names_of(program).difference(name for name in names if stem_of(name) in gone)
+    changed: dict[str, str] = {}
+    for name in names:
+        if stem_of(name) in gone:
+            changed[name] = numbered(stem_of(name), {*fixed, *changed.values()})
+    return replace(
+        program,
+        parameters=tuple((changed.get(name, name), value) for name, value in program.parameters),
+        functions=tuple(with_names(function, changed) for function in program.functions),
+        variables=tuple(with_other_name(variable, changed) for variable in program.variables),
+    )
 
 
 def _named(candidate: _Smaller) -> tuple[str, str]:

@@ -236,7 +236,9 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
         longer = "a longer trace, or " if gain["count"] else ""
         what = f"{longer}{MIN_INSTANCES} workloads or more of the split validation, for an interval of the gain"
         return _undecided(compared, f"{claim}, on too little evidence", winner, known, what, gains)
-    ends = f"{interval['confidence']:.0%} interval {interval['low']:.4f} to {interval['high']:.4f}"
+    ends = (
+        f"less luck in choosing, {interval['confidence']:.0%} interval {interval['low']:.4f} to {interval['high']:.4f}"
+    )
     if interval["low"] <= 0:
         times = ((gain["shrunk"] - interval["low"]) / gain["shrunk"]) ** 2
         if times > MAX_TIMES:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vulcan.evaluator import Evaluator, Instance, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding
+from vulcan.terminal_text import count
 from vulcan.testing.check import CheckFailed, Subject
 
 
@@ -82,4 +83,4 @@ def sandbox(subject: Subject) -> str:
         again = subject.jailed(subject.sources.values(), instances)
         if [o.metrics for o in again] != [o.metrics for o in outcomes]:
             raise CheckFailed("a policy measures something else in a second sandbox", "seed whatever is drawn")
-    return f"{len(outcomes)} policies"
+    return count(len(outcomes), "policy", "policies")

@@ -405,7 +405,7 @@ def decisions(subject: Subject) -> str:
             "`decisions` gives policies that answer high, low and in between the same digest",
             "digest what the policy decides, on a workload where that differs",
         )
-    return f"{len(set(made.values()))} digests of {len(made)} policies"
+    return f"{len(set(made.values()))} digests of {count(len(made), 'policy', 'policies')}"
 
 
 def _digest(subject: Subject, policy: Policy) -> str | None:

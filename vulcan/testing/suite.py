@@ -80,7 +80,7 @@ def seeds(subject: Subject) -> str:
             raise CheckFailed(
                 f"policies/{name}.py decides nothing: {policy.constant}", "have its result depend on a feature"
             )
-    return f"{len(task.seed_policies())} policies"
+    return count(len(task.seed_policies()), "policy", "policies")
 
 
 def properties(subject: Subject) -> str:

@@ -36,7 +36,8 @@ class Source:
         try:
             open_regular(archive_of(self.path) or self.path).close()
         except (FileNotFoundError, NotADirectoryError):
-            raise UserError(f"no trace at {self.path}: there is no such file") from None
+            where = "" if self.path.is_absolute() else f" in {Path.cwd()}"
+            raise UserError(f"no trace at {self.path}: there is no such file{where}") from None
         except IsADirectoryError:
             raise UserError(f"{self.path} is a directory; name a trace file") from None
         except OSError as error:
