@@ -1,8 +1,8 @@
 """The shipped library of cache-eviction policies on traces that it was not made from.
 
 The traces, their division into training and held-out ones, and the rule by which instances count are in
-`benchmarks.instance_traces`. On each held-out instance the library chooses one of its members, and six to follow, as
-`vulcan library select` does: by the first requests alone, at most a fifth of the trace. What it chose is then run over
+`benchmarks.instance_traces`. On each held-out instance one of its members is chosen, and six to follow, by
+the first million requests alone, at most a fifth of the trace. What was chosen is then run over
 the whole trace, from an empty cache, beside every baseline and the bounds. The library is best where its miss ratio is
 lower than the lowest of all baselines by more than 0.1 % of that, and tied where it is not higher by more. Scores are
 those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
@@ -41,8 +41,7 @@ from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, LibraryMember
-from vulcan.portfolio.selector import Choice, select, shipped_library
-from vulcan.portfolio.workloads import prefixes_of, shared_settings
+from vulcan.portfolio.workloads import shared_settings
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.simulator.base import cached_metrics
@@ -54,6 +53,9 @@ BOUNDS = ("belady", "belady-size-sampled")
 SOURCE_OF = {source.name: source for source in counted()}
 TIED = 0.001
 BEST = "best baseline of each instance"
+FIRST = 1_000_000
+TRIED = 4
+"""How many of those followed are the best on the first requests; the others add the most to them in training."""
 QUICK_REQUESTS, FAMILY_REQUESTS = 400_000, 5_000_000
 
 SEARCHED_ON = {
@@ -179,17 +181,18 @@ def counts(ratios: Mapping[str, float], objects: float) -> bool:
     return objects >= MIN_OBJECTS and ratios["fifo"] > (1 + MIN_HEADROOM) * lowest
 
 
-def choose(library: Library, source: Source, size: str, objective: str, instance: Instance) -> Choice:
-    """As `vulcan library select` does, on no more than the first fifth of the trace."""
+def choose(library: Library, source: Source, size: str, objective: str, instance: Instance) -> tuple[str, ...]:
+    """Return the members to follow, the best first, by the first requests: no more than a fifth of the trace."""
     evaluator = load_evaluator(TASK)
-    (first,) = prefixes_of(evaluator, [instance], library.prefix)
+    first = min(FIRST, max(1, source.load().requests // 5))
     opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
     fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
     trials = {
         m.name: improvement(fifo, member_metrics(library, m, source, size, first)[METRICS[objective]])
         for m in library.members
     }
-    return select(library, objective, instance.name, trials)
+    ranked = sorted(trials, key=lambda name: -trials[name])
+    return library.to_follow(objective, ranked, ranked[:TRIED])
 
 
 def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], list[str]]:
@@ -216,15 +219,15 @@ def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], l
             own = {m.name: member_metrics(library, m, source, size) for m in library.members}
             for objective in wanted:
                 metric = METRICS[objective]
-                choice = choose(library, source, size, objective, instance)
-                members = [library.member(name) for name in choice.to_follow]
+                chosen = choose(library, source, size, objective, instance)
+                members = [library.member(name) for name in chosen]
                 followed = followed_metrics(library, members, source, size, metric)
                 cases.append(
                     Case(
                         source.name, size, objective,
                         {n: m[metric] for n, m in known.items() if n not in BOUNDS},
                         {n: m[metric] for n, m in known.items() if n in BOUNDS},
-                        {n: m[metric] for n, m in own.items()}, choice.name, followed[metric],
+                        {n: m[metric] for n, m in own.items()}, chosen[0], followed[metric],
                     )
                 )  # fmt: skip
     return cases, left_out
@@ -339,7 +342,7 @@ def main() -> None:
     parser = argument_parser(__doc__ or "")
     parser.add_argument("--families", action="store_true", help="on all traces, with each family left out in turn")
     options = parser.parse_args()
-    library = read_library(shipped_library(TASK))
+    library = read_library(TASK.directory / "library")
     sides, cases, left_out = split(), [], []
     sources = list(counted())
     if not options.families:

@@ -267,26 +267,14 @@ class Evaluator(ABC):
         """Return what exports contain, after `FOLLOWED`, functions that return the policies' classes, and `METRIC`."""
         self._lacks("nothing that follows several policies")
 
-    # First events of workloads, by which a library selects a policy
+    # Libraries
 
     def workload_setting(self) -> str | None:
         """Return the repeatable task setting that names workloads: files, or texts that describe one.
 
-        None where the evaluator has no openings.
+        None where libraries of the task cannot be built.
         """
         return None
-
-    def opening(self, instance: Instance, first: int) -> Instance:
-        """Return the `first` events of the instance, as an instance on which policies are tried before one is chosen.
-
-        It should tell policies apart as the whole instance would, so that a resource which so few events hardly use
-        may be smaller.
-        """
-        self._lacks("no first events of workloads")
-
-    def events(self, instance: Instance) -> int:
-        """Return how many events the instance has."""
-        self._lacks("no first events of workloads")
 
     def _lacks(self, what: str) -> NoReturn:
         raise UserError(f"{type(self).__name__} offers {what}")

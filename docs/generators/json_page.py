@@ -88,7 +88,6 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan task new`", "", (policy.NewTaskDocument,)),
     ("`vulcan task validate`", "", (policy.ValidateDocument,)),
     ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
-    ("`vulcan library select`", "", (policy.SelectDocument,)),
     ("`vulcan library export`", "", (policy.FollowingDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
     ("`vulcan cache`", "", (host.CacheDocument,)),

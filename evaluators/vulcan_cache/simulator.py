@@ -271,7 +271,6 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
     def workload_setting(self) -> str:
         return "trace"
 
-    @override
     def opening(self, instance: Instance, first: int) -> Instance:
         """Return one whose first half fills a cache of at most a fifth of what the requests are for."""
         spec = self.spec_of(instance)
@@ -285,10 +284,6 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
     @override
     def brief(self, instance: Instance) -> Instance:
         return self.opening(instance, WARM_UP_EVENTS)
-
-    @override
-    def events(self, instance: Instance) -> int:
-        return self.spec_of(instance).measure_to
 
     # Several policies in one cache
 

@@ -26,7 +26,6 @@ def priority(now, obj, cache, ghost):
     return -obj.last_access
 '''
 HYPERBOLIC = "def priority(now, obj, cache, ghost):\n    return obj.count / (now - obj.insertion + 1)\n"
-FIRST = 1200
 
 ZIPF = (
     "zipf:requests=6000,objects=900,alpha=0.9,seed=1,name=z1",
@@ -53,7 +52,6 @@ def handmade(
         task="cache_eviction",
         settings=own_settings,
         objectives=("object",),
-        prefix=FIRST,
         workloads=tuple(Workload(spec, None) for spec in specs),
         instances=tuple(TrainedInstance(f"{spec}@10%", spec) for spec in specs),
         members=tuple(

@@ -1,4 +1,4 @@
-"""`vulcan library`: built, shown, chosen from and exported."""
+"""`vulcan library`: built, shown and exported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKLOADS = {
 CACHES = few_starts()
 BUILD = (
     "library", "build", "--task", CACHES, "--traces", "traces", "--cache-size", "10%", "--sample-size", "8",
-    "--prefix", "5000", "--members", "3", "--keep", "mru", "--policy", "mru.py", "--policy", "mru.py@sample_size=64",
+    "--members", "3", "--keep", "mru", "--policy", "mru.py", "--policy", "mru.py@sample_size=64",
 )  # fmt: skip
 
 
@@ -90,22 +90,35 @@ def test_matrix_is_what_eval_measures(vulcan: Console, built: dict[str, Any]) ->
 def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, Any]) -> None:
     plan = vulcan.directory / "plan.toml"
     plan.write_text(
-        'cache_size = ["10%"]\nobjective = ["object", "byte"]\nprefix = 1000\nmembers = 2\nkeep = ["lru"]\n'
+        'cache_size = ["10%"]\nobjective = ["object", "byte"]\nmembers = 3\nkeep = ["lru"]\n'
         'policy = ["mru.py", "mru.py@sample_size=8"]\n'
     )
     task = ("library", "build", "--task", CACHES, "--traces", "traces")
-    options = ("--cache-size", "10%", "--objective", "object", "--objective", "byte", "--prefix", "800")
-    options += ("--members", "2", "--keep", "lru", "--policy", "mru.py", "--policy", "mru.py@sample_size=8")
-    of_file = vulcan.document(*task, "--config", "plan.toml", "--prefix", "800", "-o", "of_file")
+    options = (
+        "--cache-size",
+        "10%",
+        "--objective",
+        "object",
+        "--objective",
+        "byte",
+        "--members",
+        "2",
+        "--keep",
+        "lru",
+        "--policy",
+        "mru.py",
+        "--policy",
+        "mru.py@sample_size=8",
+    )
+    of_file = vulcan.document(*task, "--config", "plan.toml", "--members", "2", "-o", "of_file")
     assert of_file == vulcan.document(*task, *options, "-o", "of_options")
-    assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 2)
-    assert of_file["prefix"] == 800, "the command line comes first"
+    assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 2), "the command line comes first"
 
 
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("prefix = 1e6", "prefix is 1000000.0: it must be a whole number"),
+        ("members = 1e1", "members is 10.0: it must be a whole number"),
         ('policy = "best.py"', "policy is 'best.py': it must be a list of strings"),
         ("policy = [1]", "policy is [1]: it must be a list of strings"),
         ("limit = true", "limit is True: it must be a number"),
@@ -128,10 +141,8 @@ def test_a_plan_with_another_type_is_refused(vulcan: Console, line: str, what: s
             "no objective 'bit'",
         ),
         (("build", "--task", "cache_eviction", "--traces", "traces", "--cache-sise", "1%", "-o", "x"), "did you mean"),
-        (("build", "--task", MOOD_TASK, "--traces", "traces", "-o", "x"), "its evaluator offers no first events"),
+        (("build", "--task", MOOD_TASK, "--traces", "traces", "-o", "x"), "its evaluator names no setting that has"),
         (("build", "--task", "cache_eviction", "--traces", "traces", "--members", "0", "-o", "x"), "--members is 0"),
-        (("select", "traces/z1.csv", "--library", "nothing"), "no library at nothing"),
-        (("select", "traces/z1.csv", "--task", "spot_single"), "comes with no library"),
         (("show", "traces"), "no library at traces"),
     ],
 )
@@ -141,10 +152,7 @@ def test_mistakes_are_one_line(vulcan: Console, arguments: tuple[str, ...], mess
 
 
 def test_documents_are_what_their_models_say(vulcan: Console, built: dict[str, Any]) -> None:
-    chosen = vulcan.document("library", "select", "traces/z1.csv", "--library", "lib")
     told = vulcan.document("library", "export", "lib", "-o", "following.py")
-    assert (
-        faults(built, "LibraryDocument") == faults(chosen, "SelectDocument") == faults(told, "FollowingDocument") == []
-    )
+    assert faults(built, "LibraryDocument") == faults(told, "FollowingDocument") == []
     assert sorted(told["members"]) == sorted(m["name"] for m in built["members"])
     assert "FOLLOWED = (" in (vulcan.directory / "following.py").read_text()

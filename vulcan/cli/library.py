@@ -1,8 +1,7 @@
-"""The commands `vulcan library build`, `show`, `select` and `export`."""
+"""The commands `vulcan library build`, `show` and `export`."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
@@ -23,12 +22,12 @@ from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
-    from vulcan.documents.policy import FollowingDocument, SelectDocument
+    from vulcan.documents.policy import FollowingDocument
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
 
 app = typer.Typer(
-    help="Policy libraries: a policy for each kind of workload, and a selector.",
+    help="Policy libraries: policies for many kinds of workload, and what follows the best of them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -59,7 +58,6 @@ def build(
         list[str],
         typer.Option(help="Run whose best policies are candidates. Repeatable."),
     ] = _NONE,
-    prefix: Annotated[int, typer.Option(help="Events that choose; at most a fifth of a workload's.")] = 100_000,
     members: Annotated[int, typer.Option(help="Maximum number of members.")] = 20,
     keep: Annotated[list[str], typer.Option(help="Candidate that becomes a member in any case. Repeatable.")] = _NONE,
     per_run: Annotated[int, typer.Option(help="Maximum candidates from any one run.")] = 3,
@@ -92,13 +90,13 @@ def build(
         return
     _show(library, wanted.objectives[0])
     say(
-        f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
-        f"`vulcan library export {output} -o following.py` makes a module that follows the best of its members."
+        f"\nThe library is in {output}. `vulcan library export {output} -o following.py` makes a module that follows "
+        "the best of its members."
     )
 
 
 _PLANNED: dict[str, tuple[type, ...]] = {
-    "objective": (list,), "policy": (list,), "run": (list,), "keep": (list,), "prefix": (int,),
+    "objective": (list,), "policy": (list,), "run": (list,), "keep": (list,),
     "members": (int,), "per_run": (int,), "limit": (float, int),
 }  # fmt: skip
 """Options of a build, with their types in a file, allowed there in addition to those of the task."""
@@ -152,7 +150,6 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         policies=tuple((text, read_policy(policy_spec(text)[0], task.name)) for text in p["policy"]),
         runs=tuple(str(find_run(name, runs)) for name in p["run"]),
         keep=tuple(p["keep"]),
-        first=p["prefix"],
         max_members=p["members"],
         per_run=p["per_run"],
         limit=p["limit"],
@@ -173,77 +170,13 @@ def show(
       vulcan library show mylibrary
     """
     from vulcan.portfolio.library_file import read_library
-    from vulcan.portfolio.selector import find_objective_of
 
     found = read_library(library)
-    chosen = find_objective_of(found, objective)
+    chosen = found.find_objective(objective)
     if as_json:
         _print_document(found)
     else:
         _show(found, chosen)
-
-
-@app.command("select", cls=TakesTaskOptions, context_settings=TASK_OPTIONS)
-def select(
-    context: typer.Context,
-    trace: Annotated[str, typer.Argument(metavar="WORKLOAD", help="Workload: a file, or a generator spec.")],
-    library: Annotated[
-        Path | None,
-        typer.Option("--library", "-l", help="Library directory. Default: the library bundled with the task."),
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option("--task", "-t", help="Task whose bundled library to use if --library is not given.")
-    ] = None,
-    objective: Annotated[str | None, typer.Option(help="Objective. Default: the library's first.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Choose a policy for a workload: the members are tried on its first events, at most a fifth of them.
-
-    The task's own options, such as --cache-size of cache_eviction, are given here too. Default: the library's.
-
-    \b
-    Examples:
-      vulcan library select my.csv --cache-size 10%
-      vulcan library select my.csv --library mylibrary --json
-    """
-    from vulcan.errors import UserError
-    from vulcan.portfolio.library_file import read_library
-    from vulcan.portfolio.selector import (
-        choice_document,
-        find_objective_of,
-        only_shipped_library,
-        select_for,
-        shipped_library,
-    )
-    from vulcan.registry import find_task, recorded_task
-
-    if library is not None and task is not None:
-        raise UserError("--library names the library already: leave out --task")
-    directory = library or (shipped_library(find_task(task)) if task is not None else only_shipped_library())
-    found = read_library(directory)
-    chosen = find_objective_of(found, objective)
-    settings = task_settings(recorded_task(found.task), context)
-    choices = select_for(found, trace, settings, chosen)
-    if as_json:
-        document: SelectDocument = {
-            "library": str(directory),
-            "workload": trace,
-            "objective": chosen,
-            "prefix": found.prefix,
-            "choices": [choice_document(found, directory, choice) for choice in choices],
-        }
-        print_json(document)
-        return
-    print_table(
-        ("instance", "choice", "score on trial", "next best", "score on trial"),
-        [(c.instance, *(text for name, score in c.trials[:2] for text in (name, number(score)))) for c in choices],
-    )
-    for name in dict.fromkeys(c.name for c in choices):
-        member = found.member(name)
-        options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in member.settings.items())
-        say(f"{name}: {os.path.normpath(directory / member.file)}, for `--task {member.task}{options}`")
-    for choice in choices:
-        say(f"to follow several in {choice.instance}: {' '.join(f'--follow {name}' for name in choice.to_follow)}")
 
 
 @app.command("export")
@@ -271,10 +204,9 @@ def export(
     from vulcan.files import write_output
     from vulcan.portfolio.export import following_module
     from vulcan.portfolio.library_file import read_library
-    from vulcan.portfolio.selector import find_objective_of
 
     found = read_library(library)
-    chosen = find_objective_of(found, objective)
+    chosen = found.find_objective(objective)
     module = following_module(found, chosen, follow or ())
     write_output(output, module.text)
     if as_json:
@@ -302,7 +234,7 @@ def _show(library: Library, objective: str) -> None:
     matrix = library.matrix[objective]
     say(
         f"task {library.task}, objective {objective}, {count(len(library.instances), 'instance')}, "
-        f"{count(len(library.members), 'member')}; a choice is made by the first {library.prefix:,} events"
+        f"{count(len(library.members), 'member')}"
     )
     strongest = {n: max(matrix.baselines, key=lambda b: matrix.baselines[b][n]) for n in range(len(library.instances))}
     rows = [

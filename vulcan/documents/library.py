@@ -68,7 +68,6 @@ class LibraryDocument(TypedDict):
     task: Annotated[str, "the task's name"]
     settings: Annotated[Mapping[str, Any], "the task's settings"]
     objectives: Annotated[tuple[str, ...], "the first is the default"]
-    prefix: Annotated[int, "how many first events a choice is made by"]
     workloads: Annotated[tuple[Workload, ...], "what it was built on"]
     instances: Annotated[tuple[TrainedInstance, ...], "what it was built on, instance by instance"]
     members: Annotated[tuple[MemberDocument, ...], "its policies; each adds the most to those before it"]

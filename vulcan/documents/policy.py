@@ -366,35 +366,6 @@ class InterfaceDocument(TaskDocument):
     interface: Annotated[str, "the language, as a prompt has it"]
 
 
-class TrialScore(TypedDict):
-    """The score of a member on the first events."""
-
-    choice: Annotated[str, "the member"]
-    score: Annotated[float, "higher is better"]
-
-
-class ChoiceDocument(TypedDict):
-    """The choice of a policy for an instance."""
-
-    instance: Annotated[str, "the instance's name"]
-    choice: Annotated[str, "the member that is best on the first events"]
-    policy: Annotated[str, "its file"]
-    task: Annotated[str, "the task that it is of"]
-    settings: Annotated[dict[str, Any], "its settings"]
-    trials: Annotated[list[TrialScore], "the members' scores on the first events, the best first"]
-    to_follow: Annotated[list[str], "the members for `vulcan library export --follow`, the first to be followed first"]
-
-
-class SelectDocument(TypedDict):
-    """The choices of a library for a workload."""
-
-    library: Annotated[str, "the library's directory"]
-    workload: Annotated[str, "the workload"]
-    objective: Annotated[str, "the objective"]
-    prefix: Annotated[int, "how many first events the choice is made by"]
-    choices: Annotated[list[ChoiceDocument], "the choice for each instance"]
-
-
 class FollowingDocument(TypedDict):
     """An exported library that was written."""
 

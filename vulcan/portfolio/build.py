@@ -23,7 +23,6 @@ from vulcan.terminal_text import count
 MEASURED = "measured.jsonl"
 """The cached measurements, in the library's directory. Safe to delete after the build."""
 
-PREFIX = 100_000
 MAX_MEMBERS = 20
 PER_RUN = 3
 LIMIT_S = 600.0
@@ -45,14 +44,13 @@ class BuildConfig:
     policies: tuple[tuple[str, str], ...] = ()
     runs: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    first: int = PREFIX
     max_members: int = MAX_MEMBERS
     per_run: int = PER_RUN
     limit: float = LIMIT_S
     workers: int = 1
 
     def __post_init__(self) -> None:
-        for name, value in (("--prefix", self.first), ("--members", self.max_members), ("--per-run", self.per_run)):
+        for name, value in (("--members", self.max_members), ("--per-run", self.per_run)):
             if value < 1:
                 raise UserError(f"{name} is {value}: it must be at least 1")
 
@@ -103,7 +101,6 @@ class _Build:
             task=config.task,
             settings=self.settings,
             objectives=config.objectives,
-            prefix=config.first,
             workloads=tuple(identities[text] for text in config.workloads),
             instances=tuple(TrainedInstance(name, identities[of].name) for name, (of, _) in training.items()),
             members=tuple(by_name[name] for name in chosen),

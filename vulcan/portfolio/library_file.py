@@ -107,8 +107,6 @@ def _problems(library: Library) -> Iterator[str]:
     count = len(library.instances)
     if not count:
         yield "it has no training instance"
-    if library.prefix < 1:
-        yield "its prefix is below 1"
     names = [member.name for member in library.members]
     if not names or len(set(names)) != len(names):
         yield "it has no member, or two that share a name"

@@ -1,4 +1,4 @@
-"""A library of policies, and the choice among them."""
+"""A library of policies, and which of them are members and are followed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vulcan.documents.library import Matrix, Origin, Scores, TrainedInstance, Workload
+from vulcan.errors import UserError
 from vulcan.task import Json
 
 FOLLOWED = 6
 """How many members are followed at once. On training traces four score less, and eight no more."""
-
-TRIED = 4
-"""How many of those followed are the best on trial; the others add the most to them on the training instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class LibraryMember:
 class Library:
     """A library of policies; `vulcan.portfolio.library_file` reads and writes it.
 
-    `settings` are the task's, without the workloads. A choice is made by the first `prefix` events of a workload.
+    `settings` are the task's, without the workloads.
     Members come in the order in which they were added: each adds the most to those before it.
     """
 
@@ -44,7 +42,6 @@ class Library:
     task: str
     settings: Mapping[str, Json]
     objectives: tuple[str, ...]
-    prefix: int
     workloads: tuple[Workload, ...]
     instances: tuple[TrainedInstance, ...]
     members: tuple[LibraryMember, ...]
@@ -57,10 +54,18 @@ class Library:
                 return member
         raise KeyError(name)
 
+    def find_objective(self, name: str | None) -> str:
+        """Return the objective of that name, or the first where none is given. Raises UserError."""
+        chosen = name or self.objectives[0]
+        if chosen not in self.matrix:
+            raise UserError(
+                f"the library was not built for the objective {chosen!r} (it knows: {', '.join(self.objectives)})"
+            )
+        return chosen
+
     def to_follow(self, objective: str, names: Sequence[str], best: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the members that are followed, of those named: the first of `best`, and those that add the most."""
-        scores = {name: self.matrix[objective].members[name] for name in names}
-        return tuple(add_most([scores], FOLLOWED, best[:TRIED]))
+        """Return the members that are followed, of those named: `best`, and those that add the most to these."""
+        return tuple(add_most([{name: self.matrix[objective].members[name] for name in names}], FOLLOWED, best))
 
 
 def add_most(scores: Sequence[Scores], most: int, start: Sequence[str] = ()) -> list[str]:

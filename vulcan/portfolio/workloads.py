@@ -1,4 +1,4 @@
-"""The workloads of a library: its training instances, and their first events."""
+"""The workloads of a library: its training instances."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ from vulcan.registry import recorded_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
 
-SHARE_SEEN = 5
-"""At most one in so many events chooses: a workload continues after the events by which a policy is chosen."""
-
 
 def workload_setting_of(task: Task, evaluator: Evaluator) -> str:
     """Return the setting that names workloads. Raises UserError from an evaluator that has none."""
     setting = evaluator.workload_setting()
     if setting is None:
-        raise UserError(f"task {task.name!r}: its evaluator offers no first events, by which a library chooses")
+        raise UserError(f"task {task.name!r}: its evaluator names no setting that has the workloads")
     return setting
 
 
@@ -69,11 +66,6 @@ def instances_of_member(
     if not set(names) <= set(found):
         raise UserError(f"{member.name}: its task or settings have other instances than the library")
     return tuple(found[name][1] for name in names)
-
-
-def prefixes_of(evaluator: Evaluator, instances: Sequence[Instance], first: int) -> tuple[int, ...]:
-    """Return how many events of each instance choose: `first`, or a fifth of all if that is less."""
-    return tuple(min(first, max(1, evaluator.events(instance) // SHARE_SEEN)) for instance in instances)
 
 
 def find_workloads(given: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from vulcan.evaluator import load_evaluator
 from vulcan.portfolio.export import following_module
 from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import LibraryMember
-from vulcan.portfolio.selector import shipped_library
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -36,7 +35,7 @@ MEMBERS = (
     ),
 )
 NAMES = tuple(member.name for member in MEMBERS)
-LIBRARY = replace(read_library(shipped_library(TASK)), members=MEMBERS)
+LIBRARY = replace(read_library(TASK.directory / "library"), members=MEMBERS)
 METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
 Column = np.ndarray[Any, Any]
 
