@@ -162,7 +162,7 @@ def test_mistakes_with_a_run(run: vulcan.Run, tmp_path: Path) -> None:
     with pytest.raises(vulcan.UserError, match="did you mean 'html'"):
         run.report(tmp_path / "report", format="htm")
     with pytest.raises(vulcan.UserError, match="cannot write"):
-        run.report("/proc/nowhere/report.md", seconds=0.0)
+        run.report("/proc/nowhere/report.html", seconds=0.0)
     with pytest.raises(vulcan.UserError, match="no export format is called 'pythn'"):
         run.best.export(tmp_path / "x", format="pythn")
     with pytest.raises(vulcan.UserError, match="did you mean 'ray'"):

@@ -1,4 +1,4 @@
-"""`vulcan report`: a page, Markdown or JSON of a run."""
+"""`vulcan report`: a page or JSON of a run."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from locations import recorded_run
 
 
 def test_the_form_follows_the_file(vulcan: Console) -> None:
-    for name, start in (("r.html", "<!doctype html>"), ("r.md", "# "), ("r.json", "{")):
+    for name, start in (("r.html", "<!doctype html>"), ("r.json", "{")):
         told = vulcan.good("report", recorded_run(), "-o", name, "--seconds", "0")
         assert told.stdout == ""
         assert told.stderr == f"wrote {name}: recorded\n"
         assert (vulcan.directory / name).read_text(encoding="utf-8").lstrip().startswith(start)
 
 
-def test_json_and_markdown_go_to_standard_output(vulcan: Console) -> None:
+def test_json_goes_to_standard_output(vulcan: Console) -> None:
     text = vulcan.good("report", recorded_run(), "--format", "json", "--seconds", "0").stdout
     document = json.loads(text, parse_constant=pytest.fail)
     shown = vulcan.document("show", recorded_run())
     assert {key: document[key] for key in shown} == shown
-    assert vulcan.good("report", recorded_run(), "--format", "md", "--seconds", "0").stdout.startswith("# ")
 
 
 def test_the_winner_is_proved_when_the_report_is_written(vulcan: Console) -> None:

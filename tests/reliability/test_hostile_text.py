@@ -1,4 +1,4 @@
-"""A model and its server say what a terminal, a page or a Markdown file would obey; nothing that is shown does."""
+"""A model and its server say what a terminal or a page would obey; nothing that is shown does."""
 
 from __future__ import annotations
 
@@ -56,21 +56,19 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         judged = [event for event in store.events() if isinstance(event, CandidateJudged) and "owned" in event.source]
     accepted = next(event.candidate for event in judged if event.verdict == "scored")
     rejected = next(event.candidate for event in judged if event.verdict == "rejected")
-    commands: list[tuple[str | Path, ...]] = [("show", run), ("runs",), ("report", run, "--format", "md")]
+    commands: list[tuple[str | Path, ...]] = [("show", run), ("runs",)]
     commands += [("show", run, str(accepted)), ("show", run, str(rejected))]
     for command in commands:
         result = vulcan.good(*command)
         said[" ".join(map(str, command))] = result.stdout + result.stderr
     vulcan.good("report", run, "-o", "report.html")
-    vulcan.good("report", run, "-o", "report.md")
     said["html"] = (vulcan.directory / "report.html").read_text(encoding="utf-8")
-    said["md"] = (vulcan.directory / "report.md").read_text(encoding="utf-8")
     return said
 
 
 def test_a_terminal_is_sent_nothing_that_it_would_obey(shown: dict[str, str]) -> None:
     for command, text in shown.items():
-        if command not in ("html", "md"):
+        if command != "html":
             assert UNFIT.findall(text) == [], command
     together = "\n".join(shown.values())
     assert "\\x1b[2J" in together  # it was there, and is shown for what it is
@@ -103,17 +101,3 @@ def test_a_page_has_no_element_that_a_model_wrote(shown: dict[str, str]) -> None
     assert [name for name in page.attributes if name.startswith("on")] == []
     assert "img" not in page.names
     assert [script for script in page.scripts if script.startswith("alert(")] == []
-
-
-def test_a_markdown_file_has_no_heading_and_no_element_that_a_model_wrote(shown: dict[str, str]) -> None:
-    outside, fence = [], ""
-    for line in shown["md"].splitlines():
-        if not fence and line.startswith("```"):
-            fence = re.match("`+", line)[0]
-        elif line == fence:
-            fence = ""
-        elif not fence:
-            outside.append(line)
-    assert fence == ""
-    assert "owned" in shown["md"]
-    assert [line for line in outside if re.search(r"(?<!\\)<|^# owned", line)] == []

@@ -12,7 +12,6 @@ from vulcan.cli.summary import print_result
 from vulcan.registry import find_task
 from vulcan.results import run as results
 from vulcan.results.report.data import Report, report_document
-from vulcan.results.report.formats import markdown
 from vulcan.results.report.html_page import html_page
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
@@ -56,5 +55,4 @@ def test_every_form_of_the_report_says_it(warned: str) -> None:
     report = Report.of(recorded_run())
     document = report_document(report, seconds=0.0)
     assert warned in document["cautions"]
-    assert warned in markdown(report, document).replace("\\", "")
     assert warned in html_page(report, document)

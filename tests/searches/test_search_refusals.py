@@ -86,7 +86,7 @@ def test_a_run_that_was_resumed_with_other_settings_is_repeated_as_it_was(tmp_pa
     (change,) = run.summary["changes"]
     assert "model other, third" in change and "temperature 0.2" in change and change.startswith("from proposal ")
     said = f"Resumed with other settings {change.partition(', api')[0]}"
-    assert all(said in run.report(tmp_path / name, seconds=0).read_text() for name in ("report.md", "report.html"))
+    assert said in run.report(tmp_path / "report.html", seconds=0).read_text()
     again = vulcan.search(replay=run.path, runs_dir=tmp_path / "again", executor="local", workers=1, progress="none")
     with closing(stored(run)) as store, closing(stored(again)) as repeated:
         events, calls = contents(store)

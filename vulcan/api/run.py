@@ -254,7 +254,7 @@ class Run:
     # Actions
 
     def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0, explain: bool = False) -> Path:
-        """Write a report of the run to a file: `html`, `md` or `json`, by default inferred from its name.
+        """Write a report of the run to a file: `html` or `json`, by default inferred from its name.
 
         Each property of the winner gets `seconds` to be proved. With `explain`, a page has the findings about the
         winner, computed now. Raises UserError.

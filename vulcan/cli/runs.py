@@ -13,7 +13,6 @@ from vulcan.cli.options import RUNS, AsJson, RunName, RunNames, RunsDirectory
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
 from vulcan.files import write_output
-from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
     from vulcan.documents.run import InstanceMetricsRow, RepairDocument, RepairedFile, RunRow, RunsDocument
@@ -318,7 +317,7 @@ def report(
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", "-f", metavar="html|md|json", help="Output format. Default: by the file name, else html."
+            "--format", "-f", metavar="html|json", help="Output format. Default: by the file name, else html."
         ),
     ] = None,
     seconds: Annotated[
@@ -331,12 +330,11 @@ def report(
     ] = False,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
-    """Write a full report of a run, or a comparison of several: a self-contained HTML page, Markdown, or JSON.
+    """Write a full report of a run, or a comparison of several: a self-contained HTML page, or JSON.
 
     \b
     Examples:
       vulcan report cache_eviction-20260101-120000-ab12 -o report.html
-      vulcan report cache_eviction-20260101-120000-ab12 --format md > report.md
       vulcan report latest --explain -o report.html
       vulcan report ab12 c0de latest -o seeds.html
     """
@@ -355,7 +353,7 @@ def report(
 
         text = comparison_text([Report.of(path) for path in paths], form)
     if output is None and form != "html":
-        sys.stdout.write(text if form == "json" else printable(text))
+        sys.stdout.write(text)
         return
     output = output or Path("report.html")
     write_output(output, text)

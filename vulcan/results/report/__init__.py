@@ -1,1 +1,1 @@
-"""Run reports: their data, and the HTML, Markdown and JSON formats."""
+"""Run reports: their data, and the HTML and JSON formats."""

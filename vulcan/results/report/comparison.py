@@ -16,7 +16,6 @@ from vulcan.errors import UserError
 from vulcan.results import figures
 from vulcan.results.figures import Curve
 from vulcan.results.report.data import Report, progress
-from vulcan.results.report.formats import markdown_cell, markdown_table
 from vulcan.results.report.html_page import PLACE, aligned, page_text
 from vulcan.results.run import run_document, state_of
 from vulcan.results.seeds import compare_seeds
@@ -110,25 +109,6 @@ def _overlay(document: ComparisonDocument) -> Figure | None:
     return figures.curves("The best scores so far", curves, known if document["same_instances"] else {})
 
 
-def comparison_markdown(document: ComparisonDocument) -> str:
-    """Render the comparison as Markdown."""
-    lines = [f"# {document['task']}: {len(document['runs'])} searches", ""]
-    lines += [f"Objective `{document['objective']}`, higher is better.", ""]
-    if not document["same_instances"]:
-        lines += ["The runs have different instances: their scores cannot be compared.", ""]
-    lines += markdown_table(_COLUMNS, [_cells(run) for run in document["runs"]])
-    if document["together"] is not None:
-        lines += ["## Together", ""]
-        lines += [f"- {markdown_cell(sentence)}" for sentence in document["together"]["sentences"]] + [""]
-    if document["differences"]:
-        names = [_name(run) for run in document["runs"]]
-        lines += ["## Options that differ", ""]
-        lines += markdown_table(
-            ("option", *names), [(one["option"], *one["values"]) for one in document["differences"]]
-        )
-    return "\n".join(lines) + "\n"
-
-
 _COLUMNS = ("run", "verdict", "seed", "candidates", "dollars", *SPLITS, "gain on validation", "95% interval")
 
 
@@ -174,8 +154,6 @@ def comparison_page(document: ComparisonDocument, head: Markup | None = None) ->
 
 
 def comparison_text(reports: Sequence[Report], form: str) -> str:
-    """Render the comparison in a format: html, md or json. Raises UserError."""
+    """Render the comparison in a format: html or json. Raises UserError."""
     document = comparison_document(reports)
-    if form == "html":
-        return comparison_page(document)
-    return comparison_markdown(document) if form == "md" else json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return comparison_page(document) if form == "html" else json.dumps(document, indent=2, allow_nan=False) + "\n"

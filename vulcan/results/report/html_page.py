@@ -59,7 +59,6 @@ MEANINGS = {
     "failed": "an error while it was scored",
     "no-reply": "never given: the model did not reply",
 }
-"""Readable meaning of each verdict."""
 
 
 def html_page(report: Report, document: Mapping[str, Any], explanation: Explanation | None = None) -> str:
