@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 import pytest
 import score_attacks
 from checker_attacks import source_results
+from evaluator_attacks import EvaluatorRange, evaluator_results, outlives_keeper
 
-from vulcan.doctor.attacks.in_evaluator import EvaluatorRange, evaluator_results, outlives_keeper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import AttackResult
 from vulcan.scoring.program_server_client import ForkServer, ServerLost
-from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
@@ -98,8 +98,9 @@ def test_without_a_clock_a_program_that_is_slow_later_goes_on_for_ever() -> None
 
 
 @on_linux
-def test_without_a_parent_death_signal_a_candidate_outlives_its_keeper() -> None:
-    assert outlives_keeper(Layers.without(Layer.PARENT_DEATH))
+@pytest.mark.parametrize("layers", [ALL, Layers.without(Layer.PARENT_DEATH)], ids=["with", "without"])
+def test_a_candidate_outlives_its_keeper_where_there_is_no_parent_death_signal(layers: Layers) -> None:
+    assert outlives_keeper(layers) == (Layer.PARENT_DEATH not in layers)
 
 
 def test_no_source_passes_the_checkers() -> None:

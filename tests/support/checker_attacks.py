@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from evaluator_attacks import TASK
+
 from vulcan.anvil import Rejected
-from vulcan.doctor.attacks.in_evaluator import TASK
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import AttackResult
 from vulcan.python_policy.check import check_policy

@@ -56,7 +56,6 @@ def _attacks(quiet: bool) -> AttacksDocument:
 
 _FORMS = {
     "forked": "a forked child",
-    "evaluator": "the jailed evaluator",
     "ray": "the local Ray",
 }
 

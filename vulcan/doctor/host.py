@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 from vulcan import __version__
 from vulcan.doctor.attacks.attack import Attack, stopper, targets
-from vulcan.doctor.attacks.in_evaluator import evaluator_results, outlives_keeper
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import listeners, ray_results
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
@@ -84,11 +83,11 @@ def check_defences() -> Iterator[DefenceCheck]:
         is_weak = bool(defences.missing_for_free_programs)
         for layer, name in _TRIED_BY.items():
             yield _trial(layer, attacks[name], given, is_weak)
-    privileges = defences.no_new_privileges
-    yield _checked(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
-    survived = outlives_keeper()
-    seen = "it lives on" if survived else "it died with it"
-    yield _checked(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
+    for layer, holds, what in (
+        (Layer.NO_NEW_PRIVILEGES, defences.no_new_privileges, "PR_SET_NO_NEW_PRIVS"),
+        (Layer.PARENT_DEATH, defences.parent_death_signal, "PR_SET_PDEATHSIG"),
+    ):
+        yield _checked(layer, holds, what, "set" if holds else "refused")
 
 
 def _trial(layer: Layer, attack: Attack, given: Mapping[str, object], is_weak: bool) -> DefenceCheck:
@@ -150,7 +149,6 @@ def attack_results() -> Iterator[AttackResult]:
                 evidence = arena.carry_out(attack)
                 by = stopper(attack.stopped_by, evidence)
                 yield AttackResult(attack.name, "forked", by, evidence.got or evidence.detail)
-        yield from evaluator_results(given)
         yield from ray_results()
 
 

@@ -74,7 +74,7 @@ class AttackResult:
     """An attack, and what stopped it."""
 
     attack: Annotated[str, "its name"]
-    form: Annotated[str, "`forked` (a child for free Python), `evaluator` or `ray`"]
+    form: Annotated[str, "`forked` (a child for free Python) or `ray`"]
     stopped_by: Annotated[
         str | None, "the layer that stopped it; `null` if it got through, or what stopped it is unknown"
     ]

@@ -15,7 +15,7 @@ TASK = Task(
         ),
         returns="a number",
     ),
-    evaluator="vulcan.doctor.attacks.target.evaluator:TargetEvaluator",
+    evaluator="vulcan_target_evaluator:TargetEvaluator",
     objectives=(Objective("sum", "sum", "the sum of all decisions", lambda metrics, _: metrics["sum"]),),
     directory=Path(__file__).parent,
 )

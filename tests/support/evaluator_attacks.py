@@ -1,6 +1,6 @@
 """Attacks in the sandboxed evaluator, as if an Anvil policy had broken out into the process that scores it.
 
-`python -m vulcan.doctor.attacks.in_evaluator LAYERS_OFF` keeps an evaluator with an endless candidate: it prints the
+`python -m evaluator_attacks LAYERS_OFF` keeps an evaluator with an endless candidate: it prints the
 evaluator's process id, and waits for the candidate.
 """
 
@@ -24,7 +24,7 @@ from vulcan.scoring.job import Job, Limits, Setup
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.processes import descendants, is_alive
 
-TASK = str(Path(__file__).parent / "target")
+TASK = str(Path(__file__).parent / "tasks" / "target_task")
 HONEST = Instance("honest", "train", {})
 """The instance that an evaluator warms up on."""
 MIN = "def decide(load, room):\n    return min(load, room)\n"
@@ -79,7 +79,7 @@ def _instance(attack: Attack, given: Mapping[str, object], harmless: bool) -> In
 
 
 def evaluator_results(given: Mapping[str, object]) -> Iterator[AttackResult]:
-    """Carry out every attack in the evaluator, one by one; then kill its keeper."""
+    """Carry out every attack in the evaluator, one by one."""
     attacks = [attack for attack in SYSTEM_ATTACKS if attack.name not in _ELSEWHERE]
     arena = EvaluatorRange(given, attacks)
     try:
@@ -89,15 +89,11 @@ def evaluator_results(given: Mapping[str, object]) -> Iterator[AttackResult]:
             yield AttackResult(attack.name, "evaluator", by, evidence.got or evidence.detail)
     finally:
         arena.close()
-    survived = outlives_keeper()
-    detail = "it lives on" if survived else "it died with its keeper"
-    by = None if survived else str(Layer.PARENT_DEATH)
-    yield AttackResult("outlive a keeper that is killed", "evaluator", by, detail)
 
 
 def outlives_keeper(layers: Layers = ALL) -> bool:
     """Check whether an evaluator survives the kill of its keeper, the parent of its sandbox; survivors are killed."""
-    command = [sys.executable, "-m", "vulcan.doctor.attacks.in_evaluator", json.dumps(layers.to_json())]
+    command = [sys.executable, "-m", "evaluator_attacks", json.dumps(layers.to_json())]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as keeper:
         assert keeper.stdout is not None
