@@ -63,8 +63,6 @@ class Figure:
     height: float
     natural: bool = False
     """Whether it keeps its size, and scrolls where it is wider than its place."""
-    data: str = ""
-    """Further attributes of the element, for the scripts of a page."""
 
     def svg(self, style: str | None = None) -> str:
         """Return the element for an HTML page; with a style sheet, which may be empty, as a document of its own."""
@@ -73,7 +71,7 @@ class Figure:
         kind = "chart natural" if self.natural else "chart"
         return (
             f'<svg{space} class="{kind}"{size} role="img" aria-label="{escape(self.title)}" '
-            f'viewBox="0 0 {self.width:.0f} {self.height:.0f}"{self.data}>'
+            f'viewBox="0 0 {self.width:.0f} {self.height:.0f}">'
             f"{f'<style>{style}</style>' if style else ''}{self.content}</svg>"
         )
 
@@ -270,8 +268,7 @@ class Chart:
         named = text(_LEFT, top - 12, self._y.label, "faint") if self._y.label else ""
         inside = "".join([*frame, *self._marks, *self._words()])
         content = f'{"".join(legend)}{named}<g transform="translate(0 {top:.0f})">{inside}</g>'
-        ends = f'data-plot="{_LEFT:.0f} {_RIGHT:.0f} {_WIDTH:.0f}" data-x="{self._x.low!r} {self._x.high!r}"'
-        return Figure(self._title, content, _WIDTH, top + below + _ROW + 12, data=f" {ends}")
+        return Figure(self._title, content, _WIDTH, top + below + _ROW + 12)
 
     def _numbers(self, frame: list[str]) -> float:
         for value, said in self._x.marks():

@@ -157,7 +157,7 @@ def test_mistakes_with_a_run(run: vulcan.Run, tmp_path: Path) -> None:
         vulcan.load("nosuch", tmp_path)
     with pytest.raises(vulcan.UserError, match="has no candidate 99: they go from 1 to"):
         run.candidate(99)
-    with pytest.raises(vulcan.UserError, match=r"none of .html, .md and .json: name the format"):
+    with pytest.raises(vulcan.UserError, match=r"neither .html nor .json: name the format"):
         run.report(tmp_path / "report.pdf")
     with pytest.raises(vulcan.UserError, match="did you mean 'html'"):
         run.report(tmp_path / "report", format="htm")

@@ -35,7 +35,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "vulcan note": ("RUN",),
     "vulcan runs": (),
     "vulcan show": ("RUN",),
-    "vulcan report": ("RUN", "--format", "md"),
+    "vulcan report": ("RUN", "--format", "json"),
     "vulcan check": ("POLICY", "--task", MOOD),
     "vulcan verify": ("POLICY", "--task", MOOD),
     "vulcan export": ("POLICY", "--task", MOOD, "--list"),

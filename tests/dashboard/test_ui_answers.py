@@ -141,8 +141,6 @@ def test_a_candidates_page_has_all_of_it(page_server: Server) -> None:
         ("/api/runs/recorded/candidates?sort=scores", "did you mean 'score'"),
         ("/api/runs/recorded/figures/progress?of=999", "they go from 1 to 88"),
         ("/api/runs/recorded/figures/progres", "did you mean 'progress'"),
-        ("/api/runs/recorded/figures/progress?over=minute", "did you mean 'minutes'"),
-        ("/api/runs/recorded/figures/progress?with=nothing", "no run 'nothing'"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(page_server: Server, path: str, why: str) -> None:
@@ -159,7 +157,6 @@ def test_five_thousand_candidates_are_served_a_page_at_a_time(page_server: Serve
         for path in (
             "",
             "/figures/progress",
-            "/operators",
             "/candidates",
             "/candidates?sort=score&order=down&page=7",
             "/candidates?filter=while",

@@ -151,7 +151,7 @@ def test_the_page_of_a_foreign_run_executes_nothing(tmp_path: Path, serve: Calla
     (run / "pack" / "task.py").write_text(f"open({str(mark)!r}, 'a').write('ran')\nTASK = None\n")
     configured(run / "run.db", task=str(run / "pack"))
     with serve(tmp_path).client() as client:
-        for path in ("", "/figures/behaviour", "/operators", "/candidates/1", "/candidates/1/why"):
+        for path in ("", "/figures/behaviour", "/candidates/1", "/candidates/1/why"):
             answer = client.get(f"/api/runs/foreign{path}")
             assert answer.status_code != 500, path
             assert "Traceback" not in answer.text

@@ -274,11 +274,10 @@ class Run:
         UserError for another name, and where too little is scored.
         """
         record, scorer = self._report.record, self._report.scorer
-        mapped = behaviour(record, scorer) if figure == "behaviour" else None
         makers: Mapping[str, Callable[[], Figure | None]] = {
             "progress": lambda: figures.best_score(record),
             "instances": lambda: figures.by_instance(record, scorer),
-            "behaviour": lambda: mapped[0] if mapped else None,
+            "behaviour": lambda: behaviour(record, scorer),
             "constants": lambda: figures.constants(record),
             "descent": lambda: figures.descent(record),
             "size": lambda: figures.tradeoff(record, "size"),

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from vulcan.dashboard.charts import figure_of, operators
+from vulcan.dashboard.charts import figure_of
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.runs import Runs
 from vulcan.dashboard.status import RunStatus
@@ -197,16 +197,9 @@ def _csv(request: Request) -> Response:
 
 def _figure(request: Request) -> Response:
     """Return a figure as SVG; nothing, with the code 204, where too little has a score."""
-    run, query = run_of(request), request.query_params
-    others = [app_state(request).runs.get(name) for name in query.getlist("with")]
-    drawn = figure_of(run, request.path_params["figure"], query, number_of(query.get("of", "")), others)
+    candidate = number_of(request.query_params.get("of", ""))
+    drawn = figure_of(run_of(request), request.path_params["figure"], candidate)
     return Response(status_code=204) if drawn is None else Response(drawn.svg(""), media_type="image/svg+xml")
-
-
-def _operators(request: Request) -> Response:
-    run = run_of(request)
-    with run.lock:
-        return JSONResponse({"operators": operators(run.lines)})
 
 
 async def _events(request: Request) -> Response:
@@ -226,7 +219,6 @@ ROUTES = [
     Route("/api/runs/{run}/candidates", _candidates),
     Route("/api/runs/{run}/candidates.csv", _csv),
     Route("/api/runs/{run}/figures/{figure}", _figure),
-    Route("/api/runs/{run}/operators", _operators),
     Route("/api/runs/{run}/events", _events),
 ]
 """Routes below `/api`."""

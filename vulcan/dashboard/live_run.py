@@ -139,9 +139,7 @@ class LiveRun:
         self._verdicts: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._judged_at: list[str] = []
-        self._calls: dict[Turn, tuple[str, int, float]] = {}  # model, tokens and dollars
-        self._paid: set[Turn] = set()
-        self._tokens, self._dollars = 0, 0.0
+        self._models: dict[Turn, str] = {}
         self._stamp: Stamp = ()
         self._summary: tuple[object, dict[str, Any]] | None = None
 
@@ -164,8 +162,7 @@ class LiveRun:
         match entry:
             case CallRecord():
                 self.costs.add(entry)
-                tokens = (entry.tokens_in or 0) + (entry.tokens_out or 0)
-                self._calls[turn_of(entry)] = entry.model, tokens, entry.dollars or 0.0
+                self._models[turn_of(entry)] = entry.model
             case InstructionTaken() | QuestionAsked():
                 pass
             case event:
@@ -184,16 +181,10 @@ class LiveRun:
         if judged.verdict == "scored" and judged.score is not None:
             best = self._best.score if self._best else None
             self._best = judged if best is None or judged.score > best else self._best
-        turn = judged.proposal, judged.turn  # its reply is stored before it
-        model, _, _ = self._calls.get(turn, (None, 0, 0.0))
+        model = self._models.get((judged.proposal, judged.turn))  # its reply is stored before it
         line["model"] = model if judged.origin == "model" else None
         words = (judged.candidate, judged.verdict, line["operator"], judged.origin, line["model"] or "")
         line["text"] = " ".join((*map(str, words), *judged.rules)).lower()
-        if turn in self._calls and turn not in self._paid:  # a call counts with its first candidate
-            self._paid.add(turn)
-            self._tokens, self._dollars = self._tokens + self._calls[turn][1], self._dollars + self._calls[turn][2]
-        spent = datetime.fromisoformat(time) - datetime.fromisoformat(self.started_at)
-        line["minutes"], line["tokens"], line["dollars"] = spent.total_seconds() / 60, self._tokens, self._dollars
 
     def status(self) -> RunStatus:
         """Return the current status of the run."""

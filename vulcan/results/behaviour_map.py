@@ -76,7 +76,7 @@ def _of_program(candidate: CandidateJudged) -> dict[str, float]:
 
 
 def first_axes(record: RunRecord, axes: Sequence[str], places: Sequence[Place]) -> tuple[str, str]:
-    """Return the axes of the map at first: those that the task declares, or else two measures that are not alike."""
+    """Return the axes of the map: those that the task declares, or else two measures that are not alike."""
     try:
         declared = recorded_task(record.config["task"]).axes
     except UserError:  # it is gone
@@ -99,10 +99,8 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
         return 1.0
 
 
-def behaviour(
-    record: RunRecord, scorer: Scorer | None, across: str = "", up: str = "", link: Link = no_link
-) -> tuple[Figure, list[str], tuple[str, str]] | None:
-    """Draw the map of behaviour; return it with the names of all measures, and the two that it shows.
+def behaviour(record: RunRecord, scorer: Scorer | None, link: Link = no_link) -> Figure | None:
+    """Draw the map of behaviour.
 
     The axes show where most policies are; those far away are drawn as rings at the edge.
     """
@@ -110,8 +108,7 @@ def behaviour(
     best = best_of(record)
     if len(axes) < 2 or best is None:
         return None
-    first = first_axes(record, axes, places)
-    x, y = across if across in axes else first[0], up if up in axes else first[1]
+    x, y = first_axes(record, axes, places)
     shown = [place for place in places if x in place.measures and y in place.measures]
     if not any(place.candidate is not None for place in shown):
         return None
@@ -141,7 +138,7 @@ def behaviour(
     for place in sorted(shown, key=lambda p: -p.score):
         if place.candidate is None:
             chart.label(place.measures[x], place.measures[y], place.policy)
-    return chart.figure(), axes, (x, y)
+    return chart.figure()
 
 
 def _usual(values: Sequence[float]) -> tuple[float, float]:

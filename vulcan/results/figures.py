@@ -45,10 +45,10 @@ class Curve:
     end: float
 
 
-def curve_of(record: RunRecord, name: str, configuration: str, place: Callable[[int], float] = float) -> Curve:
-    """Return the curve of a run; `place` is where a candidate is on the axis."""
-    points = [(place(number), score) for number, score in _improvements(record)]
-    return Curve(name, configuration, tuple(points), place(max(record.candidates)) if record.candidates else 0.0)
+def curve_of(record: RunRecord, name: str, configuration: str) -> Curve:
+    """Return the curve of a run."""
+    points = [(float(number), score) for number, score in _improvements(record)]
+    return Curve(name, configuration, tuple(points), float(max(record.candidates, default=0)))
 
 
 def best_of(record: RunRecord) -> CandidateJudged | None:
@@ -59,46 +59,34 @@ def best_of(record: RunRecord) -> CandidateJudged | None:
 
 
 def best_score(
-    record: RunRecord,
-    place: Callable[[int], float] = float,
-    unit: str = "candidate",
-    others: Sequence[Curve] = (),
-    candidate: int | None = None,
-    link: Link = no_link,
-    zoom: tuple[float, float] | None = None,
+    record: RunRecord, control: RunRecord | None = None, candidate: int | None = None, link: Link = no_link
 ) -> Figure | None:
     """Draw scores on train and the best so far, with the line of descent of a candidate, by default the best.
 
-    The axis has the `unit`; `place` is where a candidate is on it. `zoom` are other ends of the axis.
+    The best so far of the `control`, if there was one, is laid over.
     """
     scored = {c.candidate: c.score for c in record.candidates.values() if c.verdict == "scored" and c.score is not None}
     best = best_of(record)
     if not scored or best is None:
         return None
-    own = curve_of(record, "best so far", "", place)
+    runs = [curve_of(record, "best so far", "")]
+    if control is not None:
+        runs.append(curve_of(control, "control (best-of-n)", ""))
     line = [n for n in _first_line(record, candidate or best.candidate) if n in scored]
     baseline = record.named_baseline("train")
     marked = [scored[n] for n in line] + ([] if baseline is None else [baseline.score])
-    marked += [curve.points[-1][1] for curve in others if curve.points]
-    end = max([own.end, *(curve.end for curve in others)])
-    low, high = zoom or (0.0, end or 1.0)
-    y = Axis("score on train", *score_range(list(scored.values()), [*marked, own.points[-1][1]]))
-    chart = Chart("The best score so far", Axis(unit, low, high), y)
+    marked += [run.points[-1][1] for run in runs if run.points]
+    y = Axis("score on train", *score_range(list(scored.values()), marked))
+    chart = Chart("The best score so far", Axis("candidate", 0.0, max(run.end for run in runs) or 1.0), y)
 
     def dots(candidates: Sequence[int]) -> list[tuple[float, float, str, str]]:
-        return [(place(n), scored[n], f"candidate {n}: {scored[n]:.4f}", link(n)) for n in candidates]
+        return [(n, scored[n], f"candidate {n}: {scored[n]:.4f}", link(n)) for n in candidates]
 
-    chart.dots(
-        "a candidate", dots(sampled([n for n in scored if low <= place(n) <= high and n not in line])), PLAIN, 2.5
-    )
-    _add_curves(chart, [own], [BEST], low, high)
-    colours: dict[str, str] = {}
-    for curve in others:
-        colours.setdefault(curve.configuration, COLOURS[3 + len(colours) % (len(COLOURS) - 3)])
-    _add_curves(chart, others, [colours[curve.configuration] for curve in others], low, high)
+    chart.dots("a candidate", dots(sampled([n for n in scored if n not in line])), PLAIN, 2.5)
+    _add_curves(chart, runs, [BEST, COLOURS[3]])
     if baseline is not None:
         chart.level(f"baseline {baseline.policy}", baseline.score)
-    chart.line("", [(place(n), scored[n]) for n in line if low <= place(n) <= high], GOOD, thin=True)
+    chart.line("", [(n, scored[n]) for n in line], GOOD, thin=True)
     chart.dots("its line of descent" if candidate is None else "line of descent", dots(line), GOOD, 5, ring=True)
     return chart.figure()
 
@@ -114,20 +102,17 @@ def curves(title: str, runs: Sequence[Curve], levels: Mapping[str, float]) -> Fi
     colours: dict[str, str] = {}
     for run in drawn:
         colours.setdefault(run.configuration, COLOURS[len(colours) % len(COLOURS)])
-    _add_curves(chart, drawn, [colours[run.configuration] for run in drawn], 0.0, float("inf"))
+    _add_curves(chart, drawn, [colours[run.configuration] for run in drawn])
     for name, score in levels.items():
         chart.level(name, score, PLAIN)
     return chart.figure()
 
 
-def _add_curves(chart: Chart, runs: Sequence[Curve], kinds: Sequence[str], low: float, high: float) -> None:
-    """Add a step line for each run, of another stroke where a colour repeats, within these ends."""
-    for n, (run, kind) in enumerate(zip(runs, kinds, strict=True)):
-        before = [score for x, score in run.points if x < low][-1:]
-        inside = [(x, score) for x, score in run.points if low <= x <= high]
-        points = [*((low, score) for score in before), *inside]
-        if points:
-            points.append((min(run.end, high), points[-1][1]))
+def _add_curves(chart: Chart, runs: Sequence[Curve], kinds: Sequence[str]) -> None:
+    """Add a step line for each run, of another stroke where a colour repeats."""
+    for n, (run, kind) in enumerate(zip(runs, kinds, strict=False)):
+        if run.points:
+            points = [*run.points, (run.end, run.points[-1][1])]
             chart.line(run.name, points, kind, DASHES[list(kinds[:n]).count(kind) % len(DASHES)], step=True)
 
 

@@ -1,7 +1,7 @@
 // One run: how it stands, what happens in it, and its candidates.
 import { colourAll } from "./code.js";
 import { $, attempt, cells, clock, element, figure, get, link, moment, scoreText, settled, shownState, watchConnection } from "./dom.js";
-import { draw, zoomable } from "./figures.js";
+import { draw } from "./figures.js";
 import { Candidates } from "./table.js";
 
 const { api, address } = $("run").dataset;
@@ -124,66 +124,6 @@ function happened(rows) {
   while (list.childElementCount > FEED) list.lastChild.remove();
 }
 
-const others = new Set(); // names of runs laid over this one
-let zoom = "";
-
-async function drawn() {
-  const query = new URLSearchParams({ over: $("axis").value, zoom });
-  for (const name of others) query.append("with", name);
-  await draw($("chart"), `${api}/figures/progress?${query}`);
-}
-
-async function drawnMap() {
-  const [across, up] = [$("map-across"), $("map-up")], query = new URLSearchParams({ across: across.value, up: up.value });
-  const found = await draw($("map"), `${api}/figures/behaviour?${query}`, "Too few candidates have a score yet.");
-  if (!found) return;
-  const axes = JSON.parse(found.dataset.axes), shown = JSON.parse(found.dataset.shown);
-  [across, up].forEach((choice, n) => choice.replaceChildren(...axes.map((name) => new Option(name, name, false, name === shown[n]))));
-}
-
-async function drawnTree() {
-  await draw($("tree"), `${api}/figures/descent?best=${$("tree-best").value}`);
-  $("tree").scrollLeft = $("tree").scrollWidth; // the best is at the right end
-}
-
-async function drawnOperators() {
-  const { operators } = await get(`${api}/operators`);
-  $("operators").tBodies[0].replaceChildren(...operators.map((one) => {
-    const row = cells(element("tr"), [one.operator, one.model]);
-    for (const value of [figure(one.proposals), `${Math.round(100 * one.accepted)} %`, figure(one.improved), one.gain.toFixed(4)]) row.append(element("td", value, "n"));
-    return row;
-  }));
-}
-
-zoomable($("chart"), (ends) => { zoom = ends; attempt(drawn); });
-for (const id of ["map-across", "map-up"]) $(id).addEventListener("change", () => attempt(drawnMap));
-$("tree-best").addEventListener("change", () => attempt(drawnTree));
-
-async function offer() {
-  const { runs } = await get("/api/runs"), mine = runs.find((one) => one.run === $("run").dataset.run);
-  for (const one of runs)
-    if (one.run !== mine?.run && one.task === mine?.task && one.candidates) $("other").append(new Option(one.title || one.run, one.run));
-  $("other").parentElement.hidden = $("other").options.length < 2;
-}
-
-function layOver(name) {
-  others.add(name);
-  const button = element("button", `${name} ×`);
-  button.type = "button";
-  button.ariaLabel = `take ${name} off the chart`;
-  button.addEventListener("click", () => { others.delete(name); button.remove(); attempt(drawn); });
-  $("others").append(button);
-  attempt(drawn);
-}
-
-$("axis").addEventListener("change", () => { zoom = ""; attempt(drawn); });
-$("other").addEventListener("change", (event) => {
-  const name = event.target.value;
-  if (name && !others.has(name)) layOver(name);
-  event.target.value = "";
-});
-attempt(offer);
-
 let drawnRow = -1, source = null, finished = false;
 
 async function refresh() {
@@ -200,7 +140,7 @@ async function refresh() {
     drawnRow = run.row;
     policies(run);
     shares(run);
-    await Promise.all([candidates.refresh(), attempt(async () => { await drawn(); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "No constants of the best program, or of what it came from, were tuned."); await drawnMap(); await drawnTree(); await drawnOperators(); })]);
+    await Promise.all([candidates.refresh(), attempt(async () => { await draw($("chart"), `${api}/figures/progress`); await draw($("instances"), `${api}/figures/instances`); await draw($("constants"), `${api}/figures/constants`, "No constants of the best program, or of what it came from, were tuned."); await draw($("map"), `${api}/figures/behaviour`, "Too few candidates have a score yet."); await draw($("tree"), `${api}/figures/descent`); $("tree").scrollLeft = $("tree").scrollWidth; })]);
   }
   return run;
 }

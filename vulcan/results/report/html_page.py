@@ -67,7 +67,7 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
     The `explanation` of the winner, if there is one, is shown in place of the findings that the run recorded.
     """
     findings = _findings(report) if explanation is None else Markup(explanation.sections())
-    drawn = _figures(report, document)
+    drawn = _figures(report)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
     )
@@ -155,27 +155,21 @@ def _findings(report: Report) -> Markup:
     return Markup(by_instance(record.workload.located if record.workload else (), about, "The winner"))
 
 
-def _figures(report: Report, document: Mapping[str, Any]) -> dict[str, svg.Figure]:
+def _figures(report: Report) -> dict[str, svg.Figure]:
     """Return the figures by name, without those that would be empty; a candidate leads to its row."""
     record = report.record
 
     def row(candidate: int) -> str:
         return f"#row-{report.rows.judged[candidate]}"
 
-    control = [figures.curve_of(report.control.record, "control (best-of-n)", "")] if report.control else []
-    spent = {point["candidate"]: point["dollars"] for point in document["progress"]}
-    mapped = behaviour(record, report.scorer, link=row)
     made = {
-        "progress": figures.best_score(record, others=control, link=row),
-        "dollars": figures.best_score(record, lambda n: spent.get(n, 0.0), "dollars", link=row)
-        if any(spent.values())
-        else None,
+        "progress": figures.best_score(record, report.control.record if report.control else None, link=row),
         "instances": figures.by_instance(record, report.scorer),
         "constants": figures.constants(record),
         "lineage": figures.descent(record, link=row),
         "size": figures.tradeoff(record, "size", row),
         "operations": figures.tradeoff(record, "operations", row),
-        "behaviour": mapped[0] if mapped else None,
+        "behaviour": behaviour(record, report.scorer, link=row),
     }
     return {name: figure for name, figure in made.items() if figure is not None}
 
