@@ -250,7 +250,6 @@ def _watched(subject: Subject, policy: Policy, instances: Sequence[Instance]) ->
     watched = WatchedPolicy.of(policy)
     for instance in instances:
         subject.evaluate(watched, instance)
-    watched.seen.collect()
     return watched.seen
 
 

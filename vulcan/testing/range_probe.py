@@ -1,20 +1,12 @@
-"""A policy that records feature values outside their declared ranges.
-
-Plain Python policies are wrapped. Machine code is entered through a generated stub that checks every feature slot of
-the layout: an evaluator's kernel runs at full speed, and cannot notice.
-"""
+"""A policy that records feature values outside their declared ranges: as a Python callable, and as machine code."""
 
 from __future__ import annotations
 
 import copy
 import ctypes
-import itertools
-import struct
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from vulcan.anvil import Layout, Policy, ir
 from vulcan.anvil.interpreter import Features, Reference
@@ -25,7 +17,10 @@ from vulcan.task import MECHANISM, Event, Feature, Signature, Task
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
 
-_serial = itertools.count()
+_DECIDES, _OBSERVES = (
+    ctypes.CFUNCTYPE(gives, *[ctypes.c_void_p] * 3, ctypes.c_double) for gives in (ctypes.c_double, None)
+)
+"""Entry points of machine code: globals, entity and statistics, and the entity's key."""
 
 
 @dataclass
@@ -43,7 +38,8 @@ class Violations:
     events: dict[str, int] = field(default_factory=dict)
     asked: int = 0
     known: int = 0
-    machine: list[WatchedMachineCode] = field(default_factory=list)
+    machine: list[Any] = field(default_factory=list)
+    """The callbacks in place of machine code, kept as long as it may call them."""
 
     def check(self, name: str, feature: Feature, value: float) -> None:
         self.checks += 1
@@ -51,30 +47,16 @@ class Violations:
             self.count[name] = self.count.get(name, 0) + 1
             self.value[name] = value
 
-    def observed(self, occasion: str, count: int = 1) -> None:
-        self.events[occasion] = self.events.get(occasion, 0) + count
-
-    def collect(self) -> None:
-        """Collect the violations recorded by machine code."""
-        for watch in self.machine:
-            calls = watch.take_calls()
-            self.checks += calls * len(watch.names)
-            if watch.occasion is not None:
-                self.observed(watch.occasion, calls)
-            for i, name in enumerate(watch.names):
-                if watch.counts[i]:
-                    self.count[name] = self.count.get(name, 0) + int(watch.counts[i])
-                    self.value[name] = float(watch.values[i])
+    def observed(self, occasion: str) -> None:
+        self.events[occasion] = self.events.get(occasion, 0) + 1
 
 
 def fits(feature: Feature, value: float) -> bool:
     """Check whether a value is in the feature's range, and integral where declared so."""
-    low, high = _range(feature)
+    low, high = (
+        (max(feature.low, 0.0), min(feature.high, 1.0)) if feature.type == "bool" else (feature.low, feature.high)
+    )
     return low <= float(value) <= high and (feature.type == "float" or float(value).is_integer())
-
-
-def _range(feature: Feature) -> tuple[float, float]:
-    return (max(feature.low, 0.0), min(feature.high, 1.0)) if feature.type == "bool" else (feature.low, feature.high)
 
 
 @dataclass(frozen=True)
@@ -98,32 +80,47 @@ class WatchedPolicy(Policy):
         return WatchedFunction(alone.task, alone.signature, alone.program, alone.plan, self)
 
     def _watch_native(self, native: Native, layout: Layout) -> Native:
-        """Wrap the entry points of machine code in stubs that check features."""
+        """Put a callback that checks features before each entry point of machine code."""
         made = copy.copy(native)
         interface = self.task.interface
         declared, occasions = dict(interface.features()), interface.occasions
         at_events = {name: f for name, f in declared.items() if name not in occasions}
 
-        def watch(address: int, features: Mapping[str, Feature], gives: str, occasion: str | None = None) -> int:
+        def watch(address: int, features: Mapping[str, Feature], kind: Any, occasion: str | None = None) -> int:
             if address == 0:
                 return 0
-            watching = WatchedMachineCode(address, features, layout, gives, occasion)
-            self.seen.machine.append(watching)
-            return watching.address
+            target = kind(address)
+            placed = [
+                (name, feature, layout.features[name]) for name, feature in features.items() if name in layout.features
+            ]
+
+            def callback(globals_: int, entity: int, statistics: int, key: float) -> Any:
+                blocks = {"globals": globals_, "entity": entity}
+                for name, feature, slot in placed:
+                    at = 0 if slot.base == "key" else blocks[slot.base] + 8 * slot.index
+                    self.seen.check(name, feature, ctypes.c_double.from_address(at).value if at else key)
+                if occasion is not None:
+                    self.seen.observed(occasion)
+                return target(globals_, entity, statistics, key)
+
+            self.seen.machine.append(watching := kind(callback))
+            return ctypes.cast(watching, ctypes.c_void_p).value or 0
 
         made.scores = {
-            name: watch(address, dict(self.task.function(name).features()), "double")
+            name: watch(address, dict(self.task.function(name).features()), _DECIDES)
             for name, address in native.scores.items()
         }
-        made.score = made.scores.get(self.task.signature.function) or watch(native.score, declared, "double")
-        made.enter = watch(native.enter, at_events, "void", "")
-        made.update = watch(native.update, at_events, "void", "")
+        made.score = made.scores.get(self.task.signature.function) or watch(native.score, declared, _DECIDES)
+        made.enter = watch(native.enter, at_events, _OBSERVES, "")
+        made.update = watch(native.update, at_events, _OBSERVES, "")
         made.occasions = {
-            occasion: watch(address, {n: declared[n] for n, o in occasions.items() if o == occasion}, "void", occasion)
+            occasion: watch(
+                address, {n: declared[n] for n, o in occasions.items() if o == occasion}, _OBSERVES, occasion
+            )
             for occasion, address in native.occasions.items()
         }
         made.events = {
-            name: watch(address, dict(self.task.event(name).features()), "void", name)
+            name: watch(address, dict(self.task.event(name).features()), _OBSERVES, name)
             for name, address in native.events.items()
         }
         return made
@@ -185,84 +182,6 @@ class WatchedReference(Reference):
     def _look(self, declared: Mapping[str, Feature], features: Features) -> None:
         for name, feature in declared.items():
             self._seen.check(name, feature, features[name])
-
-
-class WatchedMachineCode:
-    """A machine-code stub that checks features in memory, then calls its target."""
-
-    def __init__(
-        self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str, occasion: str | None
-    ) -> None:
-        from vulcan.anvil.native import jit
-
-        self.occasion = occasion
-        placed = {name: feature for name, feature in features.items() if name in layout.features}
-        self.names = list(placed)
-        self.counts = np.zeros(len(placed) + 1, np.int64)  # the last counts calls
-        self.values = np.zeros(len(placed) + 1)
-        self._taken = 0
-        name = f"watch{next(_serial)}"  # the linker needs unique names
-        self._library = jit.link(self._text(name, address, placed, layout, gives), (name,))
-        self.address: int = self._library[name]
-
-    def take_calls(self) -> int:
-        """Return the number of calls since the last time."""
-        fresh, self._taken = int(self.counts[-1]) - self._taken, int(self.counts[-1])
-        return fresh
-
-    def _text(self, name: str, address: int, placed: Mapping[str, Feature], layout: Layout, gives: str) -> str:
-        lines = ["declare double @llvm.floor.f64(double)"]
-        lines.append(f"define {gives} @{name}(ptr %globals, ptr %entity, ptr %statistics, double %key) {{")
-        calls = _at(self.counts, len(placed))
-        lines += [f"%n = load i64, ptr {calls}", "%m = add i64 %n, 1", f"store i64 %m, ptr {calls}"]
-        for i, (reads, feature) in enumerate(placed.items()):
-            slot = layout.features[reads]
-            if slot.base == "key":
-                lines.append(f"%v{i} = fadd double %key, {_double(0.0)}")
-            else:
-                lines.append(f"%p{i} = getelementptr double, ptr %{slot.base}, i64 {slot.index}")
-                lines.append(f"%v{i} = load double, ptr %p{i}")
-            lines += _fits(i, feature)
-            lines += [
-                f"br i1 %ok{i}, label %good{i}, label %bad{i}",
-                f"bad{i}:",
-                f"store double %v{i}, ptr {_at(self.values, i)}",
-                f"%c{i} = load i64, ptr {_at(self.counts, i)}",
-                f"%d{i} = add i64 %c{i}, 1",
-                f"store i64 %d{i}, ptr {_at(self.counts, i)}",
-                f"br label %good{i}",
-                f"good{i}:",
-            ]
-        target = f"inttoptr (i64 {address} to ptr)"
-        call = f"call {gives} {target}(ptr %globals, ptr %entity, ptr %statistics, double %key)"
-        lines += [call, "ret void"] if gives == "void" else [f"%result = {call}", "ret double %result"]
-        return "\n".join([*lines, "}"]) + "\n"
-
-
-def _fits(i: int, feature: Feature) -> Iterable[str]:
-    """Yield the LLVM IR of `fits` for the value %v."""
-    low, high = _range(feature)
-    yield f"%low{i} = fcmp oge double %v{i}, {_double(low)}"
-    yield f"%high{i} = fcmp ole double %v{i}, {_double(high)}"
-    yield f"%in{i} = and i1 %low{i}, %high{i}"
-    whole = f"%v{i}"
-    if feature.type != "float":
-        whole = f"%floor{i}"
-        yield f"{whole} = call double @llvm.floor.f64(double %v{i})"
-    yield f"%whole{i} = fcmp oeq double %v{i}, {whole}"
-    yield f"%ok{i} = and i1 %in{i}, %whole{i}"
-
-
-def _double(value: float) -> str:
-    """Format a double constant by its bits."""
-    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
-
-
-def _at(array: np.ndarray[Any, Any], index: int) -> str:
-    """Return the address of an element, as a constant pointer."""
-    address = ctypes.c_void_p(array.ctypes.data).value
-    assert address is not None
-    return f"inttoptr (i64 {address + 8 * index} to ptr)"
 
 
 def reading_everything(declared: Signature, answer: str, statistic: str = "") -> str:

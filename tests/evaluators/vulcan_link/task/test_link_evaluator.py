@@ -139,7 +139,6 @@ def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, pat
     source = task.seed_policies()["reno_like"].replace("packets + 1", "packets + 1 + 0 * state.cubic_cwnd_packets")
     watched = WatchedPolicy.of(check(source, task))
     simulate(Scenario(load_link(link), queue, (flow, *others), duration_s=12.0, **more), watched)
-    watched.seen.collect()
     assert not set(SIGNALS).isdisjoint(watched.plan.features)
     assert watched.seen.checks > 50 * len(watched.plan.features) and watched.seen.count == {}
 
