@@ -1,6 +1,6 @@
 """Vulcan: machine-written heuristics for computer systems.
 
-`vulcan.search` searches for a policy, `vulcan.search_seeds` with several seeds. `vulcan.evaluate` measures policies
+`vulcan.search` searches for a policy. `vulcan.evaluate` measures policies
 beside every baseline, `vulcan.explain` says where one does well or badly, `vulcan.compare` where two differ.
 `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas frames, and its best policy is a `vulcan.Candidate`.
 Invalid input raises `vulcan.UserError`.
@@ -15,18 +15,16 @@ if TYPE_CHECKING:
     from vulcan.api.policies import explain as explain
     from vulcan.api.run import Candidate as Candidate
     from vulcan.api.run import Run as Run
-    from vulcan.api.run import SeedRuns as SeedRuns
     from vulcan.api.search import load as load
     from vulcan.api.search import search as search
-    from vulcan.api.search import search_seeds as search_seeds
     from vulcan.errors import UserError as UserError
 
 __version__ = "0.1.0"
 
 _PLACES = {
-    **dict.fromkeys(("Candidate", "Run", "SeedRuns"), "vulcan.api.run"),
+    **dict.fromkeys(("Candidate", "Run"), "vulcan.api.run"),
     **dict.fromkeys(("compare", "evaluate", "explain"), "vulcan.api.policies"),
-    **dict.fromkeys(("load", "search", "search_seeds"), "vulcan.api.search"),
+    **dict.fromkeys(("load", "search"), "vulcan.api.search"),
     "UserError": "vulcan.errors",
 }
 """Names imported lazily: they load pandas and more, which `import vulcan` and the command line do not need."""
@@ -35,7 +33,6 @@ _PLACES = {
 __all__ = [
     "Candidate",
     "Run",
-    "SeedRuns",
     "UserError",
     "__version__",
     "compare",
@@ -43,7 +40,6 @@ __all__ = [
     "explain",
     "load",
     "search",
-    "search_seeds",
 ]
 
 

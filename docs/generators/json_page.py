@@ -34,10 +34,6 @@ takes the place of `--json`, whose document is in the last line.
 A build of a library writes the lines of its searches one after the other, without `Opened`, and then `Ended` with
 the library as `vulcan library build --json` prints it."""
 
-_SERIES = """\
-With `--progress json`, the lines of all searches come one after the other, and then `Ended` with this document. The
-same is true of `vulcan resume` with one of the runs."""
-
 _TOOLS = """\
 Tools of the Model Context Protocol, whose results are these documents: `list_tasks` (`TasksDocument`), `describe_task`
 (`InterfaceDocument`), `open_study` and `finish` (`RunDocument`), `ask` (`QuestionDocument`), `tell` (`AnswerDocument`),
@@ -63,7 +59,6 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
         _LINES,
         (run.ProgressLine, run.OpenedData),
     ),
-    ("`vulcan search --seeds`", _SERIES, (report.SeedsDocument,)),
     ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
     ("`vulcan ask`, `vulcan tell`", "", (conversation.AskDocument, conversation.TellDocument)),
     ("`vulcan steer`", "", (conversation.SteerDocument,)),

@@ -36,7 +36,7 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
-from vulcan.documents.report import ComparisonDocument, ReportDocument, SeedsDocument
+from vulcan.documents.report import ComparisonDocument, ReportDocument
 from vulcan.documents.run import (
     CandidateDocument,
     DryRunDocument,
@@ -67,7 +67,6 @@ DOCUMENTS: tuple[type, ...] = (
     CandidateDocument,
     ReportDocument,
     ComparisonDocument,
-    SeedsDocument,
     RunsDocument,
     NotesDocument,
     RepairDocument,

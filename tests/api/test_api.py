@@ -117,7 +117,7 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     from vulcan.cli.search import search as command
 
     ours, theirs = set(inspect.signature(search).parameters), set(inspect.signature(command).parameters)
-    only_there = {"context", "dry_run", "quiet", "as_json", "seeds"}  # of the terminal, or of search_seeds
+    only_there = {"context", "dry_run", "quiet", "as_json"}  # of the terminal
     assert ours - {"settings"} == theirs - only_there
     assert {*OPTIONS, *EXECUTION_OPTIONS} <= ours
     ours = set(inspect.signature(vulcan.Run.resume).parameters)

@@ -54,7 +54,6 @@ INSTANCES = (
 )
 FAILURES = ("candidate", "verdict", "rules", "feedback", "proposal", "turn", "origin", "row")
 COSTS = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
-SEEDS = ("seed", "run", "candidate", *SPLITS, "verdict")
 EVENTS = ("row", "time", "kind", "data")
 
 
@@ -137,13 +136,6 @@ def events(data: RunData) -> pd.DataFrame:
     frame = _frame((row.document() for row in data.rows.all), EVENTS, "row")
     frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")
     return frame
-
-
-def of_seeds(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return `vulcan.api.run.SeedRuns.table`."""
-    frame = _frame(rows, SEEDS, "seed")
-    frame["candidate"] = frame["candidate"].astype("Int64")
-    return frame.astype(dict.fromkeys(SPLITS, "float64"))
 
 
 def of_candidate(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

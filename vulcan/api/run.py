@@ -26,8 +26,6 @@ from vulcan.terminal_text import count
 if TYPE_CHECKING:
     import pandas as pd
 
-    from vulcan.documents.report import SeedsDocument
-
 
 @dataclass(frozen=True, repr=False)
 class Candidate:
@@ -341,34 +339,6 @@ class Run:
 take_options(
     Run.resume, [option.parameter() for option in (*RESUME_OPTIONS.values(), *EXECUTION_OPTIONS.values())], after="self"
 )
-
-
-@dataclass(frozen=True)
-class SeedRuns:
-    """Searches that differ in their seed alone, and what they say together."""
-
-    runs: tuple[Run, ...]
-    """The runs, in the order of seeds."""
-    best: Run | None
-    """The run whose winner is the best on validation; None where nothing was held out."""
-    verdict: str | None
-    """The verdict on that winner, as `Run.summary` has it, after what choosing the best of the seeds adds by luck."""
-    sentences: tuple[str, ...]
-    """What varies among the runs, and what to take."""
-    table: pd.DataFrame = field(compare=False, repr=False)
-    """One row per search, indexed by its seed.
-
-    Columns: `run`, `candidate` (the winner's number), its scores on `train`, `validation` and `test`, and `verdict`.
-    """
-
-    @classmethod
-    def of(cls, compared: SeedsDocument) -> SeedRuns:
-        """Read the runs that were compared. Raises UserError."""
-        from vulcan.api.frames import of_seeds
-
-        runs = tuple(Run.of(Path(row["run"])) for row in compared["seeds"])
-        best = next((run for run in runs if str(run.path) == compared["best"]), None)
-        return cls(runs, best, compared["verdict"], tuple(compared["sentences"]), of_seeds(compared["seeds"]))
 
 
 _COLUMNS = ("split", "winner", "best baseline", "its score", "gap")

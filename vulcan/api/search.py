@@ -1,20 +1,17 @@
-"""The entry points `vulcan.search`, `vulcan.search_seeds` and `vulcan.load`."""
+"""The entry points `vulcan.search` and `vulcan.load`."""
 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vulcan.api.launch import RunSession, SearchRequest, Sorted, run_to_completion
-from vulcan.api.run import Run, SeedRuns
-from vulcan.api.seeds import search_seeds as run_seeds
+from vulcan.api.run import Run
 from vulcan.errors import UserError
 from vulcan.paths import is_table, table_file
-from vulcan.progress.base import Display
-from vulcan.progress.display import check_form, open_display
+from vulcan.progress.display import check_form
 from vulcan.searches.config import sort_options
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, parse_execution, take_options
 from vulcan.store.runs import find_run
@@ -72,63 +69,18 @@ def search(
     return Run.of(run_to_completion(RunSession.start(request, runs), progress))
 
 
-def search_seeds(
-    task: str | Path | None = None,
-    *,
-    seeds: int,
-    config: str | Path | None = None,
-    runs_dir: str | Path | None = None,
-    progress: str = "auto",
-    **options: Any,
-) -> SeedRuns:
-    """Search several times, as `vulcan search --seeds` does, and return the runs and what they say together.
-
-    Args:
-        task: A task's name, or the directory of a task.
-        seeds: The number of searches, one after the other; their seeds are `seed` and the numbers after it.
-        config: As in `vulcan.search`, and so are all further options.
-        runs_dir: Where the runs' directories are created; default: `./runs`.
-        progress: As in `vulcan.search`.
-
-    Raises:
-        UserError: as in `vulcan.search`.
-        KeyboardInterrupt: where it is interrupted. Nothing is lost: `vulcan resume RUN` on the command line, with any
-            of the runs, finishes them all.
-
-    Example:
-        >>> found = vulcan.search_seeds("cache_eviction", seeds=5, budget_candidates=100)
-        >>> found.verdict, found.table["validation"].std()
-    """
-    check_form(progress)
-    machines, given = _split(options)
-    request = _search_request(task, config, {**_from_environment(), **given}, machines)
-    begun: list[Path] = []
-
-    def displays(run: Path, _title: str) -> Display:
-        begun.append(run)
-        return open_display(progress)
-
-    try:
-        return SeedRuns.of(run_seeds(request, seeds, runs_directory(runs_dir), displays))
-    except KeyboardInterrupt as interruption:
-        if begun:
-            interruption.add_note(f"nothing is lost: continue with `vulcan resume {shlex.quote(str(begun[-1]))}`")
-        raise
-
-
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options that say where to score, and the others. Raises UserError."""
     given = {name: value for name, value in options.items() if value is not None}
     return parse_execution({name: given.pop(name) for name in EXECUTION_OPTIONS if name in given}, _WHERE), given
 
 
-for _function in (search, search_seeds):
-    take_options(
-        _function,
-        [option.parameter() for option in (*OPTIONS.values(), *EXECUTION_OPTIONS.values())],
-        after="config",
-        others="settings",
-    )
+take_options(
+    search,
+    [option.parameter() for option in (*OPTIONS.values(), *EXECUTION_OPTIONS.values())],
+    after="config",
+    others="settings",
+)
 
 
 def load(run: str | Path, runs_dir: str | Path | None = None) -> Run:

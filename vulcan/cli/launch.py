@@ -6,18 +6,15 @@ The dry run of a search: `vulcan search --dry-run`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from vulcan.api.launch import RunSession, SearchRequest, Sorted
-from vulcan.api.seeds import Displays
 from vulcan.cli.options import task_settings
-from vulcan.cli.output import number, print_json, print_table, say, tell
+from vulcan.cli.output import print_json, print_table, say, tell
 from vulcan.cli.summary import print_run
-from vulcan.documents.report import SeedsDocument
 from vulcan.documents.run import BudgetEstimate, DryRunDocument, ModelEstimate
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
@@ -86,57 +83,6 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
             f"Nothing measured here tells what comes later: `vulcan export {named} --guard {safe[0]} -o guarded.py` "
             f"bounds what it can lose to {safe[0]}."
         )
-
-
-def search_with_seeds(compare: Callable[[Displays], SeedsDocument], form: str, *, as_json: bool) -> None:
-    """Search with several seeds, and print what the results say together. Raises UserError.
-
-    `compare` searches with a factory of displays; an interrupted search can be resumed.
-    """
-    begun: list[Path] = []
-
-    def displays(run: Path, title: str) -> Display:
-        begun.append(run)
-        if form not in ("none", "json"):
-            tell(title)
-        return open_display(form)
-
-    try:
-        compared = compare(displays)
-    except KeyboardInterrupt:
-        if begun:
-            named = shlex.quote(str(begun[-1]))
-            tell(f"interrupted; nothing is lost: continue, with the other seeds too, with `vulcan resume {named}`")
-        else:
-            tell("interrupted before the first search began: start the command again")
-        raise
-    if form == "json":
-        open_display(form).finished(compared)
-    elif as_json:
-        print_json(compared)
-    else:
-        _print_seeds(compared)
-
-
-def _print_seeds(compared: SeedsDocument) -> None:
-    def score(value: float | None) -> str:
-        return "-" if value is None else number(value)
-
-    rows = [
-        (
-            str(row["seed"]),
-            row["run"],
-            "-" if row["candidate"] is None else str(row["candidate"]),
-            score(row["train"]),
-            score(row["validation"]),
-            score(row["test"]),
-            row["verdict"] or "-",
-        )
-        for row in compared["seeds"]
-    ]
-    print_table(("seed", "run", "winner", "train", "validation", "test", "verdict"), rows)
-    for sentence in compared["sentences"]:
-        say(sentence)
 
 
 _ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}

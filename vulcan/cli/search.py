@@ -17,8 +17,7 @@ from vulcan.cli.options import (
     RunsDirectory,
     takes_options,
 )
-from vulcan.errors import UserError
-from vulcan.searches.options import ASK, EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
 
 CONTEXT = TASK_OPTIONS
 
@@ -37,13 +36,6 @@ def search(
     replay: Annotated[
         str | None,
         typer.Option(help="Replay this run from its recorded replies, without network access."),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Search this many times, with the seeds from --seed on, and say what varies and which winner to take.",
-        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the expected cost and the first prompt, then exit.")
@@ -68,7 +60,6 @@ def search(
       vulcan search --task cache_eviction --model ask
       vulcan search --config search.toml
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
-      vulcan search --task cache_eviction --budget-candidates 100 --seeds 5
       vulcan search --task cache_eviction --trace my.csv --start-from latest --start-from library
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
@@ -78,14 +69,6 @@ def search(
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = configured(context, config, replay, runs_dir)
-    if seeds is not None:
-        from vulcan.api.seeds import search_seeds
-        from vulcan.cli.launch import search_with_seeds
-
-        if replay is not None or dry_run or wanted.search.model == (ASK,):
-            raise UserError("--seeds goes with none of --replay, --dry-run and --model ask")
-        search_with_seeds(lambda displays: search_seeds(wanted, seeds, runs_dir, displays), form, as_json=as_json)
-        return
     if dry_run:
         from vulcan.cli.launch import show_dry_run
 
@@ -110,8 +93,6 @@ def resume(
     Options of the search that are given here, such as another --model, apply to the proposals that were not asked yet,
     and are recorded in the run.
 
-    A search with --seeds is resumed by any of its runs: the other seeds are finished too, and compared.
-
     \b
     Examples:
       vulcan resume cache_eviction-20260101-120000-ab12
@@ -119,8 +100,7 @@ def resume(
       vulcan resume latest --model openai/gpt-4o-mini --budget-dollars 5
     """
     from vulcan.api.launch import RunSession
-    from vulcan.api.seeds import SeedSeries, resume_seeds
-    from vulcan.cli.launch import progress_form, search_in, search_with_seeds
+    from vulcan.cli.launch import progress_form, search_in
     from vulcan.searches.session import ExecutionConfig
     from vulcan.store.runs import find_run
 
@@ -130,11 +110,5 @@ def resume(
         for name in RESUME_OPTIONS
         if (value := options.pop(name)) not in (None, (), [])
     }
-    path, machines = find_run(run, runs_dir), ExecutionConfig(**options)
-    if SeedSeries.of(path) is not None:
-        if anew:
-            raise UserError("the searches of --seeds are alike: leave out options of the search")
-        search_with_seeds(lambda displays: resume_seeds(path, machines, displays), form, as_json=as_json)
-        return
-    session = RunSession.reopen(path, machines, anew)
+    session = RunSession.reopen(find_run(run, runs_dir), ExecutionConfig(**options), anew)
     search_in(session, form, as_json=as_json)

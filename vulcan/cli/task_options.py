@@ -31,7 +31,7 @@ class SearchCommand(TakesTaskOptions):
         "Model": "model api_base temperature max_tokens model_timeout price_in price_out",
         "Budget": "budget_candidates budget_dollars budget_tokens budget_minutes rounds samples tune simplify "
         "finalists limit",
-        "Strategy": "strategy seed seeds turns drafts parents islands migrate_every advice_every diff in_flight "
+        "Strategy": "strategy seed turns drafts parents islands migrate_every advice_every diff in_flight "
         "feedback repairs racing control",
         "Place": "executor workers ray_address allow_unsandboxed runs_dir",
         "Output": "dry_run progress quiet as_json help",
