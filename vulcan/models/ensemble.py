@@ -1,13 +1,10 @@
-"""Several models in one search: a bandit on gain per cost chooses among them, with failover and circuit breakers."""
+"""Several models in one search: a bandit on gain per cost chooses among them, with failover."""
 
 from __future__ import annotations
 
-import logging
 import math
 import random
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError
@@ -154,67 +151,3 @@ class Ensemble:
     def close(self) -> None:
         for model in self._models.values():
             model.close()
-
-
-_log = logging.getLogger(__name__)
-
-
-FAILURES = 3
-"""Consecutive failures after which a model is left alone."""
-
-PAUSE = 60.0
-"""Seconds for which it is left alone."""
-
-
-class Breaker:
-    """A `Proposer` around one model, which raises ModelUnavailable at once for a while after three failures in a row.
-
-    A call counts as failed where it raises ModelUnavailable, which is after its retries. A refusal, a budget that is
-    exhausted, and calls that were cut off by `close` count for nothing: they do not show that the model is down.
-    """
-
-    def __init__(self, model: Proposer, clock: Callable[[], float] = time.monotonic) -> None:
-        self._model = model
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._in_row = 0
-        self._until = -math.inf
-        self._last = ""
-        self._closed = False
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    def propose(self, request: Request) -> Reply:
-        """Return one reply. Raises what the model raises, and ModelUnavailable at once while it is left alone."""
-        if (left := self._until - self._clock()) > 0:
-            raise ModelUnavailable(
-                f"model {self.name!r} is left alone after {self._in_row} failed calls in a row; it is tried again in "
-                f"{left:.0f} s; the last: {self._last}"
-            )
-        try:
-            reply = self._model.propose(request)
-        except RequestRefused:
-            raise
-        except ModelUnavailable as error:
-            if not self._closed:
-                self._failed(str(error))
-            raise
-        with self._lock:
-            self._in_row = 0
-        return reply
-
-    def close(self) -> None:
-        self._closed = True
-        self._model.close()
-
-    def _failed(self, why: str) -> None:
-        with self._lock:
-            self._in_row += 1
-            self._last = why
-            if self._in_row >= FAILURES and self._clock() >= self._until:
-                self._until = self._clock() + PAUSE
-                _log.warning(
-                    "model %r failed %d times in a row; leaving it alone for %.0f s", self.name, self._in_row, PAUSE
-                )

@@ -18,7 +18,7 @@ from vulcan.models.accommodation import Change, Changes
 from vulcan.models.budget import REPLY_TOKENS as DEFAULT_REPLY_TOKENS
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings, parse_temperature
-from vulcan.models.ensemble import DOLLARS_PER_HOUR, ArmOutcome, Breaker, Ensemble, choose_model
+from vulcan.models.ensemble import DOLLARS_PER_HOUR, ArmOutcome, Ensemble, choose_model
 from vulcan.models.prices import UNKNOWN, Price, expected_tokens, find_price, format_price, price_per_million
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
@@ -150,11 +150,9 @@ def _open(
     if name == ASK:
         raise UserError(f"the model {ASK!r} answers alone: leave out the other models")
     if name.startswith(AGENT):
-        return Breaker(_agent(name, config))
+        return _agent(name, config)
     price = _given_price(config)
-    return Breaker(
-        open_proposer(name, api_base=config.api_base, settings=settings, budget=budget, price=price, changes=changes)
-    )
+    return open_proposer(name, api_base=config.api_base, settings=settings, budget=budget, price=price, changes=changes)
 
 
 def _agent(name: str, config: SearchConfig) -> Proposer:
