@@ -251,16 +251,15 @@ class Run:
 
     # Actions
 
-    def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0, explain: bool = False) -> Path:
+    def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0) -> Path:
         """Write a report of the run to a file: `html` or `json`, by default inferred from its name.
 
-        Each property of the winner gets `seconds` to be proved. With `explain`, a page has the findings about the
-        winner, computed now. Raises UserError.
+        Each property of the winner gets `seconds` to be proved. Raises UserError.
         """
         from vulcan.results.report.formats import form_of, report_text
 
         output = Path(path)
-        write_output(output, report_text(self._report, form_of(output, format), seconds, explain))
+        write_output(output, report_text(self._report, form_of(output, format), seconds))
         return output
 
     def plot(self, figure: str = "progress") -> Figure:

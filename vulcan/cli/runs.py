@@ -324,10 +324,6 @@ def report(
         float,
         typer.Option(min=0.0, help="Timeout in seconds to prove each property of the winner; 0 leaves them `unknown`."),
     ] = 5.0,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Explain the winner anew, with curves beside the best baselines; HTML only."),
-    ] = False,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
     """Write a full report of a run, or a comparison of several: a self-contained HTML page, or JSON.
@@ -335,7 +331,6 @@ def report(
     \b
     Examples:
       vulcan report cache_eviction-20260101-120000-ab12 -o report.html
-      vulcan report latest --explain -o report.html
       vulcan report ab12 c0de latest -o seeds.html
     """
     from vulcan.results.report.data import Report
@@ -345,10 +340,8 @@ def report(
     form = form_of(output, format)
     paths = list(dict.fromkeys(find_run(run, runs_dir) for run in runs))
     if len(paths) == 1:
-        text = report_text(Report.of(paths[0]), form, seconds, explain)
+        text = report_text(Report.of(paths[0]), form, seconds)
     else:
-        if explain:
-            raise UserError("--explain is for the report of one run")
         from vulcan.results.report.comparison import comparison_text
 
         text = comparison_text([Report.of(path) for path in paths], form)

@@ -25,24 +25,11 @@ def form_of(output: Path | None, form: str | None = None) -> str:
     return _SUFFIXES[output.suffix.lower()]
 
 
-def report_text(report: Report, form: str, seconds: float, explain: bool = False) -> str:
-    """Render the report in a format; each property of the winner gets `seconds` to be proved.
-
-    With `explain`, the winner's findings are computed for the page, on the training instances and in the sandbox.
-    Raises UserError.
-    """
-    if explain and form != "html":
-        raise UserError("--explain draws findings: it needs an HTML page (-o report.html)")
-    if explain and report.winner is None:
-        raise UserError("--explain: the run has no winner yet; finish it with `vulcan resume`")
+def report_text(report: Report, form: str, seconds: float) -> str:
+    """Render the report in a format; each property of the winner gets `seconds` to be proved. Raises UserError."""
     document = report_document(report, seconds)
     if form == "html":
         from vulcan.results.report.html_page import html_page
 
-        explanation = None
-        if explain and report.winner is not None:
-            from vulcan.results.explanation import EXPLAIN_SECONDS, explain_candidate
-
-            explanation = explain_candidate(report.record, report.winner.candidate, EXPLAIN_SECONDS)
-        return html_page(report, document, explanation)
+        return html_page(report, document)
     return json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -20,7 +20,6 @@ from vulcan.evaluator import SplitName
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import findings_about
-from vulcan.results.explanation import Explanation
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference
 from vulcan.results.run import comparison_of
@@ -61,12 +60,9 @@ MEANINGS = {
 }
 
 
-def html_page(report: Report, document: Mapping[str, Any], explanation: Explanation | None = None) -> str:
-    """Render the page, with figures, data and scripts inlined; text written by a model is escaped.
-
-    The `explanation` of the winner, if there is one, is shown in place of the findings that the run recorded.
-    """
-    findings = _findings(report) if explanation is None else Markup(explanation.sections())
+def html_page(report: Report, document: Mapping[str, Any]) -> str:
+    """Render the page, with figures, data and scripts inlined; text written by a model is escaped."""
+    findings = _findings(report)
     drawn = _figures(report)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
@@ -91,7 +87,6 @@ def html_page(report: Report, document: Mapping[str, Any], explanation: Explanat
         columns=_COLUMNS,
         chart=lambda name, caption: _chart(name, caption, drawn),
         findings=findings,
-        computed=explanation is not None,
         style=Markup(page_text("report.css") + svg.STYLE + STYLE),
         script=Markup(page_text("report.js")),
         data=_packed(report, document),
