@@ -274,7 +274,7 @@ class Run:
         makers: Mapping[str, Callable[[], Figure | None]] = {
             "progress": lambda: figures.best_score(record),
             "instances": lambda: figures.by_instance(record, scorer),
-            "behaviour": lambda: behaviour(record, scorer),
+            "behaviour": lambda: behaviour(record),
             "constants": lambda: figures.constants(record),
             "descent": lambda: figures.descent(record),
             "size": lambda: figures.tradeoff(record, "size"),

@@ -31,7 +31,7 @@ def figure_of(run: LiveRun, name: str, candidate: int) -> Figure | None:
             "progress": lambda: figures.best_score(record, candidate=shown, link=link),
             "instances": lambda: figures.by_instance(record, scorer_of(record), shown),
             "constants": lambda: figures.constants(record, shown),
-            "behaviour": lambda: behaviour(record, scorer_of(record), link),
+            "behaviour": lambda: behaviour(record, link),
             "descent": lambda: figures.descent(record, _SHOWN, link),
         }
         if name not in makers:

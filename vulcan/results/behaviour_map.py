@@ -10,13 +10,9 @@ from statistics import StatisticsError, correlation, fmean, quantiles
 from vulcan.errors import UserError
 from vulcan.registry import recorded_task
 from vulcan.results.figures import Link, best_of, no_link, sampled
-from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, InstanceMetrics
 from vulcan.svg import BASE, BEST, GOOD, PLAIN, Axis, Chart, Figure, around, number
-
-_MAX_INSTANCES = 12
-"""Number of training instances up to which the score on each of them is an axis of its own."""
 
 _ALIKE = 0.999
 """Correlation of two measures above which the default axes do not take both."""
@@ -33,21 +29,14 @@ class Place:
     measures: Mapping[str, float]
 
 
-def places_of(record: RunRecord, scorer: Scorer | None) -> tuple[list[str], list[Place]]:
+def places_of(record: RunRecord) -> tuple[list[str], list[Place]]:
     """Return the measures that differ between policies, and the scored candidates and known policies by them.
 
-    Measures are mean metrics on the training instances, the score on each of a few instances, and the size and the
-    operations of a candidate.
+    Measures are mean metrics on the training instances, and the size and the operations of a candidate.
     """
-    names = [instance.name for instance in scorer.of("train")] if scorer is not None else []
-    apart = names if 1 < len(names) <= _MAX_INSTANCES else []
 
     def measures(metrics: InstanceMetrics) -> dict[str, float]:
-        each = dict(metrics)
-        means = {name: fmean(one[name] for one in each.values()) for name in (metrics[0][1] if metrics else ())}
-        if scorer is None:
-            return means
-        return means | {f"score on {n}": scorer.on_instance("train", n, each[n]) for n in apart if n in each}
+        return {name: fmean(one[name] for _, one in metrics) for name in (metrics[0][1] if metrics else ())}
 
     best = best_of(record)
     scored = [c for c in record.candidates.values() if c.verdict == "scored" and c.score is not None and c.metrics]
@@ -99,12 +88,12 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
         return 1.0
 
 
-def behaviour(record: RunRecord, scorer: Scorer | None, link: Link = no_link) -> Figure | None:
+def behaviour(record: RunRecord, link: Link = no_link) -> Figure | None:
     """Draw the map of behaviour.
 
     The axes show where most policies are; those far away are drawn as rings at the edge.
     """
-    axes, places = places_of(record, scorer)
+    axes, places = places_of(record)
     best = best_of(record)
     if len(axes) < 2 or best is None:
         return None

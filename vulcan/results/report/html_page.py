@@ -164,7 +164,7 @@ def _figures(report: Report) -> dict[str, svg.Figure]:
         "lineage": figures.descent(record, link=row),
         "size": figures.tradeoff(record, "size", row),
         "operations": figures.tradeoff(record, "operations", row),
-        "behaviour": behaviour(record, report.scorer, link=row),
+        "behaviour": behaviour(record, link=row),
     }
     return {name: figure for name, figure in made.items() if figure is not None}
 
