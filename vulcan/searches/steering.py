@@ -43,12 +43,6 @@ MAX_HINT = 1_000
 MAX_HINTS = 10
 """Hints that a prompt shows: the latest."""
 
-MAX_SOURCE = 64 << 10
-"""Maximum characters of a program; the checker itself accepts fewer."""
-
-MAX_WAITING = 100
-"""Instructions that may wait for a search at a time."""
-
 
 class Inbox:
     """The instructions that wait in a run's directory, a file each."""
@@ -62,8 +56,6 @@ class Inbox:
         plain = {"act": made.act, "text": made.text}
         try:
             self._directory.mkdir(exist_ok=True)
-            if len(self.waiting()) >= MAX_WAITING:
-                raise UserError(f"{MAX_WAITING} instructions wait for the search already: let it take them first")
             hidden = self._directory / f".{made.id}"
             hidden.write_text(json.dumps(plain), encoding="utf-8")
             hidden.rename(self._path(made))
@@ -202,8 +194,6 @@ def _checked(given: SearchSteered, record: RunRecord, config: SearchConfig) -> S
 
 
 def _checked_source(source: str, record: RunRecord, config: SearchConfig) -> str:
-    if len(source) > MAX_SOURCE:
-        raise UserError(f"a program of {len(source):,} characters: at most {MAX_SOURCE:,} are looked at")
     reading = parse_source(source, recorded_task(config.task), config.target)
     if reading.policy is None:
         why = reading.feedback.splitlines()[0].removeprefix("- ")
