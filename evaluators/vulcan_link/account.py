@@ -1,4 +1,4 @@
-"""An account of a run: capacity, waiting and losses in windows of one base round trip, each divided by cause.
+"""Where a run loses: idle link, delay and losses in windows of one base round trip, each divided by cause.
 
 All is computed from the log of a simulation (`simulate`), with one definition for each number:
 
@@ -7,8 +7,8 @@ All is computed from the log of a simulation (`simulate`), with one definition f
 - The link is idle while no packet waits or is in transmission. Its idle capacity is what it could have carried then.
 - The least wait of the packets that leave the link in a window is the standing queue; what each waited beyond it is
   due to bursts.
-- The link is first filled at the end of the first window of which it used `FILLED`. Start-up lasts for two more round
-  trips with a full queue.
+- Start-up lasts until the end of the first window of which the link used `FILLED`, and two more round trips with a full
+  queue; for the whole run where there is no such window.
 - The link's rate is compared with that of two windows before, over two windows each: see `trend_of`.
 - After the rate rose, a window is due to that until there is one of which the link used `REFILLED`.
 - A loss is followed for `AFTER_LOSS` round trips, with the mean wait of the packets that left in its window.
@@ -22,6 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.findings import EvaluatorFinding, Statement
+from vulcan.simulator import override
+from vulcan.simulator.account import Account, Grouping, in_order
 from vulcan_link import engine_state as m
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Scenario
@@ -31,78 +34,67 @@ Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 MIN_WINDOW = 10_000_000
-FILLED, REFILLED, STANDING = 0.8, 0.95, 0.1
-"""Shares of a window's capacity that fill the link at first, and after its rate rose; standing queue, as a share of the
-base round trip, that counts."""
+FILLED, REFILLED = 0.8, 0.95
+"""Shares of a window's capacity that fill the link at first, and after its rate rose."""
 
 AFTER_LOSS = 3
 """Round trips."""
 
-STARTING, AFTER_RISE, AFTER_A_LOSS, OTHERWISE = range(4)
-IDLE_CAUSES = 4
+SHORT_MS = 5.0
+"""A drop from a shorter queue than CoDel's target (RFC 8289) is one that keeps no delay away."""
+
+IDLE_CAUSES = (
+    "in start-up",
+    "since the rate rose, until full again",
+    f"within {AFTER_LOSS} round trips after a loss",
+    "at other times",
+)
+STARTING, AFTER_RISE, AFTER_A_LOSS, OTHERWISE = range(len(IDLE_CAUSES))
 """Of idle capacity; the first that holds in a window."""
 
-AT_RANDOM, IN_START_UP, RATE_FELL, PUSHED, EARLY = range(5)
-LOSS_CAUSES = 5
-"""Of losses: at random; a full queue in start-up, while the rate falls or the link is stopped, at other times; dropped
-by who manages the queue."""
+LOSS_CAUSES = (
+    "at random",
+    "queue full in start-up",
+    "queue full as the link's rate fell or it stood still",
+    "queue full at other times",
+    f"early, though the queue was below {SHORT_MS:g} ms",
+    "early, from a longer queue",
+)
+AT_RANDOM, IN_START_UP, RATE_FELL, PUSHED, NEEDLESS, EARLY = range(len(LOSS_CAUSES))
+"""Early is what the manager of the queue drops."""
 
-STOPPED, FELL, STEADY, ROSE = range(4)
+TREND = ("stopped", "fell", "steady", "rose")
+STOPPED, FELL, STEADY, ROSE = range(len(TREND))
+
+PARTS = 8
 
 _SECOND = 1_000_000_000
 _FALLS, _RISES, _STOPS = 0.8, 1.25, 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """The events of each window, as arrays of shape (windows,); times in ns, capacity in bits.
+@dataclass(frozen=True)
+class LinkAccount(Account):
+    """The idle capacity of a run, and accounts of its delay and of its losses; `facts` are its metrics in words."""
 
-    `carried`, `waited` and `lost` are of the policy's packets, `all_carried` and `all_waited` of all flows'. `least` is
-    the least wait of those that left, and 0 where none did. `start_up` is the number of windows of it, and `filled_ns`
-    when the link was first filled, None where it never was. `losses` counts the policy's by cause, `lost_in` their
-    windows.
-    """
+    facts: str = ""
+    more: tuple[Account, ...] = ()
 
-    edges: Ints
-    capacity: Numbers
-    idle: Numbers
-    carried: Ints
-    again: Ints
-    waited: Ints
-    least: Ints
-    lost: Ints
-    all_carried: Ints
-    all_waited: Ints
-    trend: Ints
-    idle_cause: Ints
-    losses: Ints
-    loss_causes: Ints
-    loss_windows: Ints
-    start_up: int
-    filled_ns: int | None
-    base_ns: int
+    @override
+    def findings(self, *others: Account) -> list[EvaluatorFinding]:
+        """Return where the run loses, beside the best baseline."""
+        best = others[0]
+        assert isinstance(best, LinkAccount)
+        made = [Statement(f"{self.facts}. The best baseline, {best.name}: {best.facts}.", 10.0)]
+        pairs = zip(self.more, best.more, strict=True)
+        return [*made, *super().findings(best), *(one for mine, theirs in pairs for one in mine.findings(theirs))]
 
-    @property
-    def windows(self) -> int:
-        return len(self.capacity)
-
-    @property
-    def standing(self) -> Ints:
-        """Wait of the policy's packets in the standing queue, ns in all, by window."""
-        return self.carried * self.least
-
-    @property
-    def has_standing(self) -> NDArray[np.bool_]:
-        """Windows with a standing queue of more than a share of the base round trip."""
-        return self.least > STANDING * self.base_ns
-
-    def quarters(self) -> Ints:
-        """Return the quarter of the run of each window."""
-        return 4 * np.arange(self.windows) // self.windows
-
-    def idle_by_cause(self) -> Numbers:
-        """Return the idle capacity by cause, bits."""
-        return np.bincount(self.idle_cause, self.idle, IDLE_CAUSES).astype(np.float64)
+    @override
+    def compare(self, other: Account) -> list[EvaluatorFinding]:
+        """Return what this run saves over another."""
+        assert isinstance(other, LinkAccount)
+        made = [Statement(f"With {one.name}: {one.facts}.", 10.0) for one in (self, other)]
+        pairs = zip(self.more, other.more, strict=True)
+        return [*made, *super().compare(other), *(one for mine, theirs in pairs for one in mine.compare(theirs))]
 
 
 def carried_until(link: LinkTrace, times: Ints, offset: int = 0) -> Numbers:
@@ -117,69 +109,66 @@ def carried_until(link: LinkTrace, times: Ints, offset: int = 0) -> Numbers:
     return bits
 
 
-def account(scenario: Scenario, result: LinkResult, flows: int) -> Account:
-    """Return the account of a run whose first `flows` flows are the policy's, over the measured time."""
+def account(name: str, scenario: Scenario, result: LinkResult, flows: int, facts: str = "") -> LinkAccount:
+    """Return the account of a run whose first `flows` flows are the policy's, over the measured time.
+
+    The means over windows are the share of the link's capacity, %, the delay of a packet, and the share of packets, %.
+    """
     log = result.log.T.copy()  # a column is read faster alone
     base = round(scenario.flows[0].round_trip_ms * 1e6)
     begin, end = round(scenario.measure_from_s * _SECOND), round(scenario.duration_s * _SECOND)
     width = max(base, MIN_WINDOW)
     count = math.ceil((end - begin) / width)
-    edges = begin + width * np.arange(count + 1)
-    edges[-1] = end
+    edges = np.minimum(begin + width * np.arange(count + 1), end)
     offset = round(scenario.link_offset_s * _SECOND)
     until = carried_until(scenario.link, edges, offset)
     capacity = np.diff(until)
     idle = np.diff(_idle_until(scenario.link, offset, log, edges, until))
 
     time, kind, flow, value = log[:, np.searchsorted(log[m.E_TIME], begin) :]
+    place = np.maximum(time - begin - 1, 0) // width
     mine, left = flow < flows, kind >= m.CARRIED
-    wait, place = value[left], np.maximum(time[left] - begin - 1, 0) // width
-    least = np.zeros(count, np.int64)
-    if len(place):
-        firsts = np.flatnonzero(np.diff(place, prepend=-1))
-        least[place[firsts]] = np.minimum.reduceat(wait, firsts)
-    own = mine[left]
-    all_carried = np.bincount(place, minlength=count)
-    all_waited = _sums(place, wait, count)
-    is_loss = ~left & (kind != m.QUEUED) & mine
-    loss_kinds, loss_times = kind[is_loss], time[is_loss]
-    loss_windows = np.maximum(loss_times - begin - 1, 0) // width
+    least = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(least, place[left], value[left])
+    carried, waited = _sums(place, left, count), _sums(place, value * left, count)
+    own = np.flatnonzero(mine & left)
+    lost = np.flatnonzero(mine & ~left & (kind != m.QUEUED))
 
     trend = trend_of(capacity / np.diff(edges))
     used = capacity - idle
     filled = np.flatnonzero((used >= FILLED * capacity) & (capacity > 0))
-    filled_ns = int(edges[filled[0] + 1]) if len(filled) else None
     full = _full_queue(scenario)
-    start_up = min(count, int(filled[0]) + 1 + math.ceil(2 * (base + full) / width)) if len(filled) else 0
-    causes = _loss_causes(loss_kinds, loss_windows < start_up, trend[loss_windows])
-    until_then = loss_times + AFTER_LOSS * (base + all_waited[loss_windows] // np.maximum(all_carried[loss_windows], 1))
-    return Account(
-        edges=edges,
-        capacity=capacity,
-        idle=idle,
-        carried=np.bincount(place[own], minlength=count),
-        again=np.bincount(place[own & (kind[left] == m.CARRIED_AGAIN)], minlength=count),
-        waited=_sums(place[own], wait[own], count),
-        least=least,
-        lost=np.bincount(loss_windows, minlength=count),
-        all_carried=all_carried,
-        all_waited=all_waited,
-        trend=trend,
-        idle_cause=_idle_cause(
-            loss_windows, (until_then - begin - 1) // width, start_up, trend, used >= REFILLED * capacity
-        ),
-        losses=np.bincount(causes, minlength=LOSS_CAUSES),
-        loss_causes=causes,
-        loss_windows=loss_windows,
-        start_up=start_up,
-        filled_ns=filled_ns,
-        base_ns=base,
+    start_up = min(count, int(filled[0]) + 1 + math.ceil(2 * (base + full) / width)) if len(filled) else count
+    at = place[lost]
+    loss_causes = _loss_causes(kind[lost], _queued_ms(scenario, kind[lost], value[lost]), at < start_up, trend[at])
+    until_then = time[lost] + AFTER_LOSS * (base + (waited[at] // np.maximum(carried[at], 1)).astype(np.int64))
+    idle_cause = _idle_cause(at, (until_then - begin - 1) // width, start_up, trend, used >= REFILLED * capacity)
+
+    groups = [in_order("part of the run", count, min(PARTS, count))]
+    if (trend != STEADY).any():
+        groups.append(Grouping("the link's rate", trend, TREND))
+    of_capacity, of_packets = 100 * count / max(capacity.sum(), 1), 100 * count / max(len(own) + len(lost), 1)
+    idle_parts = {words: of_capacity * idle * (idle_cause == n) for n, words in enumerate(IDLE_CAUSES)}
+    per_ms = 1e-6 * count / max(len(own), 1)
+    standing, whole = (per_ms * _sums(place[own], waits, count) for waits in (least[place[own]], value[own]))
+    delays = {"in the standing queue": standing, "in bursts": whole - standing}
+    losses = {words: of_packets * _sums(at, loss_causes == n, count) for n, words in enumerate(LOSS_CAUSES)}
+    more = (
+        Account(name, "round trip", "ms of delay", delays, groups),
+        Account(name, "round trip", "% of packets lost", losses, groups),
     )
+    return LinkAccount(name, "round trip", "% of idle link", idle_parts, groups, facts, more)
 
 
-def _sums(place: Ints, values: Ints, count: int) -> Ints:
+def _sums(place: Ints, values: NDArray[np.generic], count: int) -> Numbers:
     """Return sums of whole numbers by place, exact: up to 2**53 ns, which are 104 days."""
-    return np.bincount(place, values, count).astype(np.int64)
+    return np.bincount(place, values, count).astype(np.float64)
+
+
+def _queued_ms(scenario: Scenario, kinds: Ints, values: Ints) -> Numbers:
+    """Return how long the queue is of which packets are lost: their own wait, or what waits as they come."""
+    bytes_ms = values * 8e3 / scenario.link.mean_rate
+    return np.where(kinds == m.DROPPED_WAITING, values / 1e6, bytes_ms)
 
 
 def _full_queue(scenario: Scenario) -> int:
@@ -225,12 +214,10 @@ def trend_of(rate: Numbers) -> Ints:
     return trend
 
 
-def _loss_causes(kinds: Ints, starting: NDArray[np.bool_], trend: Ints) -> Ints:
-    causes = np.where(trend <= FELL, RATE_FELL, PUSHED)
-    causes[starting] = IN_START_UP
-    causes[kinds == m.LOST_BEFORE] = AT_RANDOM
-    causes[(kinds == m.DROPPED_WAITING) | (kinds == m.REFUSED)] = EARLY
-    return causes
+def _loss_causes(kinds: Ints, queued_ms: Numbers, starting: NDArray[np.bool_], trend: Ints) -> Ints:
+    full = np.where(starting, IN_START_UP, np.where(trend <= FELL, RATE_FELL, PUSHED))
+    early = np.where(queued_ms < SHORT_MS, NEEDLESS, EARLY)
+    return np.select([kinds == m.LOST_BEFORE, kinds == m.OVERFLOWED], [np.full(len(kinds), AT_RANDOM), full], early)
 
 
 def _idle_cause(first: Ints, last: Ints, start_up: int, trend: Ints, full: NDArray[np.bool_]) -> Ints:
@@ -244,3 +231,56 @@ def _idle_cause(first: Ints, last: Ints, start_up: int, trend: Ints, full: NDArr
     cause[rise > filled] = AFTER_RISE
     cause[:start_up] = STARTING
     return cause
+
+
+def describe_path(scenario: Scenario, competing: tuple[str, ...] = ()) -> list[EvaluatorFinding]:
+    """Return the findings on a path: `competing` are the flows beside, as their setting has them."""
+    flow, link = scenario.flows[0], scenario.link
+    packets = scenario.queue.packets or 0
+    bdp = link.mean_rate * flow.round_trip_ms / 1e3 / 12e3
+    drains = 12e6 * packets / link.mean_rate
+    text = (
+        f"{_rate(scenario)} Base round trip {flow.round_trip_ms:g} ms: {bdp:.1f} packets fill the path (BDP). The "
+        f"queue ({scenario.queue.kind}) holds {packets} packets, {packets / bdp:.2g} BDP or {drains:.0f} ms at the "
+        "mean rate."
+    )
+    noise = [
+        words
+        for value, words in (
+            (scenario.jitter_us, f"jitter of acknowledgements up to {scenario.jitter_us / 1e3:g} ms"),
+            (scenario.ack_batch_ms, f"acknowledgements in batches every {scenario.ack_batch_ms:g} ms"),
+            (scenario.loss, f"random loss of {scenario.loss:.3%}"),
+        )
+        if value
+    ]
+    if noise:
+        text += f" Noise: {', '.join(noise)}."
+    if competing:
+        other = scenario.flows[-1]
+        text += f" Beside it: {', '.join(competing)}, with a base round trip of {other.round_trip_ms:g} ms."
+    return [Statement(text, 10.0)]
+
+
+def _rate(scenario: Scenario) -> str:
+    """Describe the rate over a run, in windows of one base round trip."""
+    rates = _window_rates(scenario.link, scenario.duration_s, scenario.flows[0].round_trip_ms)
+    mean = rates.mean()
+    if rates.std() < 0.02 * mean:
+        return f"Constant link of {mean:.3g} Mbit/s."
+    low, high = np.quantile(rates, [0.1, 0.9])
+    steps = np.abs(np.diff(rates)) > 0.2 * np.maximum(rates[1:], rates[:-1])
+    every = scenario.duration_s / max(int(steps.sum()), 1)
+    text = (
+        f"Varying link: {mean:.3g} Mbit/s on average over a run, 10 % of the time below {low:.3g}, 10 % above "
+        f"{high:.3g}; from one base round trip to the next it changes by over a fifth every {every:.2g} s."
+    )
+    stopped = float((rates < 0.05 * mean).mean())
+    return text + (f" It stands still for {stopped:.1%} of the time." if stopped else "")
+
+
+def _window_rates(link: LinkTrace, seconds: float, round_trip_ms: float) -> Numbers:
+    """Return the link's rates in windows of one base round trip, Mbit/s."""
+    width = max(round(round_trip_ms * 1e6), MIN_WINDOW)
+    count = max(1, math.floor(seconds * _SECOND / width))
+    until = carried_until(link, width * np.arange(count + 1))
+    return np.asarray(np.diff(until) / (width / _SECOND) / 1e6)

@@ -13,11 +13,10 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, Simulator, kinds_of, override, shares_in_time
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time
 from vulcan.task import Json, Metrics, Split
-from vulcan_link.account import account
+from vulcan_link.account import LinkAccount, account, describe_path
 from vulcan_link.algorithms import ALGORITHMS
-from vulcan_link.findings import Run, describe_path, differences, findings_of
 from vulcan_link.result import LinkResult, completion_of, metrics_of
 from vulcan_link.scenario import Scenario
 from vulcan_link.simulate import capacity, simulate
@@ -101,7 +100,7 @@ class LinkRun:
         return metrics if spec.transfers == NONE else metrics | completion_of(self.scenario, self.result, flows)
 
 
-class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
+class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
     """An instance is a link, its path and the flows that share it.
 
     Without a named link there are generated ones, others for training, validation and test. The trace of a named link
@@ -302,29 +301,23 @@ class LinkSimulator(Simulator[LinkSpec, LinkTrace, LinkRun]):
         return describe_path(spec.scenario(link, "policy"), spec.competing)
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return idle link, delay and losses by cause and by part of the run."""
-        return findings_of(self.account(policy, instance), self.compare_with(instance))
+    def account_of(self, who: Policy | str, name: str, spec: LinkSpec, workload: LinkTrace) -> LinkAccount:
+        """Return the account of idle link, delay and losses by cause and by part of the run."""
+        run = self.run(who, spec, workload, log=True)
+        return account(name, run.scenario, run.result, spec.own_flows, _factors(run.metrics()))
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        return differences(self.account(first, instance), self.account(second, instance))
+    def quality(self, metrics: Metrics) -> float:
+        return metrics["power"]
 
-    @override
-    def compare_with(self, instance: Instance) -> Run:
-        """Return a run of the baseline with the most `power`."""
 
-        def best() -> Run:
-            return self.account(self.best_baseline(instance, lambda metrics: metrics["power"]), instance)
-
-        return self.once("best", self.spec_of(instance), best)
-
-    def account(self, who: Policy | str, instance: Instance) -> Run:
-        """Return a run with its account, the numbers behind `findings`."""
-        spec, link = self.at(instance)
-        run = self.run(who, spec, link, log=True)
-        name = who if isinstance(who, str) else "policy"
-        return Run(name, run.metrics(), account(run.scenario, run.result, spec.own_flows), spec.competing)
+def _factors(metrics: Metrics) -> str:
+    delay = metrics["base_rtt_ms"] / max(metrics["base_rtt_ms"] + metrics["queueing_delay_avg_ms"], 1e-9)
+    return (
+        f"power {metrics['power']:.3f} = share of the link {min(1.0, metrics['share']):.3f} x delay factor {delay:.3f} "
+        f"x drop discount {metrics['drop_discount']:.3f}; {metrics['share']:.2f} of the fair share, "
+        f"{int(metrics['timeouts'])} timeouts"
+    )
 
 
 def _windows(link: LinkTrace, part: tuple[int, int], s: Any, auto: int) -> list[tuple[int, int]]:

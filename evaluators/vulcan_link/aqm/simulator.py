@@ -12,9 +12,9 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
 from vulcan.registry import find_task
-from vulcan.simulator import Case, Simulator, kinds_of, override, shares_in_time, shipped
-from vulcan.task import Json, Split
-from vulcan_link.aqm.account import QueueRun, describe_queue, differences, findings_of
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time, shipped
+from vulcan.task import Json, Metrics, Split
+from vulcan_link.aqm.account import QueueAccount, QueueRun, describe_queue, queue_account
 from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.aqm.spec import WARM_UP_S, WORKLOADS, QueueSpec, QueueWorkload
 from vulcan_link.simulate import simulate
@@ -29,7 +29,7 @@ _MIN_STRETCH_S = 2.0
 """Of a link that an interval is over."""
 
 
-class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
+class QueueSimulator(ExplainedSimulator[QueueSpec, LinkTrace, QueueRun]):
     """An instance is a link with flows of given congestion control; the policy manages its queue.
 
     A named link is cut along time among the splits; each part repeats as the whole would.
@@ -93,7 +93,7 @@ class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
         elif who == "pie":
             manager = QueueManager("pie", seed=spec.draws)
         scenario = spec.scenario(workload, who if isinstance(who, str) else "policy")
-        return QueueRun("policy", scenario, simulate(scenario, manager=manager, log=log), spec.long_flows)
+        return QueueRun(scenario, simulate(scenario, manager=manager, log=log), spec.long_flows)
 
     @override
     def probe(self, spec: QueueSpec) -> QueueSpec:
@@ -129,25 +129,11 @@ class QueueSimulator(Simulator[QueueSpec, LinkTrace, QueueRun]):
         return describe_queue(spec.scenario(link, "policy"), spec.long_flows)
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return idle link, delay and drops by phase, length of the queue and flow."""
-        return findings_of(self.account(policy, instance), self.compare_with(instance))
+    def account_of(self, who: Policy | str, name: str, spec: QueueSpec, workload: LinkTrace) -> QueueAccount:
+        """Return the account of idle link, delay and drops by cause and by part of the run."""
+        return queue_account(name, self.run(who, spec, workload, log=True))
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        return differences(self.account(first, instance, "first"), self.account(second, instance, "second"))
-
-    @override
-    def compare_with(self, instance: Instance) -> QueueRun:
-        """Return a run of the baseline with the highest score by the task's first objective."""
-
-        def best() -> QueueRun:
-            objective = find_task("active_queue_management").objectives[0]
-            name = self.best_baseline(instance, lambda metrics: objective.score(metrics, {}))
-            return self.account(name, instance, name)
-
-        return self.once("best", self.spec_of(instance), best)
-
-    def account(self, who: Policy | str, instance: Instance, name: str = "policy") -> QueueRun:
-        """Return a run with a log, the numbers behind `findings`."""
-        return replace(self.run(who, *self.at(instance), log=True), name=name)
+    def quality(self, metrics: Metrics) -> float:
+        """Return the score by the task's first objective."""
+        return find_task("active_queue_management").objectives[0].score(metrics, {})

@@ -8,16 +8,13 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator, located
-from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_link import engine_state as m
-from vulcan_link.aqm.account import LENGTHS_MS, QueueRun, findings_of
+from vulcan_link.account import EARLY, LOSS_CAUSES, NEEDLESS, SHORT_MS
 
 TASK = find_task("active_queue_management")
 ABOVE = check("def drop_probability(queue):\n    return 1 if queue.delay_ms > 9.4 else 0\n", TASK)
-NEVER = check("def drop_probability(queue):\n    return 0\n", TASK)
-CLASSES = ["below 1 ms", "1 to 5 ms", "5 to 10 ms", "10 to 20 ms", "20 to 50 ms", "50 ms or more"]
 
 
 @pytest.fixture(scope="module")
@@ -33,46 +30,27 @@ def instance(evaluator: Any) -> Any:
     return found
 
 
-def plain_lengths(run: QueueRun) -> dict[tuple[str, int], int]:
-    """Count what comes and what is dropped by class of length, a row of the log at a time."""
-    counts: dict[tuple[str, int], int] = {}
-    for time, kind, _, value in run.result.log.tolist():
-        if time < run.scenario.measure_from_s * 1e9 or not m.QUEUED <= kind <= m.DROPPED_WAITING:
-            continue
-        ms = value / 1e6 if kind == m.DROPPED_WAITING else value * 8e3 / run.scenario.link.mean_rate
-        place = sum(ms >= limit for limit in LENGTHS_MS)
-        for name in ("came",) * (kind != m.DROPPED_WAITING) + ("dropped",) * (kind != m.QUEUED):
-            counts[name, place] = counts.get((name, place), 0) + 1
-    return counts
-
-
 @pytest.mark.parametrize("who", [ABOVE, "codel", "fq_codel", "drop_tail"], ids=["policy", "codel", "fq", "tail"])
-def test_drops_by_length_are_those_of_a_slow_count_and_add_up(evaluator: Any, instance: Any, who: Any) -> None:
-    run = evaluator.account(who, instance)
-    found = findings_of(run, evaluator.compare_with(instance))
-    rows = {row[0]: row for one in found if isinstance(one, SmallTable) and "length" in one.title for row in one.rows}
-    plain = plain_lengths(run)
-    came = sum(count for (name, _), count in plain.items() if name == "came")
-    for place, name in enumerate(CLASSES):
-        row: Any = rows.get(name, (name, 0.0, 0, 0, 0))
-        assert sum(row[2:5]) == plain.get(("dropped", place), 0)
-        assert row[1] == pytest.approx(100 * plain.get(("came", place), 0) / came, abs=0.051)
-    dropped = sum(count for (name, _), count in plain.items() if name == "dropped")
-    assert dropped == run.result.dropped == round(run.metrics()["loss"] * (run.result.sent - run.result.lost))
+def test_drops_of_an_account_are_those_of_a_slow_count(evaluator: Any, instance: Any, who: Any) -> None:
+    found = evaluator.account(who, instance)
+    run, losses = found.run, found.more[1]
+    counts = dict.fromkeys(losses.parts, 0)
+    for time, kind, _, value in run.result.log.tolist():
+        if time >= run.scenario.measure_from_s * 1e9 and kind in (m.REFUSED, m.DROPPED_WAITING):
+            ms = value / 1e6 if kind == m.DROPPED_WAITING else value * 8e3 / run.scenario.link.mean_rate
+            counts[LOSS_CAUSES[NEEDLESS if ms < SHORT_MS else EARLY]] += 1
+    packets = run.result.delivered + run.result.dropped
+    means = {name: part.mean() * packets / 100 for name, part in losses.parts.items()}
+    for cause in (NEEDLESS, EARLY):
+        assert means[LOSS_CAUSES[cause]] == pytest.approx(counts[LOSS_CAUSES[cause]])
+    assert sum(means.values()) == pytest.approx(run.result.dropped)
+    assert run.result.dropped == round(run.metrics()["loss"] * (run.result.sent - run.result.lost))
 
 
-def test_flows_and_phases_add_up_to_the_run(evaluator: Any, instance: Any) -> None:
+def test_flows_add_up_to_the_run(evaluator: Any, instance: Any) -> None:
     found = evaluator.findings(ABOVE, instance)
     assert located(found, instance) == located(evaluator.findings(ABOVE, instance), instance)
-    run = evaluator.account(ABOVE, instance)
-    tables = {one.title: one.rows for one in found if isinstance(one, SmallTable)}
-    assert sum(row[1] for row in tables["By flow"]) == len(run.scenario.flows)
-    assert sum(row[2] for row in tables["By flow"]) == pytest.approx(100, abs=0.05)
-    for title in ("By part of the run", "By the link's rate"):
-        assert sum(row[6] for row in tables[title]) == run.result.dropped
-        assert sum(row[1] for row in tables[title]) == pytest.approx(100, abs=0.05)
-    between = evaluator.compare(ABOVE, NEVER, instance)
-    lost = [evaluator.account(one, instance).result.dropped for one in (ABOVE, NEVER)]
-    rows = next(one.rows for one in between if getattr(one, "title", "").endswith("by part of the run"))
-    assert [sum(row[6] for row in rows), sum(row[7] for row in rows)] == lost
+    rows = next(one.rows for one in found if getattr(one, "title", "") == "By flow")
+    assert sum(row[1] for row in rows) == len(evaluator.account(ABOVE, instance).run.scenario.flows)
+    assert sum(row[2] for row in rows) == pytest.approx(100, abs=0.05)
     assert "2 cubic, all along, 2 cubic, in one half" in evaluator.workload(instance)[1].text
