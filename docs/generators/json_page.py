@@ -100,9 +100,9 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ),
     ("`vulcan repair RUN`", "", (run.RepairDocument,)),
     (
-        "`vulcan traces stats`, `list`, `fetch`, `head`",
+        "`vulcan traces stats`, `head`",
         _NOT_IN_SCHEMA,
-        (traces.StatsDocument, traces.CatalogueDocument, traces.FetchDocument, traces.HeadDocument),
+        (traces.StatsDocument, traces.HeadDocument),
     ),
     ("`vulcan kernel run`", _NOT_IN_SCHEMA, (linux.KernelRunDocument,)),
 )

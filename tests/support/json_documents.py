@@ -7,9 +7,9 @@ from typing import Any
 from json_schema import DOCUMENTS, make_schema
 from jsonschema import Draft202012Validator
 
-from vulcan_traces.documents import CatalogueDocument, HeadDocument, StatsDocument
+from vulcan_traces.documents import HeadDocument, StatsDocument
 
-CLOSED = make_schema((*DOCUMENTS, CatalogueDocument, HeadDocument, StatsDocument), closed=True)
+CLOSED = make_schema((*DOCUMENTS, HeadDocument, StatsDocument), closed=True)
 
 
 def faults(document: Any, model: str) -> list[str]:

@@ -1,9 +1,7 @@
-"""Inspect, download and convert traces."""
+"""Inspect and convert traces."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,18 +10,10 @@ import typer
 from vulcan.cli.output import print_json, print_table, say, tell
 
 if TYPE_CHECKING:
-    from vulcan_traces.catalogue import TraceSet
-    from vulcan_traces.catalogue.fetch import Progress
-    from vulcan_traces.documents import (
-        CatalogueDocument,
-        FetchDocument,
-        HeadDocument,
-        RequestRow,
-        StatsDocument,
-    )
+    from vulcan_traces.documents import HeadDocument, RequestRow, StatsDocument
 
 app = typer.Typer(
-    help="Inspect, download and convert traces.",
+    help="Inspect and convert traces.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -82,69 +72,6 @@ def stats(
     else:
         for line in summary(found):
             say(line)
-
-
-@app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """List public traces with their origin and licence.
-
-    \b
-    Examples:
-      vulcan traces list
-      vulcan traces list --json
-    """
-    from vulcan_traces.catalogue import read_catalogue
-
-    sets = read_catalogue()
-    if as_json:
-        document: CatalogueDocument = {"sets": list(sets)}
-        print_json(document)
-    else:
-        _print_catalogue(sets)
-
-
-@app.command("fetch")
-def fetch_(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A trace of `vulcan traces list`.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Target directory, as DIR/SET/FILE.")
-    ] = Path("traces"),
-    as_json: AsJson = False,
-) -> None:
-    """Download a public trace and verify it.
-
-    Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
-
-    \b
-    Examples:
-      vulcan traces fetch cloudphysics-sample/oraclegeneral
-      vulcan traces fetch cloudphysics-sample/oraclegeneral -o data --json
-    """
-    from vulcan.errors import UserError
-    from vulcan_traces.catalogue import fetch, find_file, read_catalogue
-
-    file = find_file(name, read_catalogue())
-    if output.suffix and not output.is_dir():
-        raise UserError(f"-o {output}: a directory is expected, for DIR/{file.name.partition('/')[0]}/{file.file_name}")
-    with progress_line(file.name) as progress:
-        fetched = fetch(file, output, progress=progress)
-    if as_json:
-        document: FetchDocument = {
-            "name": file.name,
-            "path": str(fetched.path),
-            "bytes": fetched.path.stat().st_size,
-            "verified": fetched.verified,
-            "was_there": fetched.was_there,
-            "format": file.format,
-            "columns": file.columns,
-        }
-        print_json(document)
-        return
-    checked = "verified" if fetched.verified else "not verified, for its checksum is not known"
-    tell(f"{file.name}: {'was there already' if fetched.was_there else 'fetched'}, {checked}")
-    reading = f"--columns {file.columns}" if file.columns else f"--format {file.format}"
-    tell(f"its format is {file.format}: read it with {reading} where that is not clear")
-    say(str(fetched.path))
 
 
 @app.command("convert")
@@ -279,41 +206,3 @@ def head(
     else:
         cells = [["-" if value is None else f"{value}" for value in row.values()] for row in rows]
         print_table(list(rows[0]), cells)
-
-
-@contextlib.contextmanager
-def progress_line(name: str) -> Iterator[Progress]:
-    """Yield a progress callback, shown as one line on a terminal and nowhere else."""
-    from rich.console import Console
-    from rich.progress import DownloadColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    columns = TextColumn(name, markup=False), DownloadColumn()
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _print_catalogue(sets: Sequence[TraceSet]) -> None:
-    """Print each set with its origin and licence, and its traces."""
-    for each in sets:
-        say(f"{each.name} ({each.kind}): {each.title}")
-        told = (("source", each.source), ("licence", each.licence), ("paper", each.paper), ("note", each.note))
-        for what, text in told:
-            if text:
-                say(f"  {what:<9}{text}")
-        rows = [
-            [
-                file.name,
-                file.format,
-                "unknown" if file.bytes is None else f"{file.bytes:,}",
-                "unknown" if file.requests is None else f"{file.requests:,}",
-            ]
-            for file in each.files
-        ]
-        if rows:
-            print_table(("trace", "format", "bytes", "requests"), rows)
-        else:
-            say("  (available from its source only)\n")
-    say("`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full.")

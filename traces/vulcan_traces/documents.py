@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from vulcan_traces.catalogue.catalogue import TraceSet
-
 
 class StatisticDocument(TypedDict):
     """A statistic of a trace."""
@@ -28,24 +26,6 @@ class StatsDocument(FingerprintDocument):
     trace: Annotated[str, "the trace's name"]
     digest: Annotated[str, "identifies its content"]
     notes: Annotated[list[str], "what its reader left out or changed, with counts"]
-
-
-class CatalogueDocument(TypedDict):
-    """Output of `vulcan traces list`."""
-
-    sets: Annotated[list[TraceSet], "each set of the catalogue"]
-
-
-class FetchDocument(TypedDict):
-    """Output of `vulcan traces fetch`."""
-
-    name: Annotated[str, "the trace's name in the catalogue"]
-    path: Annotated[str, "the file"]
-    bytes: Annotated[int, "its size"]
-    verified: Annotated[bool, "whether its checksum is known, and was compared"]
-    was_there: Annotated[bool, "whether it had been fetched before"]
-    format: Annotated[str, "the format that it is read as"]
-    columns: Annotated[str | None, "the columns of a csv file"]
 
 
 class RequestRow(TypedDict):
