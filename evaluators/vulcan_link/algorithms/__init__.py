@@ -45,7 +45,7 @@ class Algorithm:
     is_offline: bool = False
 
 
-FIXED, RENO, CUBIC, BBR, VEGAS, COPA, LEDBAT, ORACLE = range(1, 9)
+FIXED, RENO, CUBIC, BBR, VEGAS, COPA, ORACLE = range(1, 8)
 
 _TABLE = (
     Algorithm("policy", POLICY, controls=True),
@@ -55,7 +55,6 @@ _TABLE = (
     Algorithm("bbr", BBR, controls=True, paced=True),
     Algorithm("vegas", VEGAS),
     Algorithm("copa", COPA, controls=True, paced=True),
-    Algorithm("ledbat", LEDBAT),
     Algorithm("bdp-oracle", ORACLE, controls=True, is_offline=True),
 )
 

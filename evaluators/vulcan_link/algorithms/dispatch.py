@@ -2,7 +2,7 @@
 
 from vulcan.kernel_support import function
 from vulcan_link import algorithms as a
-from vulcan_link.algorithms import bbr, copa, cubic, fixed, ledbat, oracle, reno, vegas
+from vulcan_link.algorithms import bbr, copa, cubic, fixed, oracle, reno, vegas
 from vulcan_link.flow_state import ALGORITHM, CWND, PRIOR_CWND, SSTHRESH
 
 
@@ -21,8 +21,6 @@ def begin(flow):
         vegas.begin(flow)
     elif number == a.COPA:
         copa.begin(flow)
-    elif number == a.LEDBAT:
-        ledbat.begin(flow)
     elif number == a.ORACLE:
         flow[CWND] = oracle.window(flow)
 
@@ -36,8 +34,6 @@ def sampled(flow):
         vegas.sampled(flow)
     elif number == a.COPA:
         copa.sampled(flow)
-    elif number == a.LEDBAT:
-        ledbat.sampled(flow)
 
 
 @function
@@ -55,8 +51,6 @@ def acknowledged(flow):
         vegas.acknowledged(flow)
     elif number == a.COPA:
         copa.acknowledged(flow)
-    elif number == a.LEDBAT:
-        ledbat.acknowledged(flow)
     elif number == a.ORACLE:
         flow[CWND] = oracle.window(flow)
 
@@ -76,7 +70,7 @@ def reduced(flow):
 @function
 def changed(flow):
     number = int(flow[ALGORITHM])
-    if number in (a.RENO, a.LEDBAT):
+    if number == a.RENO:
         reno.changed(flow)
     elif number == a.CUBIC:
         cubic.changed(flow)
