@@ -102,11 +102,11 @@ def run(
       vulcan kernel run best.py --link constant:rate=20 --competing cubic --exact-clock --jitter-ms 0.5
     """
     from vulcan.cli.output import print_json, tell
-    from vulcan_link import workloads as w
     from vulcan_link.linux.figures import predict
     from vulcan_link.linux.host import require_algorithm, require_namespaces, require_policies
     from vulcan_link.linux.run import run_in_kernel
-    from vulcan_link.scenario import Flow, Queue, Scenario
+    from vulcan_link.scenario import Flow
+    from vulcan_link.spec import LinkSpec
     from vulcan_traces.links import load_link
 
     policy_file = _policy_file(algorithm)
@@ -119,39 +119,24 @@ def run(
     for name in others:
         require_algorithm(name)
     other_delay_ms = delay_ms if competing_delay_ms is None else competing_delay_ms
-    short, writes = w.parse_transfers(transfers), w.parse_writes(application)
-    policed, reordered = w.parse_policer(policer), w.parse_reordering(reordering)
-    starts = w.transfer_starts(short[1], seconds) if short[0] else [0.0]
     check_ranges(
         delay_ms=delay_ms, competing_delay_ms=other_delay_ms, buffer=buffer, seconds=seconds,
-        flows=flows * len(starts) + len(others), jitter_ms=jitter_ms, ack_batch_ms=ack_batch_ms, loss=loss,
+        flows=flows + len(others), jitter_ms=jitter_ms, ack_batch_ms=ack_batch_ms, loss=loss,
     )  # fmt: skip
     settings = {
         "called": _choice("--called", called, "ack", "round"),
         "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
     }
-    own = Flow(
-        "policy" if policy_file else algorithm, delay_ms, write_packets=writes[0], write_ms=writes[1], **settings
-    )
-    mine = [own]
-    if short[0]:
-        once = replace(own, write_packets=short[0], write_ms=1e9, stop_s=seconds)
-        mine = [replace(once, start_s=start) for start in starts]
+    trace = load_link(link, format=format)
+    spec = LinkSpec(
+        link=link, link_format=format, digest=trace.digest, repeated_ns=trace.period, from_ns=0, to_ns=trace.period,
+        delay_ms=delay_ms, buffer_packets=buffer, duration_s=seconds, flows=flows, competing=(), queue="droptail",
+        loss_seed=1, ecn=False, application=application, policer=policer, reordering=reordering, transfers=transfers,
+        loss=loss, ack_batch_ms=ack_batch_ms, competing_delay_ms=None, handshake=False, jitter_ms=jitter_ms, **settings,
+    )  # fmt: skip
+    alone = spec.scenario(trace, "policy" if policy_file else algorithm)
     beside = tuple(Flow(name, other_delay_ms, **settings) for name in others)
-    scenario = Scenario(
-        load_link(link, format=format),
-        Queue(packets=buffer),
-        (*mine * flows, *beside),
-        seconds,
-        loss,
-        clock_ms=0.0 if exact_clock else 1.0,
-        jitter_us=1e3 * jitter_ms,
-        ack_batch_ms=ack_batch_ms,
-        policer_mbps=policed[0],
-        policer_bytes=policed[1],
-        late_share=reordered[0],
-        late_ms=reordered[1],
-    )
+    scenario = replace(alone, flows=(*alone.flows, *beside), clock_ms=0.0 if exact_clock else 1.0)
     policy = _checked(policy_file, task) if policy_file else None
     try:
         with _in_the_kernel(policy, settings) as loaded:
@@ -162,10 +147,6 @@ def run(
     except KeyboardInterrupt:
         tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
         raise
-
-    def given(pair: tuple[float, float]) -> list[float] | None:
-        return list(pair) if pair[0] else None
-
     document: KernelRunDocument = {
         "algorithm": policy_file.stem if policy_file else algorithm,
         "link": scenario.link.name,
@@ -178,10 +159,10 @@ def run(
         "jitter_ms": jitter_ms,
         "ack_batch_ms": ack_batch_ms,
         "random_loss": loss,
-        "application": given(writes),
-        "transfers": given(short),
-        "policer": given(policed),
-        "reordering": given(reordered),
+        "application": application,
+        "transfers": transfers,
+        "policer": policer,
+        "reordering": reordering,
         "exact_clock": exact_clock,
         "linux": platform.release(),
         "kernel": measured,
@@ -266,7 +247,7 @@ def _print(document: KernelRunDocument) -> None:
 
     label, others, measured = document["algorithm"], document["competing"], document["kernel"]
     own = len(measured.flows) - len(others)
-    flows = f", {own} {'transfers' if document['transfers'] else 'flows'}" if own > 1 else ""
+    flows = f", {own} {'flows' if document['transfers'] == 'none' else 'transfers'}" if own > 1 else ""
     if others:
         flows += f", competing with {', '.join(others)}"
     say(
@@ -289,7 +270,7 @@ def _print(document: KernelRunDocument) -> None:
                 f"transfers, {name}: {short.completion_ms:.1f} ms on average, p95 {short.completion_p95_ms:.1f} ms, "
                 f"{100 * short.completed:.0f} % complete"
             )
-    if len(measured.flows) > 1 and not document["transfers"]:
+    if len(measured.flows) > 1 and document["transfers"] == "none":
         say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
     if predicted is None:
         tell(f"the simulator has no {label}: no prediction")

@@ -21,12 +21,10 @@ class KernelRunDocument(TypedDict):
     jitter_ms: Annotated[float, "up to how much acknowledgements come late at random"]
     ack_batch_ms: Annotated[float, "acknowledgements arrive together on multiples of this; 0 for at once"]
     random_loss: Annotated[float, "share of packets that are lost at random before the queue"]
-    application: Annotated[
-        list[float] | None, "packets that the application writes, and ms between; `null`: endless data"
-    ]
-    transfers: Annotated[list[float] | None, "packets of each short flow, and ms between their starts"]
-    policer: Annotated[list[float] | None, "Mbit/s that a policer lets through, and bytes of its bucket"]
-    reordering: Annotated[list[float] | None, "share of packets that come late, and by how many ms"]
+    application: Annotated[str, "as the option of the same name; so are the next three"]
+    transfers: Annotated[str, "short flows, or `none`"]
+    policer: Annotated[str, "a policer, or `none`"]
+    reordering: Annotated[str, "packets that come late, or `none`"]
     exact_clock: Annotated[bool, "whether the link acts at exact times, not on Mahimahi's clock of milliseconds"]
     linux: Annotated[str, "the kernel's release"]
     kernel: Annotated[Measurement, "what was measured"]
