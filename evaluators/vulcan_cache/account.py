@@ -28,7 +28,7 @@ class Attribution:
 
     `causes` has shape (CAUSES,) and adds up to the misses; `classes` (DIMENSIONS, CLASSES, COUNTS), of which each
     dimension adds up to all requests and misses, as does `along` of shape (STRETCHES, COUNTS); `facts` (FACTS,). Of all
-    requests, `holders` of shape (CLASSES, USES) and `used` (OTHERS,) are in bytes times requests, and `stays` is how
+    requests, `holders` of shape (USES,) and `used` (OTHERS,) are in bytes times requests, and `stays` is how
     many times as long each object of the regret, hit before it left, would have had to stay.
     """
 
@@ -73,7 +73,7 @@ def attribute(
     classes = np.zeros((kernel.DIMENSIONS, kernel.CLASSES, kernel.CODES), np.int64)
     along = np.zeros((kernel.STRETCHES, kernel.CODES), np.int64)
     facts = np.zeros(kernel.FACTS, np.int64)
-    holders = np.zeros((kernel.CLASSES, kernel.USES))
+    holders = np.zeros(kernel.USES)
     used = np.zeros(kernel.OTHERS)
     stays = np.empty(len(requests.objects), np.float32)
     count = kernel.attribute(

@@ -98,7 +98,7 @@ def _kept_too_long(found: Attribution, setting: Setting) -> str:
     from vulcan_cache.kernels import attribution as k
 
     held = float(found.holders.sum())
-    idle = float(found.holders[:, [k.AFTER_HITS, k.UNHIT]].sum())
+    idle = float(found.holders[[k.AFTER_HITS, k.UNHIT]].sum())
     return (
         f"{idle / held:.0%} of the cache (bytes times requests) was held by objects after their last hit, until they "
         f"were evicted: kept too long. {_until_hits(found, setting, 'policy'):.0%} was held until a hit; by "
@@ -112,7 +112,7 @@ def _until_hits(found: Attribution, setting: Setting, who: str) -> float:
     from vulcan_cache.kernels import attribution as k
 
     used = {
-        "policy": found.holders[:, k.NEXT_HIT].sum(),
+        "policy": found.holders[k.NEXT_HIT],
         "oracle": found.used[k.ORACLE_USE],
         "baseline": found.used[k.BASELINE_USE],
         "parent": found.used[k.PARENT_USE],
@@ -127,7 +127,7 @@ def _admission(found: Attribution) -> str:
     """
     from vulcan_cache.kernels import attribution as k
 
-    share = float(found.holders[:, k.UNHIT].sum() / found.holders.sum())
+    share = float(found.holders[k.UNHIT] / found.holders.sum())
     told = (
         f"Admission: objects never hit between entry and eviction, "
         f"{_part(found.facts[k.NEVER_HIT], found.facts[k.EVICTIONS])} of the evictions, held {share:.0%} of the cache."
@@ -173,45 +173,26 @@ def _against_parent(found: Attribution, setting: Setting) -> list[EvaluatorFindi
 
 
 def _pictures(found: Attribution, setting: Setting) -> list[EvaluatorFinding]:
-    """Return what is for people alone: who holds the cache, and the miss ratio along the trace beside others."""
+    """Return what is for people alone: the miss ratio along the trace beside others."""
     from vulcan_cache.kernels import attribution as k
 
-    made: list[EvaluatorFinding] = []
-    held = float(found.holders.sum())
-    if held:
-        names = _classes(k.SO_FAR, setting)[0]
-        rows: Rows = tuple(
-            (names[n], *(round(100 * float(part) / held, 1) for part in found.holders[n]))
-            for n in range(1, k.CLASSES)
-            if found.holders[n].any()
-        )
-        columns = ("requests", "until a hit %", "until the end %", "after its last hit %", "never hit %")
-        title = "Who holds the cache (bytes times requests): objects by requests so far, and what they are held for"
-        made.append(SmallTable(title, columns, rows, 0.0))
-        shares = [
-            (name, round(100 * _until_hits(found, setting, who), 1))
-            for name, who in (("policy", "policy"), (setting.baseline, "baseline"), (_oracle(setting), "oracle"))
-        ]
-        title = "Who holds the cache until a hit, and not for nothing"
-        made.append(SmallTable(title, ("policy", "of the cache %"), tuple(shares), 0.0))
     parts = [(n + 1, row) for n, row in enumerate(found.along) if row[a.REQUESTS]]
-    if len(parts) > 1:
-        lines = (("policy", a.MISSES), (setting.baseline, a.BASELINE_MISSES), (_oracle(setting), a.ORACLE_MISSES))
-        made += [
-            Series(
-                "Miss ratio along the trace",
-                "share of the requests",
-                name,
-                tuple((n / k.STRETCHES, float(row[column]) / float(row[a.REQUESTS])) for n, row in parts),
-                0.0,
-            )
-            for name, column in lines
-        ]
-    return made
-
-
-def _oracle(setting: Setting) -> str:
-    return f"{setting.oracle} (oracle)"
+    lines = (
+        ("policy", a.MISSES),
+        (setting.baseline, a.BASELINE_MISSES),
+        (f"{setting.oracle} (oracle)", a.ORACLE_MISSES),
+    )
+    return [
+        Series(
+            "Miss ratio along the trace",
+            "share of the requests",
+            name,
+            tuple((n / k.STRETCHES, float(row[column]) / float(row[a.REQUESTS])) for n, row in parts),
+            0.0,
+        )
+        for name, column in lines
+        if len(parts) > 1
+    ]
 
 
 def _dimensions(found: Attribution, setting: Setting) -> list[tuple[NDArray[np.int64], str, list[str]]]:

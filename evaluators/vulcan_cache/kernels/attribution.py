@@ -44,7 +44,7 @@ _AHEAD, _NEAR = U(24), U(8)
 _MANY = 33
 _U8 = types.Array(types.uint8, 1, "C")
 _I64_1, _I64_2, _I64_3 = (types.Array(types.int64, n, "C") for n in (1, 2, 3))
-_F64_1, _F64_2 = (types.Array(types.float64, n, "C") for n in (1, 2))
+_F64_1 = types.Array(types.float64, 1, "C")
 _SO_FAR = np.array([0, 1, 2, 3, 3] + [4] * 4 + [5] * 8 + [6] * 16 + [7], np.int64)
 """The class of an object by its requests so far, up to `_MANY`."""
 
@@ -74,7 +74,7 @@ def _doublings(value, low):
         _I64_3,
         _I64_2,
         _I64_1,
-        _F64_2,
+        _F64_1,
         _F64_1,
         types.Array(types.float32, 1, "C"),
     )
@@ -85,16 +85,16 @@ def attribute(
 ):  # fmt: skip
     """Fill in `causes`, `classes` (dimension, class, code), `along` (stretch, code), `facts`, `holders` and `used`.
 
-    `records` is zeros, FIELDS words an object. `holders` is bytes times requests, by the class of SO_FAR that counts
-    the request with which holding began, and by use. Returns the number of `stays`: of each miss of the regret whose
-    object had been hit before it left, how many times as long it would have had to stay.
+    `records` is zeros, FIELDS words an object. `holders` is bytes times requests, by use. Returns the number of
+    `stays`: of each miss of the regret whose object had been hit before it left, how many times as long it would have
+    had to stay.
 
     What was held is counted as it ends, at the object's next request or after the last one.
     """
     end = objects.shape[0]
     per_stretch = max(1.0, (end - measure_from) / CLASSES) / (STRETCHES // CLASSES)
     smallest, shortest = mean_size / 8.0, held_objects / 4.0
-    spaces = np.zeros((CLASSES, CODES))  # bytes times requests since the object's last request
+    spaces = np.zeros(CODES)  # bytes times requests since the object's last request
     count = stretch = 0
     for r in range(end):
         if U(r) + _AHEAD < U(end):
@@ -116,14 +116,14 @@ def attribute(
             + np.int64((beside & FROM_PARENT) != 0) * PARENT
         )
         so_far = U(_SO_FAR[U(min(seen, _MANY))])
-        spaces[so_far, code] += size * (r - last)
+        spaces[code] += 0.0 if is_first else size * (r - last)
         if missed:
             cause = FIRST
             if not is_first:
                 cause = TOO_LARGE if size > capacity else LEFT_BEFORE if saved else ORACLE_TOO
                 left = np.int64(history[U(last)] >> np.uint32(OUTCOME_BITS))
                 if left > 0:
-                    holders[so_far, U(UNHIT if hits == 0 else AFTER_HITS)] += size * (left - last)
+                    holders[UNHIT if hits == 0 else AFTER_HITS] += size * (left - last)
                     is_measured = left >= measure_from
                     facts[EVICTIONS] += is_measured
                     facts[EVICTED_EARLY] += is_measured & saved
@@ -150,25 +150,24 @@ def attribute(
         records[at + U(LAST)] = np.uint32(r)
         records[at + U(SEEN)] = np.uint32(seen + 1)
         records[at + U(HITS)] = hits
-    for so_far in range(1, CLASSES):  # class 0 are first requests
-        for code in range(CODES):
-            space = spaces[so_far, code]
-            holders[so_far, NEXT_HIT] += 0.0 if code & MISSED else space
-            used[ORACLE_USE] += space if code & SAVED else 0.0
-            used[BASELINE_USE] += 0.0 if code & BASELINE else space
-            used[PARENT_USE] += 0.0 if code & PARENT else space
+    for code in range(CODES):
+        space = spaces[code]
+        holders[NEXT_HIT] += 0.0 if code & MISSED else space
+        used[ORACLE_USE] += space if code & SAVED else 0.0
+        used[BASELINE_USE] += 0.0 if code & BASELINE else space
+        used[PARENT_USE] += 0.0 if code & PARENT else space
     for at in range(0, records.shape[0], FIELDS):
         seen, last, hits = np.int64(records[at + SEEN]), np.int64(records[at + LAST]), records[at + HITS]
         if seen == 0:
             continue
-        size, so_far = float(sizes[last]), _SO_FAR[min(seen, _MANY)]
+        size = float(sizes[last])
         left = np.int64(history[last] >> np.uint32(OUTCOME_BITS))
         if left > 0:
-            holders[so_far, UNHIT if hits == 0 else AFTER_HITS] += size * (left - last)
+            holders[UNHIT if hits == 0 else AFTER_HITS] += size * (left - last)
             if left >= measure_from:
                 facts[EVICTIONS] += 1
                 facts[EVICTED_FOR_GOOD] += 1
                 facts[NEVER_HIT] += hits == 0
         elif history[last] & np.uint32((1 << OUTCOME_BITS) - 1) != REFUSED:
-            holders[so_far, AT_END] += size * (end - last)
+            holders[AT_END] += size * (end - last)
     return count

@@ -84,25 +84,24 @@ def plain_attribution(
     classes = np.zeros((k.DIMENSIONS, k.CLASSES, COUNTS), np.int64)
     along = np.zeros((k.STRETCHES, COUNTS), np.int64)
     facts, used, stays = [0] * k.FACTS, [0.0] * k.OTHERS, []
-    holders = np.zeros((k.CLASSES, k.USES))
+    holders = np.zeros(k.USES)
     for r, (key, size) in enumerate(asked):
         earlier = [p for p in range(r) if asked[p][0] == key]
         later = [p for p in range(r + 1, n) if asked[p][0] == key]
         so_far = sum(len(earlier) > e for e in (0, 1, 2, 4, 8, 16, 32))
-        so_far_now = sum(len(earlier) + 1 > e for e in (0, 1, 2, 4, 8, 16, 32))
         if later:
             for who, missed_by in enumerate(others):
                 used[who] += size * (later[0] - r) * (not missed_by[later[0]])
         if left[r]:
             never_hit = not hits_since_entry(asked, outcomes, r)
-            holders[so_far_now, k.UNHIT if never_hit else k.AFTER_HITS] += size * (left[r] - r)
+            holders[k.UNHIT if never_hit else k.AFTER_HITS] += size * (left[r] - r)
             if left[r] >= start:
                 facts[k.EVICTIONS] += 1
                 facts[k.EVICTED_FOR_GOOD] += not later
                 facts[k.EVICTED_EARLY] += bool(later) and not oracle[later[0]]
                 facts[k.NEVER_HIT] += never_hit
         elif outcomes[r] != REFUSED:
-            holders[so_far_now, k.NEXT_HIT if later else k.AT_END] += size * ((later[0] if later else n) - r)
+            holders[k.NEXT_HIT if later else k.AT_END] += size * ((later[0] if later else n) - r)
         elif r >= start and later and not oracle[later[0]] and size <= CAPACITY:
             facts[k.REFUSED_WRONGLY] += 1
         if r < start:
