@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from vulcan.errors import UserError
-from vulcan.inputs import open_regular
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.page_counts import PageCounts
 from vulcan_traces.memory.workloads import KINDS, parse_workload
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.storage.array_store import Array, ArrayStore
 
 FORMAT_VERSION = 1
@@ -42,12 +42,12 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
         digest = _digest("workload", workload.canonical, page_size)
         return _stored(workload.name, digest, lambda: workload.record(digest, page_size))
     path = Path(text)
-    content = _sha256(path)
+    content = Source(path).sha256()
     digest = _digest("npz", content, page_size)
 
     def read() -> PageCounts:
         counts = read_page_counts(path, digest, page_size)
-        if _sha256(path) != content:
+        if Source(path).sha256() != content:
             raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
         return counts
 
@@ -62,16 +62,6 @@ def _checked(page_size: int) -> int:
 
 def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(["page counts", FORMAT_VERSION, *parts]).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with open_regular(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"no page counts at {path}: there is no such file") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 # Cache of page counts on disk, so that each workload is run once per host.

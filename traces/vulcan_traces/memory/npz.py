@@ -63,8 +63,6 @@ def _columns(path: Path) -> list[NDArray[np.int64]]:
             if missing := [name for name in COLUMNS if f"{name}.npy" not in names]:
                 raise UserError(f"{path}: has no column {missing[0]!r}; {_HINT}")
             given = {name: _column(path, archive, name) for name in COLUMNS}
-    except FileNotFoundError:
-        raise UserError(f"no page counts at {path}: there is no such file") from None
     except (OSError, *DAMAGED) as error:
         raise UserError(f"{path}: not an .npz file of page counts ({error}); {_HINT}") from error
     rows = len(given["epoch"])

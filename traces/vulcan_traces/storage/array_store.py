@@ -86,24 +86,16 @@ class ArrayStore(Generic[Kept]):
         return cache_directory(self.folder, digest[:2]) / digest
 
     def _install(self, work: Path, entry: Path, name: str, digest: str) -> None:
-        """Moves the written folder into place. A directory cannot replace one that holds files, so an entry that
-        is in the way is used if it is good, and else moved aside first."""
-        for _ in range(3):
-            try:
-                os.replace(work, entry)
-                return
-            except OSError:
-                if not entry.exists():
-                    raise
-            if self._open(entry, name, digest) is not None:
-                return
-            aside = Path(tempfile.mkdtemp(prefix=".damaged-", dir=entry.parent))
-            try:
-                os.replace(entry, aside / entry.name)
-            except FileNotFoundError:
-                log.info("%s was removed by another process", entry)
-            finally:
-                shutil.rmtree(aside, ignore_errors=True)
+        """Move the written folder into the place of a damaged entry, or of none; a good one is left, and used."""
+        if entry.is_file():
+            entry.unlink(missing_ok=True)
+        elif entry.exists() and self._open(entry, name, digest) is None:
+            shutil.rmtree(entry, ignore_errors=True)
+        try:
+            os.replace(work, entry)
+        except OSError:
+            if not entry.exists():
+                raise
 
     def _open(self, entry: Path, name: str, digest: str) -> Kept | None:
         """Load an entry; None if it differs from what was written. Raises UserError where it cannot be read."""
