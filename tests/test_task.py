@@ -62,7 +62,6 @@ FORMS = replace(
     ),
     events=(),
     properties=(),
-    assumptions=(),
     forms=(Form(Value("leave", (OTHER,), "a number", mechanisms=(Mechanism("each", "each is asked"),))),),
 )
 RANKED, LIMITED = "def rank(item):\n    return item.id\n", "def limit(item):\n    return 2\n"

@@ -178,7 +178,6 @@ class Form:
     properties: tuple[Property, ...] = ()
     advice: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
-    assumptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,10 +202,6 @@ class Task:
     function for any of them, or for none. What was said of the arguments of `others` holds for theirs. A task without
     events has policies without state.
 
-    `assumptions` are conditions on the arguments, as in `Property.when`, that hold whenever a function is called, such
-    as `"obj.last_access <= now"`. Warnings rely on them; proofs and exports hold without. An argument that stands alone
-    above a feature is taken not to fall, as time does, so that it bounds earlier values of the feature too.
-
     Where `signature` is a `Program` the policy is a class of free Python (`vulcan.python_policy`); it has no `others`.
     """
 
@@ -225,7 +220,6 @@ class Task:
     cautions: tuple[Caution, ...] = ()
     others: tuple[Rank | Value, ...] = ()
     events: tuple[Event, ...] = ()
-    assumptions: tuple[str, ...] = ()
     state_limits: StateLimits = field(default_factory=StateLimits)
     forms: tuple[Form, ...] = ()
     whole: Task | None = field(default=None, repr=False, compare=False)
@@ -325,7 +319,7 @@ class Task:
         """Return the task as a search with these settings shows it to who writes policies.
 
         It has no feature of which `Feature.only` names another value of a setting, and none of the `hidden` ones, such
-        as `obj.size` or the name of an event or a further function; nor is anything assumed of these.
+        as `obj.size` or the name of an event or a further function.
         """
 
         def limited(declared: Any) -> Any:
@@ -340,8 +334,7 @@ class Task:
                 return of
             left = (claim for claim in of.properties if claim.subject not in hidden)
             claims = tuple(replace(claim, when=_without(hidden, claim.when)) for claim in left)
-            assumed = tuple(text for each in of.assumptions if (text := _without(hidden, each)))
-            return replace(of, signature=main, others=others, events=events, properties=claims, assumptions=assumed)
+            return replace(of, signature=main, others=others, events=events, properties=claims)
 
         forms = tuple(map(shown, self.forms))
         made: Task = shown(self)

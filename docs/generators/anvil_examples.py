@@ -132,45 +132,20 @@ RULES: dict[str, tuple[RejectedExample, Example]] = {
 """By rule, a program that breaks it, and what to write instead."""
 
 WARNINGS: dict[str, tuple[str, Example, Example]] = {
-    "zero-divisor": (
-        "a divisor may be 0 for some values within the declared ranges; the quotient or remainder is 0 there",
-        Example("obj.size / (now - obj.last_seen)"),
-        Example("obj.size / max(1, now - obj.last_seen)"),
-    ),
-    "outside-domain": (
-        "a logarithm, square root or power may be asked for what it has no value for; the result is 0 there",
-        Example("math.log(now - obj.last_seen)"),
-        Example("math.log(1 + max(0, now - obj.last_seen))"),
-    ),
     "constant-condition": (
         "a condition has the same outcome for every value within the declared ranges",
         Example("2 if obj.size > 0 else 1"),
         Example("2 if obj.size > 8 else 1"),
-    ),
-    "unreachable": (
-        "a statement that no input reaches",
-        body("if now < 9:\n    return 1\nelse:\n    return 2\nreturn 3"),
-        body("if now < 9:\n    return 1\nreturn 2"),
     ),
     "no-influence": (
         "a feature or statistic is read, but the result is the same whatever it is",
         body("x = obj.size\nx = obj.count\nreturn x"),
         body("x = obj.size\nx += obj.count\nreturn x"),
     ),
-    "unused-name": (
-        "a local name, an argument of a helper, a helper or a parameter that is never used",
-        top("WEIGHT = 2"),
-        body("weight = 2\nreturn weight * obj.size"),
-    ),
     "constant-result": (
         "the result is the same for every input",
         Example("min(0, obj.size)"),
         Example("min(8, obj.size)"),
-    ),
-    "unused-state": (
-        "a register, array or field is never read, or never written",
-        stateful("policy.best", 6.0, "best = 6"),
-        stateful("policy.best", 7.0, "best = 6", "policy.best = 7"),
     ),
 }
 """By warning, its meaning, a program that is warned of, and what to write instead."""

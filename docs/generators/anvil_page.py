@@ -261,10 +261,10 @@ _RULES = "Each rule with what breaks it, and what to write instead."
 
 _WARNINGS = (
     "A program that is accepted may still be doubtful. Interval analysis follows every way through it at once, with "
-    "the declared ranges for what it reads, and with conditions narrowing what is known behind them: after `if b > 0:` "
-    "nothing is said of `a / b`. `vulcan check` shows each warning with its line; they change neither the verdict nor "
-    "the exit code. Warnings of operands hold for the parameters as they are; all others hold whatever a tuner sets "
-    "the parameters to. A policy whose result is the same for every input decides nothing: a search need not score it."
+    "the declared ranges for what it reads, and with conditions narrowing what is known behind them. `vulcan check` "
+    "shows each warning with its line; they change neither the verdict nor the exit code, and hold whatever a tuner "
+    "sets the parameters to. A policy whose result is the same for every input decides nothing: a search need not "
+    "score it."
 )
 
 _PROOFS = (

@@ -118,7 +118,6 @@ TASK = Task(
     directory=Path(__file__).parent,
     settings=(*i.WORKLOAD, *i.SAMPLING, *i.READING),
     events=i.cache_events((i.NOW, OBJECT, CACHE, GHOST)),
-    assumptions=(i.IN_ORDER, "obj.insertion <= now"),
     properties=(
         i.FINITE,
         Property(

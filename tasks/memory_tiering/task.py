@@ -169,7 +169,6 @@ TASK = Task(
         Setting("migration_stall", "float", "nanoseconds that each migrated page stalls the program", 100.0),
         Setting("threads", "int", "threads of the program", 16),
     ),
-    assumptions=(IN_ORDER, "page.arrival <= now"),
     properties=(
         Property(
             "finite and bounded",

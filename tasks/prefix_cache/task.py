@@ -191,7 +191,6 @@ TASK = Task(
             "tokens of a block; default: 16 for token ids, else that of the format, or what lengths agree with",
         ),
     ),
-    assumptions=(IN_ORDER,),
     properties=(
         Property(
             "finite and bounded",

@@ -143,7 +143,6 @@ TASK = Task(
         1,
         Setting("patience", "float", "seconds after which a request goes ahead of all others; 0: never", 120.0),
     ),
-    assumptions=(IN_ORDER,),
     properties=(
         Property(
             "finite and bounded", "bounded", BOUNDED.format("requests"), low=-1e300, high=1e300, when=IN_ORDER,

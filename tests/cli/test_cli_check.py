@@ -9,29 +9,28 @@ from console import Console
 
 HEAD = "def priority(now, obj, cache, ghost):\n"
 DOUBTFUL = (
-    "WEIGHT = 2\n" + HEAD + "\tage = now - obj.last_access; 'größe'; x = obj.count.ewma(0.3) / age\n"
-    "\tif obj.size > 0:\n\t\tx += obj.size.window_percentile(0.5, 9) + cache.size.percentile(0.5)\n\treturn x\n"
+    HEAD + "\tage = now - obj.last_access; 'größe'; x = age * (obj.size > 0)\n"
+    "\tif obj.size > 0:\n\t\tx += obj.count.ewma(0.3) + obj.size.window_percentile(0.5, 9)\n"
+    "\treturn x + cache.size.percentile(0.5)\n"
 )
 
 
 def test_a_policy_that_is_accepted_is_described_and_its_warnings_shown_in_its_lines(vulcan: Console) -> None:
     (vulcan.directory / "doubtful.py").write_text(DOUBTFUL)
     lines = vulcan.good("check", "doubtful.py", "--task", "cache_eviction").stdout.splitlines()
-    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 16 per call (limit 10,000)"]
+    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 19 per call (limit 10,000)"]
     assert "  features    now, obj.last_access, obj.size" in lines
     assert "    obj.count.ewma(0.3) of the entity: 8 bytes per entity, 0 bytes of the system" in lines
     assert any(
         line.startswith("    obj.size.percentile(0.5) of the population: 8 bytes per entity, ") for line in lines
     )
     assert [line for line in lines if line.startswith("  line ")] == [
-        "  line 1, column 1: [unused-name] the parameter 'WEIGHT' is never used",
-        "  line 3, column 44: [zero-divisor] `age`, from 0 to 2^40, may be 0, and `obj.count.ewma(0.3) / age` is 0 "
-        "there",
-        "  line 4, column 2: [constant-condition] `obj.size > 0` always holds (`obj.size` is from 1 to 2^48), so its "
+        "  line 2, column 51: [constant-condition] `obj.size > 0` always holds (`obj.size` is from 1 to 2^48)",
+        "  line 3, column 2: [constant-condition] `obj.size > 0` always holds (`obj.size` is from 1 to 2^48), so its "
         "other branch is never taken",
     ]
-    caret = lines.index("          age = now - obj.last_access; 'größe'; x = obj.count.ewma(0.3) / age") + 1
-    assert lines[caret].index("^") == lines[caret - 1].index("obj.count.ewma")
+    caret = lines.index("          age = now - obj.last_access; 'größe'; x = age * (obj.size > 0)") + 1
+    assert lines[caret].index("^") == lines[caret - 1].index("obj.size > 0")
     assert lines[caret + 1].startswith("    hint: ")
 
 

@@ -20,7 +20,7 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "6c0864a98c60425c9ff50de14c010ca832b3f713cc9e6929687e06a4b47eecfd",
+    "offline": "fb2c2a00efa231d25f9bbdd5843df88be4532f6e8489023f64e429fde0b1706e",
     "scripted": "71e4746d4247c97b7e1f82a624378e6f1f45550084456c90ffa87a2cf56ceb31",
 }
 

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vulcan.anvil import ir
@@ -17,9 +17,8 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
-from vulcan.anvil.rejection import Rejected, Remark
+from vulcan.anvil.rejection import Remark
 from vulcan.anvil.rewrite.traversal import from_below, program_size
-from vulcan.errors import UserError
 from vulcan.task import MECHANISM, Json, Program, Rank, Signature, Task, Value
 
 if TYPE_CHECKING:
@@ -29,25 +28,6 @@ if TYPE_CHECKING:
 def interface_of(task: Task, program: ir.Module) -> Signature:
     """Return everything that a program may read: without handlers, nothing that only events show."""
     return task.whole_interface if program.handlers else task.interface
-
-
-@lru_cache(maxsize=64)  # a search asks for every candidate
-def _assumed(interface: Signature, assumptions: tuple[str, ...]) -> tuple[ir.Expression, ...]:
-    """Return the task's assumptions as expressions. Raises UserError for one that is no condition over its features."""
-    asked = Signature("assumed", interface.arguments, "whether it holds")
-    found = []
-    for text in assumptions:
-        source = f"def assumed({', '.join(a.name for a in interface.arguments)}):\n    return (\n{text}\n)\n"
-        try:
-            (last,) = check_tree(parse(source), asked).entry.body
-        except Rejected as rejected:
-            first = rejected.violations[0]
-            raise UserError(
-                f"the task's assumption {text!r} is no condition over its features: {first.message}; {first.hint}"
-            ) from rejected
-        assert isinstance(last, ir.Return)
-        found.append(last.value)
-    return tuple(found)
 
 
 _COMPILING = threading.RLock()
@@ -188,7 +168,7 @@ class Policy(Runnable):
 
     @property
     def warnings(self) -> tuple[Remark, ...]:
-        """Lint warnings: divisors that may be 0, constant conditions, unused reads."""
+        """Lint warnings: constant conditions and results, reads without influence."""
         return self._doubts.warnings
 
     @property
@@ -202,8 +182,7 @@ class Policy(Runnable):
 
     @cached_property
     def _doubts(self) -> LintResult:
-        interface = interface_of(self.task, self.program)
-        return lint(self.source, self.program, interface, _assumed(interface, self.task.assumptions))
+        return lint(self.source, self.program, interface_of(self.task, self.program))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -1,15 +1,14 @@
 """Abstract interpreter: follows all paths through a program at once, with bounds for each value.
 
-It is sound: a value lies within its bounds, a statement that it does not visit is never reached, and a value cannot
-change with anything that it does not depend on. Conditions narrow the values in the code that they guard (`if b > 0:
-a / b`), including those of `and`, `or` and `a if b else c`: their parts are all evaluated, but values excluded by an
-earlier part cannot affect the result.
+It is sound: a value lies within its bounds, and cannot change with anything that it does not depend on. Conditions
+narrow the values in the code that they guard (`if b > 0: a / b`), including those of `and`, `or` and `a if b else c`:
+their parts are all evaluated, but values excluded by an earlier part cannot affect the result.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -143,7 +142,6 @@ class Values(Conditions):
 
     def operation(self, e: ir.Operate, operands: list[AbstractValue]) -> AbstractValue:
         operation = e.operation
-        self.doubt(e, operands)
         first = operands[0]
         depends: frozenset[Source] = frozenset().union(*(operand.depends for operand in operands))
         if operation in ("not", "truth") and not (first.may_be_zero and first.may_be_other_than_zero):
@@ -153,26 +151,6 @@ class Values(Conditions):
             bounds = meet(bounds, Interval(0.0, MAX)) or bounds  # a square
         nonzero = operation in ("abs", "negate", "plus", "truth") and not first.may_be_zero
         return AbstractValue(bounds, nonzero, depends)
-
-    def doubt(self, e: ir.Operate, operands: list[AbstractValue]) -> None:
-        """Record an operation that is undefined for some of its operands."""
-        culprit: AbstractValue | None = None
-        first, second = operands[0], operands[-1]
-        match e.operation:
-            case "divide" | "floor_divide" | "modulo":
-                culprit = second if second.may_be_zero else None
-            case "log" | "log2" | "log10":
-                culprit = first if first.bounds.low < 0.0 or first.may_be_zero else None
-            case "log1p":
-                culprit = first if first.bounds.low <= -1.0 else None
-            case "sqrt":
-                culprit = first if first.bounds.low < 0.0 else None
-            case "power":
-                of_zero = first.may_be_zero and second.bounds.low < 0.0
-                culprit = first if of_zero or (first.bounds.low < 0.0 and not second.bounds.whole) else None
-        if culprit is not None:
-            before = self.findings.doubts.get((e.at, e))
-            self.findings.doubts[e.at, e] = culprit.bounds if before is None else before | culprit.bounds
 
 
 def _compared(op: str, a: AbstractValue, b: AbstractValue) -> bool | None:
@@ -202,14 +180,13 @@ def follow(
     signature: Signature,
     any_parameters: bool = False,
     keep_values: bool = False,
-    assumed: Sequence[ir.Expression] = (),
 ) -> AnalysisResult:
-    """Analyse a program for all inputs that the signature declares and where all that is `assumed` holds.
+    """Analyse a program for all inputs that the signature declares.
 
     The parameters have their values, or any value if `any_parameters`. With `keep_values` the result includes the
     bounds of every expression.
     """
-    shared = _begin(program, signature, any_parameters, assumed)
+    shared = _begin(program, signature, any_parameters)
     if program.handlers:
         shared.bounds.state = state_bounds(program, signature, any_parameters)
     shared.findings.state = shared.bounds.state
@@ -218,7 +195,6 @@ def follow(
         shared.walk(handler, {})
     for entry in program.entries:
         shared.findings.results[entry.name] = shared.walk(entry, {})
-    shared.findings.result = shared.findings.results[program.entry.name]
     return shared.findings
 
 
@@ -281,17 +257,12 @@ def _to_threshold(bounds: Interval, thresholds: list[float]) -> Interval:
     return Interval(low, high, bounds.whole and abs(low) < MAX > abs(high))
 
 
-def _begin(
-    program: ir.Module, signature: Signature, any_parameters: bool, assumed: Sequence[ir.Expression] = ()
-) -> Shared:
+def _begin(program: ir.Module, signature: Signature, any_parameters: bool) -> Shared:
     shared = Shared(program, signature, any_parameters)
 
     def walk(function: ir.Function, names: dict[str, AbstractValue]) -> AbstractValue:
         walked = _Function(shared)
-        state: State | None = State(names)
-        for condition in assumed:
-            state = walked.where(condition, True, state) if state is not None else None
-        walked.block(function.body, state)
+        walked.block(function.body, State(names))
         return walked.result or UNKNOWN  # a function without a result is never called
 
     shared.walk = walk
@@ -320,7 +291,6 @@ class _Function(Values):
         for statement in body:
             if state is None:
                 return None
-            self.findings.reached.add(id(statement))
             state = self.statement(statement, state)
         return state
 

@@ -186,17 +186,13 @@ Place = tuple[ir.Position, ir.Expression]
 class AnalysisResult:
     """The findings of a walk.
 
-    `result` is that of the main function, `results` those of each one that the task names; `doubts` are undefined
-    operations, by their place, with the bounds of the operand; `outcomes` those of each condition; `reached` the
-    identities of statements; `stored` the bounds of what was written to state, `state` those that hold at any time;
-    `values` those of each expression by identity, over all evaluations, if requested.
+    `results` are those of each function that the task names; `outcomes` those of each condition; `stored` the bounds of
+    what was written to state, `state` those that hold at any time; `values` those of each expression by identity, over
+    all evaluations, if requested.
     """
 
-    result: AbstractValue | None = None
     results: dict[str, AbstractValue] = field(default_factory=dict)
     outcomes: dict[Place, set[bool]] = field(default_factory=dict)
-    doubts: dict[Place, Interval] = field(default_factory=dict)
-    reached: set[int] = field(default_factory=set)
     stored: dict[str, Interval] = field(default_factory=dict)
     state: Mapping[str, Interval] = field(default_factory=dict)
     values: dict[int, Interval] | None = None

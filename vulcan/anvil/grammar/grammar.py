@@ -29,16 +29,9 @@ from vulcan.anvil.grammar.limits import (
 from vulcan.anvil.grammar.tables import RULES, STATISTICS, Rule, Scope, StatisticArgument, StatisticKind
 
 WARNINGS: dict[str, str] = {
-    "zero-divisor": "if 0 is not what is meant there, keep the divisor away from 0, as in `a / max(1, b)`, "
-    "or test it first",
-    "outside-domain": "if 0 is not what is meant there, keep the operand inside: `math.log(1 + a)`, "
-    "`math.sqrt(max(0, a))`",
     "constant-condition": "compare with a number inside the range, or leave the condition out",
-    "unreachable": "leave it out, or mend the condition before it",
     "no-influence": "use it in the result, or do not read it",
-    "unused-name": "use it, or leave it out; a parameter without effect is tuned in vain",
     "constant-result": "let the result depend on what the function is shown",
-    "unused-state": "remove it, or use a parameter",
 }
 """The hint of each warning about an accepted program."""
 
