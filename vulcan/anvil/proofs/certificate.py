@@ -2,7 +2,7 @@
 
 Correctly rounded operations (+ - * / and sqrt), saturation, floor and the like, min, max and comparisons are monotone
 in float64 as in the reals: an order of the exact results also holds for the rounded ones. Functions of the
-mathematical library are not known to be monotone; see `error_bounds`.
+mathematical library are not known to be monotone: of two of their results nothing is proved but what their bounds say.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import time
 
-from vulcan.anvil.proofs.error_bounds import Distances
 from vulcan.anvil.proofs.facts import Contradiction, Facts
-from vulcan.anvil.proofs.ranges import LIBRARY, MAX_EXACT_FLOOR
+from vulcan.anvil.proofs.ranges import MAX_EXACT_FLOOR
 from vulcan.anvil.proofs.terms import Term
 
 MAX_WORK = 100_000
@@ -36,7 +35,6 @@ class Order:
         self._deadline = deadline
         self._seen_work: int | None = None
         self._memory: dict[Facts, dict[tuple[Term, Term, bool], bool]] = {}
-        self._distances = Distances(self.at_most, self.same)
 
     def _step(self, known: Facts) -> None:
         work = known.graph.work
@@ -175,9 +173,9 @@ class Order:
     def _by_rules(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         if self._by_assumptions(u, v, known, strict) or self._by_extremes(u, v, known, strict):
             return True
-        if strict:  # rounding can make near numbers equal; only a distance keeps them apart
-            return self._distances.least(u, v, known) > 0.0
-        return self._alike(u, v, known) or self._from_above(u, v, known) or self._from_below(u, v, known)
+        return not strict and (  # rounding can make near numbers equal
+            self._alike(u, v, known) or self._from_above(u, v, known) or self._from_below(u, v, known)
+        )
 
     def _by_assumptions(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         le = self.at_most
@@ -227,8 +225,6 @@ class Order:
                 )
             case "abs":
                 return known.range(us[0]).low >= 0.0 and le(us[0], vs[0], known)
-            case operation if operation in LIBRARY:
-                return self.same(u, v, known) or self._distances.through_library(u, v, known)
         return self.same(u, v, known)
 
     def _products(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Facts) -> bool:

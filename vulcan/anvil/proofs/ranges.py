@@ -44,11 +44,6 @@ def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -
     return _fuzzy(found) if term.operation in LIBRARY else found
 
 
-def is_exact(interval: Interval) -> bool:
-    """Check whether an integer result of + - * within it is exact: 2**53 itself may be the result of rounding."""
-    return interval.whole and interval.magnitude < MAX_EXACT_INTEGER
-
-
 def _fuzzy(interval: Interval) -> Interval:
     low, high = interval.low, interval.high
     if 0.0 < low < _SUBNORMAL:
