@@ -97,23 +97,10 @@ class Order:
 
     def _open_case(self, test: Term, known: Facts) -> Term | None:
         """Return an undecided test that the outcome may depend on; None if there is none."""
-        graph = known.graph
         for term in sorted(self._live(test, known), key=lambda t: (t.operation != "choose", t.index)):
             match term.operation, term.parts:
                 case "choose", (case, _, _):
                     case = _atom(case, known)
-                case "abs", (a,):
-                    case = graph.compare("<=", graph.zero, a)
-                case (("min" | "max"), (a, b)):
-                    case = graph.compare("<=", a, b)
-                case (("divide" | "floor_divide" | "modulo"), (_, b)):
-                    case = _sign(b, known)
-                case (("log" | "log2" | "log10" | "sqrt" | "power"), (a, *_)):
-                    case = graph.compare("<=", a, graph.zero)
-                case "log1p", (a,):
-                    case = graph.compare("<=", a, graph.number(-1.0))
-                case (("equal" | "differs"), (a, b)) if term is test:
-                    case = graph.compare("<=", a, b)
                 case _ if term.is_test and term is not test:
                     case = term
                 case _:
@@ -311,9 +298,3 @@ def _atom(test: Term, known: Facts) -> Term:
         held = known.decide(test.parts[0])
         test = test.parts[0 if held is None else 1 if held else 2]
     return test
-
-
-def _sign(divisor: Term, known: Facts) -> Term:
-    """Return a test for the sign of the divisor, or for whether it is 0."""
-    zero, found = known.graph.zero, known.range(divisor)
-    return known.graph.compare("<=" if found.low < 0.0 < found.high else "==", divisor, zero)

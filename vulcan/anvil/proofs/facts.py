@@ -338,7 +338,7 @@ class Facts:
                 self._bound(one, -MAX, math.nextafter(x.high, -math.inf))
 
     def _bound(self, term: Term, low: float, high: float) -> None:
-        """Bound the term, and propagate to other terms."""
+        """Bound the term, and those that are known to be above or below it."""
         old = self.range(term)
         new = old & Interval(low, high)
         if new.low > new.high:
@@ -353,44 +353,3 @@ class Facts:
                 self._bound(above, math.nextafter(new.low, math.inf) if strict else new.low, MAX)
             for below, strict in list(self._below.get(term, ())):
                 self._bound(below, -MAX, math.nextafter(new.high, -math.inf) if strict else new.high)
-            self._bound_parts(term, new)
-
-    def _bound_parts(self, term: Term, new: Interval) -> None:
-        match term.operation, term.parts:
-            case "negate", (a,):
-                self._bound(a, -new.high, -new.low)
-            case "abs", (a,):
-                self._bound(a, -new.high, new.high)
-            case "min", (a, b):
-                self._bound(a, new.low, MAX)
-                self._bound(b, new.low, MAX)
-            case "max", (a, b):
-                self._bound(a, -MAX, new.high)
-                self._bound(b, -MAX, new.high)
-            case "add", (a, b):
-                self._bound_sum(a, new, self.range(b))
-                self._bound_sum(b, new, self.range(a))
-            case "subtract", (a, b):
-                x, y = self.range(a), self.range(b)
-                self._bound_sum(a, new, Interval(-y.high, -y.low))
-                self._bound_sum(b, Interval(-new.high, -new.low), Interval(-x.high, -x.low))
-                if new.low >= 0.0:
-                    self._put_below(b, a, new.low > 0.0)
-                if new.high <= 0.0:
-                    self._put_below(a, b, new.high < 0.0)
-            case "choose", (test, then, otherwise):
-                for part, holds in ((then, False), (otherwise, True)):
-                    found = self.range(part) & new
-                    if found.low > found.high:
-                        self._assume(test, holds)
-                        self._bound(otherwise if part is then else then, new.low, new.high)
-
-    def _bound_sum(self, term: Term, total: Interval, other: Interval) -> None:
-        """Bound one summand by the rounded sum and the other summand.
-
-        The exact sum is within half a unit of the rounded one; a whole unit is allowed, and another one for the
-        difference computed here.
-        """
-        low = math.nextafter(math.nextafter(total.low, -math.inf) - other.high, -math.inf)
-        high = math.nextafter(math.nextafter(total.high, math.inf) - other.low, math.inf)
-        self._bound(term, max(low, -MAX), min(high, MAX))

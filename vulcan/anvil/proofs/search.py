@@ -1,4 +1,4 @@
-"""Search for counterexamples: boundary values, random inputs and hill climbing, reproducible with a fixed seed.
+"""Search for counterexamples: boundary values and random inputs, reproducible with a fixed seed.
 
 Candidate values of an input are the ends of its range, the program's constants, all magnitudes, and small integers.
 Terms are evaluated with numpy for many inputs at once; the reference interpreter then judges the candidates, since
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import semantics
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.proofs.claims import Claim
-from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term, parts_within
+from vulcan.anvil.proofs.terms import Input, Lookup, Term, parts_within
 from vulcan.anvil.proofs.verdict import Counterexample, Judge, Point, calm, simplest
 from vulcan.anvil.semantics import MAX
 from vulcan.task import Property
@@ -60,27 +60,6 @@ def _found(term: Term, before: list[Term], given: Mapping[Term, Numbers], done: 
 
 def _source(term: Term) -> object:
     return term.payload.source if isinstance(term.payload, Lookup) else None
-
-
-def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
-    """Return by how much the test holds: above 0 where it does, at most 0 where it fails."""
-    match test.operation, test.parts:
-        case (("less" | "at_most"), (a, b)):
-            with np.errstate(all="ignore"):
-                apart = np.clip(done[b] - done[a], -MAX, MAX)
-            return np.where(done[test] != 0.0, np.maximum(apart, 5e-324), np.minimum(apart, -0.0))
-        case ("equal" | "differs") as operation, (a, b):
-            with np.errstate(all="ignore"):
-                apart = np.clip(np.abs(done[b] - done[a]), 0.0, MAX)
-            return np.where(apart == 0.0, 5e-324, -apart) if operation == "equal" else apart
-        case "choose", (case, then, otherwise):
-            inner = margin(graph, case, done)
-            branch = np.where(done[case] != 0.0, margin(graph, then, done), margin(graph, otherwise, done))
-            if otherwise is graph.zero:  # a conjunction (`Graph.both`)
-                return np.where(done[case] != 0.0, branch, np.minimum(inner, -0.0))
-            return branch
-        case _:
-            return np.where(done[test] != 0.0, 1.0, -1.0)
 
 
 def _saturated(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
@@ -141,7 +120,7 @@ _OPERATIONS: dict[str, Callable[..., Numbers]] = {
 
 Generator = np.random.Generator
 
-_SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 10.0, 100.0, 1000.0, 1e6, 1e9, 2.0**31, 2.0**53, 1e16, 1e100, 1e-5, 1e-300)
+_SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 10.0, 100.0, 1000.0, 1e6, 1e9, 2.0**31, 2.0**53, 1e16, 1e100, 1e-5, 5e-324)
 
 
 class Samples:
@@ -185,20 +164,6 @@ class Samples:
         made = fitted(np.where(made > values, made, least), within)
         return made
 
-    def moved(self, values: Numbers, within: Interval) -> Numbers:
-        """Mutate each value: a neighbour by some measure, or any other value."""
-        rng = self._rng
-        size = len(values)
-        kind = rng.integers(0, 8, size)
-        factors = np.power(2.0, rng.normal(0.0, 2.0, size))
-        with np.errstate(over="ignore"):  # state may be any float64
-            choices = [
-                values, values, values + rng.choice(np.array([1.0, -1.0]), size), values * factors, -values,
-                np.nextafter(values, rng.choice(np.array([np.inf, -np.inf]), size)),
-                values + rng.normal(0.0, 10.0, size), self.column(within, size),
-            ]  # fmt: skip
-        return fitted(np.choose(kind, choices), within)
-
 
 def fitted(values: Numbers, within: Interval) -> Numbers:
     """Clip the values to the range, and round them if it has only integers."""
@@ -209,12 +174,10 @@ def fitted(values: Numbers, within: Interval) -> Numbers:
 
 
 _SEED = 20_250_101
-_FIRST = 4_096
-_ROUND = 2_048
+_LEAST, _MOST = 96, 4_096
 _MAX_NUMBERS = 1_000_000
-"""Terms times inputs, in the first round: large programs are tried on fewer inputs."""
+"""Terms times inputs, in a round: large programs are tried on fewer inputs."""
 
-_KEPT = 48
 _JUDGED = 40
 """Maximum number of likely counterexamples judged in one round."""
 
@@ -233,7 +196,7 @@ class Search:
         self._samples = Samples(self._rng, sorted(n for n in numbers if n is not None))
         self._pair = self._subject_pair()
         self._calm = {name: calm(within) for name, within in statement.ranges.items()}
-        self._round = max(_KEPT, min(_ROUND, _MAX_NUMBERS // (2 * len(set(terms)) + 1)))
+        self._size = max(_LEAST, min(_MOST, 2 * _MAX_NUMBERS // (2 * len(set(terms)) + 1)))
         self.tried = 0
 
     def _roots(self) -> tuple[Term, ...]:
@@ -249,22 +212,21 @@ class Search:
     def run(self, rounds: int) -> Counterexample | None:
         """Return a counterexample that the judge confirms, simplified; None if none was found."""
         if not self._given or (self._declared.subject is not None and self._pair is None):
-            return self._judged(np.zeros(1, dtype=np.int64), {}) if self._declared.subject is None else None
-        table = self._fresh(min(_FIRST, 2 * self._round))
+            return self._judged([0], {}) if self._declared.subject is None else None
         for _ in range(rounds):
-            size = len(next(iter(table.values())))
-            self.tried += size
-            violation = self._violation(table, size)
-            order = np.argsort(-violation, kind="stable")
-            found = self._judged(order[: int(np.sum(violation > 0.0))][:_JUDGED], table)
+            table = self._fresh()
+            self.tried += self._size
+            done = evaluate(self._roots(), table, self._size)
+            fails = done[self._statement.concluded] == 0.0
+            for test in self._statement.assumed:
+                fails &= done[test] != 0.0
+            found = self._judged(np.flatnonzero(fails)[:_JUDGED], table)
             if found is not None:
                 return found
-            table = self._next(table, order)
         return None
 
-    # Rounds
-
-    def _fresh(self, size: int) -> Table:
+    def _fresh(self) -> Table:
+        size = self._size
         table = {term: self._samples.column(_range(term), size) for term in self._given}
         names = [t for t in self._given if t.operation == "input"]
         for term in names:  # make some inputs equal or adjacent to others
@@ -272,53 +234,12 @@ class Search:
             copied = self._rng.random(size) < 0.12
             beside = table[other] + self._rng.choice(np.array([0.0, 1.0, -1.0]), size)
             table[term] = fitted(np.where(copied, beside, table[term]), _range(term))
-        return self._in_order(table)
-
-    def _in_order(self, table: Table) -> Table:
-        """Make the subject larger in the second copy."""
-        if self._pair is not None:
+        if self._pair is not None:  # make the subject larger in the second copy
             one, other = self._pair
             low, high = np.minimum(table[one], table[other]), np.maximum(table[one], table[other])
-            again = self._rng.random(len(low)) < 0.6
-            high = np.where((low == high) | again, self._samples.above(low, _range(one)), high)
-            table[one], table[other] = low, high
+            again = self._rng.random(size) < 0.6
+            table[one], table[other] = low, np.where((low == high) | again, self._samples.above(low, _range(one)), high)
         return table
-
-    def _next(self, table: Table, order: NDArray[np.int64]) -> Table:
-        kept = {t: column[order[:_KEPT]] for t, column in table.items()}
-        parents = {t: np.resize(column, self._round) for t, column in kept.items()}
-        moved = self._moved(parents, self._round)
-        fresh = self._fresh(self._round // 2)
-        return {t: np.concatenate([kept[t], moved[t], fresh[t]]) for t in table}
-
-    def _moved(self, table: Table, size: int) -> Table:
-        changed = {}
-        rate = min(1.0, 2.0 / len(table))
-        for term, column in table.items():
-            other = self._samples.moved(column, _range(term))
-            changed[term] = np.where(self._rng.random(size) < rate, other, column)
-        if self._pair is None:
-            return changed
-        one, other_copy = self._pair
-        low = np.minimum(changed[one], changed[other_copy])
-        high = np.maximum(changed[one], changed[other_copy])
-        changed[one] = low
-        changed[other_copy] = np.where(low == high, self._samples.above(low, _range(one)), high)
-        return changed
-
-    def _violation(self, table: Table, size: int) -> Numbers:
-        """Score inputs: above 0 where they look like a counterexample; higher is closer to being one."""
-        statement = self._statement
-        done = evaluate(self._roots(), table, size)
-        violation = -margin(statement.graph, statement.concluded, done)
-        violation = np.where(
-            done[statement.concluded] == 0.0, np.maximum(violation, 5e-324), np.minimum(violation, 0.0)
-        )
-        for test in statement.assumed:
-            holds = margin(statement.graph, test, done)
-            fails = done[test] == 0.0
-            violation = np.where(fails, -1e307 + np.clip(holds, -1e306, 0.0), violation)
-        return violation
 
     # The judge
 
