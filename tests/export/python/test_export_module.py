@@ -153,7 +153,7 @@ def test_parameters_are_those_of_the_source_however_it_is_written() -> None:
 
 def test_what_a_policy_needs_not_is_not_there() -> None:
     plain = export(POLICIES["gdsf"])
-    assert not re.search(r"_Population|_Window|_Tally|_saturate|_divide|_ewma_|percentile|_MAX\b", plain)
+    assert not re.search(r"_Population|_Stream|_Tally|_saturate|_divide|ewma|percentile|_MAX\b", plain)
     assert "class _Population:" in export(RICH)
 
 

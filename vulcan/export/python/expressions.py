@@ -17,7 +17,6 @@ from vulcan.anvil.grammar import grammar
 from vulcan.anvil.semantics import MAX, wrap
 from vulcan.anvil.unparse import key_of
 from vulcan.export.python.state import StateNames
-from vulcan.export.python.statistic_names import Spelling
 from vulcan.task import Signature
 
 _COMPARISONS = {spelled: kind for kind, spelled in grammar.COMPARISONS.items()}
@@ -29,14 +28,14 @@ _ROUNDING = {"floor": "math.floor", "ceil": "math.ceil", "round": "round", "trun
 class Expressions:
     """A translator of expressions to Python syntax trees.
 
-    `names` maps the program's own names to those in the module; `statistics` gives the spelling of each statistic.
+    `names` maps the program's own names to those in the module; `statistics` has the call of each statistic.
     `owner` is the argument that the system's statistics and the policy's `state` belong to, and `own` how the function
     at hand calls it. `runtime` collects the required functions of `vulcan.export.python.runtime`.
     """
 
     signature: Signature
     names: Mapping[str, str]
-    statistics: Mapping[ir.Statistic, Spelling]
+    statistics: Mapping[ir.Statistic, tuple[str, tuple[float, ...]]]
     bounds: Bounds
     owner: str
     state: StateNames
@@ -98,12 +97,10 @@ class Expressions:
                 return self.value(e)
 
     def statistic(self, statistic: ir.Statistic, *looked_for: ast.expr) -> ast.expr:
-        spelled = self.statistics[statistic]
-        if not spelled.is_call:
-            return self.dotted(spelled.attribute)
+        method, arguments = self.statistics[statistic]
         kinds = grammar.STATISTICS[statistic.kind].arguments
-        numbers = (int(x) if kind.whole else x for x, kind in zip(spelled.arguments, kinds, strict=False))
-        return ast.Call(self.dotted(spelled.attribute), [*looked_for, *map(ast.Constant, numbers)], [])
+        numbers = (int(x) if kind.whole else x for x, kind in zip(arguments, kinds, strict=False))
+        return ast.Call(self.dotted(method), [*looked_for, *map(ast.Constant, numbers)], [])
 
     def dotted(self, name: str) -> ast.expr:
         """Return a name of Anvil, whose owner may be called otherwise in this function."""

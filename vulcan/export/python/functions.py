@@ -1,10 +1,9 @@
 """Python source of a policy's functions, which compute on floats exactly what `vulcan.anvil.semantics` defines.
 
-The functions take the task's arguments. Plain features are read as attributes (`obj.size`), and so are statistics
-that are one number (`obj.count_ewma_0_3`); others are methods of a window, a tally or a population
-(`obj.size_last_8.mean()`, `cache.id_tally_512.contains(obj.id)`, `cache.size_percentile(0.9)`), and a history is
-queried as in Anvil (`ghost.contains(obj.id)`). All of these must be floats. The policy's own state is as
-`vulcan.export.python.state` says.
+The functions take the task's arguments. Plain features are read as attributes (`obj.size`); statistics are methods of a
+stream, a tally or a population (`obj.size_stream.window_avg(8)`, `cache.id_tally_512.contains(obj.id)`,
+`cache.size_population.percentile(0.9)`), and a history is queried as in Anvil (`ghost.contains(obj.id)`). All of these
+must be floats. The policy's own state is as `vulcan.export.python.state` says.
 
 The policy's own names are changed where they collide with those that the module needs.
 """
@@ -97,7 +96,7 @@ def python_source(
     state = state or StateNames()
     types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
     shown = [argument.name for argument in signature.arguments]
-    if (statistics.has_state or with_state or state.variables) and statistics.state not in shown:
+    if (statistics.of_system or with_state or state.variables) and statistics.state not in shown:
         shown.append(statistics.state)
         types[statistics.state] = '"_Statistics"'
     reserved = {*used_names, "_", *shown, *(entry.name for entry in program.entries)}
@@ -105,7 +104,7 @@ def python_source(
     bounds.state = state_bounds(program, signature)
     owner = statistics.state
     names = renamed(program, {*reserved, "self"} if program.handlers else reserved)
-    expressions = Expressions(signature, names, statistics.spellings, bounds, owner, state)
+    expressions = Expressions(signature, names, statistics.calls, bounds, owner, state)
     functions = []
     for function in (*program.helpers, program.entry, *program.entries[:-1]):
         if function not in program.entries:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import Policy, arithmetic, ir, log_buckets
+from vulcan.anvil import Policy, arithmetic, ir
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
@@ -32,23 +32,11 @@ from vulcan.export.python.state import (
     seed_method,
     state_names,
 )
-from vulcan.export.python.statistic_names import (
-    POPULATION,
-    TALLY,
-    WINDOW,
-    StatisticNames,
-    StatisticState,
-    statistic_names,
-)
-from vulcan.export.quoting import WIDTH, docstring, fitted, quoted
+from vulcan.export.python.statistic_names import StatisticNames, StatisticState, statistic_names
+from vulcan.export.quoting import docstring, fitted, quoted
 from vulcan.export.source import MARKER, POLICY
 from vulcan.export.template import FIELDS, LIBRARY, STATE, STATISTICS, Template
-from vulcan.task import Feature, History, Json, Scalar, Signature
-
-_FROM_TWO = ("avg", "min", "max", "ewma")
-"""Statistics that the first observation initialises and later ones update."""
-
-_Lines = Callable[[tuple[StatisticState, ...], str, str, str], Iterator[str]]
+from vulcan.task import History, Json, Scalar, Signature
 
 
 def python_statistics(
@@ -62,16 +50,9 @@ def python_statistics(
 
     `handling` is the policy and the source of its functions, where it has state.
     """
-    writer = _Writer(names, signature, annotations, dict(signature.features()), state, handling)
+    writer = _Writer(names, signature, annotations, state, handling)
     classes = [writer.entity()] if signature.entity is not None else []
     return "\n\n\n".join("\n".join(lines) for lines in (*classes, writer.statistics()))
-
-
-def _population(feature: Feature) -> str:
-    """Return the constructor arguments of a population of the feature's values."""
-    lowest = log_buckets.bucket_of(feature.low, feature.resolution)
-    count = log_buckets.bucket_of(feature.high, feature.resolution) - lowest + 1
-    return f"lowest={lowest}, buckets={count}, resolution={feature.resolution}, unknown={feature.unknown!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,79 +60,50 @@ class _Writer:
     names: StatisticNames
     signature: Signature
     annotations: Mapping[str, str]
-    declared: Mapping[str, Feature]
     state: StateNames
     handling: tuple[Policy, PythonSource] | None
 
     # State of an entity
 
     def entity(self) -> Iterator[str]:
-        features, counts = self.names.state_features["entity"], self.counts_observations
+        streams, fields = self.names.observing["entity"], self.state.fields
         yield "class _Entity:"
         yield '    """What the policy\'s statistics keep of each entity."""'
         yield ""
-        observations = [self.names.observations] if counts else []
-        fields = self.state.fields
-        own = (*(k.name for k in features), *observations, *self.names.buckets.values(), *fields)
-        slots = [f'"{name}"' for name in own]
-        whole = f"    __slots__ = ({', '.join(slots)}{',' if len(slots) == 1 else ''})"
-        if len(whole) <= WIDTH:
-            yield whole
-        else:
-            yield from ["    __slots__ = (", *(f"        {slot}," for slot in slots), "    )"]
+        own = (*(each.name for each in streams), *self.names.buckets.values(), *fields)
+        slots = fitted("    __slots__ = ", ast.Tuple([ast.Constant(name) for name in own]))
+        yield from (line.replace("'", '"') for line in slots)
         if self.names.buckets:
             yield ""
             yield from (f"    {name}: int" for name in self.names.buckets.values())
-        if features or fields:
+        if streams or fields:
             yield ""
             yield "    def __init__(self) -> None:"
-            yield from self.started(features)
-            yield from (f"        self.{name} = 0" for name in observations)
+            yield from (f"        self.{each.name} = {each.made}" for each in streams)
             if self.handling:
                 yield from self.state.initial(self.handling[1].names, of_entity=True)
         if self.handling:
             yield ""
             yield from field_methods(self.state)
 
-    @property
-    def counts_observations(self) -> bool:
-        return any(k.what == "avg" for k in self.names.state_features["entity"])
-
-    def started(self, features: tuple[StatisticState, ...]) -> Iterator[str]:
-        """Yield the initialisation, before the first observation."""
-        for k in features:
-            unknown = repr(float(self.declared[k.feature].unknown))
-            made = {
-                WINDOW: f"{WINDOW}({k.argument:.0f}, unknown={unknown})",
-                TALLY: f"{TALLY}({k.argument:.0f})",
-            }.get(k.what, unknown)
-            yield f"        self.{k.name} = {made}"
-
     # Event notifications
 
     def statistics(self) -> Iterator[str]:
-        system = self.names.state_features["system"]
-        at_events, at_occasions = self.at_events, self.at_occasions
+        system = self.names.of_system
         yield "class _Statistics:"
         told = "every entity" if self.signature.entity is not None else "every event"
         yield f'    """What the policy knows from having watched; it is told of {told}."""'
-        read = {k.feature for k in system} | (handled_features(self.handling[0]) if self.handling else set())
+        read = {each.feature for each in self.names.observing["system"]}
+        read |= handled_features(self.handling[0]) if self.handling else set()
         seen = {feature for feature in read if feature.partition(".")[0] == self.names.state}
         if seen:
             yield ""
             yield from (f"    {name.partition('.')[2]}: float" for name in sorted(seen))
         own = list(self.state.initial(self.handling[1].names, of_entity=False)) if self.handling else []
-        if self.names.percentiles or system or own:
+        if system or own:
             yield ""
             yield "    def __init__(self) -> None:"
-            if any(k.what in _FROM_TWO for k in at_events):
-                yield "        self._events = 0"
-            for occasion, kept in at_occasions.items():
-                if any(k.what in _FROM_TWO for k in kept):
-                    yield f"        self.{_count_of(occasion)} = 0"
-            yield from self.started(system)
-            for feature in self.names.percentiles:
-                yield f"        self.{_place(feature)} = {POPULATION}({_population(self.declared[feature])})"
+            yield from (f"        self.{each.name} = {each.made}" for each in system)
             yield from own
         if self.handling:
             yield ""
@@ -160,58 +112,56 @@ class _Writer:
         if self.handling:
             policy, source = self.handling
             yield from event_methods(policy.task, self.names.state, self.annotations, source.handlers)
-        for feature, method in self.names.percentiles.items():
-            yield ""
-            yield f"    def {method}(self, share: float) -> float:"
-            yield f'        """The value of `{feature}` that a share of all live entities does not exceed."""'
-            yield f"        return self.{_place(feature)}.percentile(share)"
 
-    @property
-    def at_events(self) -> tuple[StatisticState, ...]:
-        """The state of system statistics that observe at every event."""
-        return tuple(k for k in self.names.state_features["system"] if k.feature not in self.signature.occasions)
-
-    @property
-    def at_occasions(self) -> Mapping[str, tuple[StatisticState, ...]]:
-        """The state of system statistics by the occasion on which they observe."""
-        system, occasions = self.names.state_features["system"], self.signature.occasions
-        return {
-            occasion: tuple(k for k in system if occasions.get(k.feature) == occasion)
-            for occasion in dict.fromkeys(occasions.values())
-        }
+    def observed_at(self, occasion: str | None) -> list[str]:
+        """Return the observations of the system's features on the occasion, or at every event."""
+        made = []
+        for each in self.names.observing["system"]:
+            if self.signature.occasions.get(each.feature) == occasion:
+                owner, _, name = each.feature.partition(".")
+                value = f"self.{name}" if owner == self.names.state else each.feature
+                made.append(f"        self.{each.name}.append({value})")
+        return made
 
     def occasions(self) -> Iterator[str]:
         """Yield a method for each occasion, which takes the groups of features observed then."""
-        for occasion, kept in self.at_occasions.items():
+        for occasion in dict.fromkeys(self.signature.occasions.values()):
             owners = dict.fromkeys(n.partition(".")[0] for n, o in self.signature.occasions.items() if o == occasion)
             groups = [owner for owner in owners if owner != self.names.state]
             yield from self.method(
                 f"observe_{occasion}", f"The occasion has come: {occasion.replace('_', ' ')}.", groups
             )
-            yield from self.of_system(kept, _count_of(occasion))
+            yield from self.observed_at(occasion)
 
     def events(self) -> Iterator[str]:
+        observed, buckets = self.observed_at(None), self.names.buckets
         if self.signature.entity is None:
             yield from self.method("observe", "An event.", self.arguments)
-            yield from self.of_system(self.at_events, "_events")
+            yield from observed
             yield from self.occasions()
             return
-        yield from self.method("enter", "The entity, a new object, has entered.", self.arguments)
-        yield from self.of_entity(self.first)
-        yield from (f"        {self.bucket(f)} = self.{_place(f)}.add({f})" for f in self.names.buckets)
-        yield from self.method("update", "The entity was touched.", self.arguments)
-        yield from self.of_entity(self.later)
-        for feature in self.names.buckets:
-            bucket = self.bucket(feature)
-            yield f"        {bucket} = self.{_place(feature)}.move({bucket}, {feature})"
         entity = self.signature.entity.name
+        own = [f"        {entity}.{each.name}.append({each.feature})" for each in self.names.observing["entity"]]
+        own += [f"        self._observe({', '.join(self.arguments)})"] if observed else []
+        yield from self.method("enter", "The entity, a new object, has entered.", self.arguments)
+        yield from own
+        yield from (f"        {entity}.{buckets[f]} = self.{p.name}.add({f})" for f, p in self.populations)
+        yield from self.method("update", "The entity was touched.", self.arguments)
+        yield from own
+        for feature, population in self.populations:
+            bucket = f"{entity}.{buckets[feature]}"
+            yield f"        {bucket} = self.{population.name}.move({bucket}, {feature})"
         argument = f"{entity}: {self.annotations[entity]}" if entity in self.annotations else entity
         yield from ["", f"    def leave(self, {argument}) -> None:", '        """The entity leaves."""']
-        yield from (f"        self.{_place(f)}.remove({self.bucket(f)})" for f in self.names.buckets)
-        if self.at_events:
+        yield from (f"        self.{p.name}.remove({entity}.{buckets[f]})" for f, p in self.populations)
+        if observed:
             yield from self.method("_observe", "An event of any entity.", self.arguments)
-            yield from self.of_system(self.at_events, "_events")
+            yield from observed
         yield from self.occasions()
+
+    @property
+    def populations(self) -> Iterable[tuple[str, StatisticState]]:
+        return self.names.populations.items()
 
     def method(self, name: str, event: str, arguments: Sequence[str]) -> Iterator[str]:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
@@ -227,72 +177,6 @@ class _Writer:
     def arguments(self) -> list[str]:
         """The functions' arguments except the state and histories, which answer about entities that left."""
         return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
-
-    def of_entity(self, lines: _Lines) -> Iterator[str]:
-        entity = self.signature.entity.name if self.signature.entity is not None else ""
-        if self.counts_observations:
-            yield f"        {entity}.{self.names.observations} += 1"
-        yield from lines(self.names.state_features["entity"], entity, f"{entity}.{self.names.observations}", "        ")
-        if self.at_events:
-            yield f"        self._observe({', '.join(self.arguments)})"
-
-    def of_system(self, features: tuple[StatisticState, ...], count: str) -> Iterator[str]:
-        """Yield an observation of system state; `count` is the attribute that counts these observations."""
-        moving = tuple(k for k in features if k.what in _FROM_TWO)
-        observations = f"self.{count}"
-        if moving:
-            yield f"        {observations} += 1"
-            yield f"        if {observations} == 1:"
-            yield from self.first(moving, "self", observations, "            ")
-            yield "        else:"
-            yield from self.later(moving, "self", observations, "            ")
-        yield from self.later(tuple(k for k in features if k.what not in _FROM_TWO), "self", observations, "        ")
-
-    def first(self, features: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
-        """Yield the update for the first observation."""
-        for k in features:
-            if k.what in _FROM_TWO:
-                yield f"{indent}{owner}.{k.name} = {self.observed(k.feature)}"
-            else:
-                yield from self.later((k,), owner, observations, indent)
-
-    def later(self, features: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
-        """Yield the update for an observation that is not the first."""
-        for k in features:
-            value, target = self.observed(k.feature), f"{owner}.{k.name}"
-            match k.what:
-                case "latest":
-                    yield f"{indent}{target} = {value}"
-                case "min" | "max":
-                    yield from _fitted(f"{indent}{target} = ", f"{k.what}({target}, {value})")
-                case "avg":
-                    yield from _fitted(f"{indent}{target} += ", f"({value} - {target}) / {observations}")
-                case "ewma":
-                    yield from _fitted(f"{indent}{target} += ", f"{k.argument!r} * ({value} - {target})")
-                case _:
-                    yield f"{indent}{target}.append({value})"
-
-    def observed(self, feature: str) -> str:
-        owner, _, name = feature.partition(".")
-        return f"self.{name}" if owner == self.names.state else feature
-
-    def bucket(self, feature: str) -> str:
-        return f"{feature.partition('.')[0]}.{self.names.buckets[feature]}"
-
-
-def _fitted(before: str, expression: str) -> Iterator[str]:
-    [statement] = syntax_tree(expression).body
-    assert isinstance(statement, ast.Expr)
-    return fitted(before, statement.value)
-
-
-def _count_of(occasion: str) -> str:
-    """Return the attribute that counts the occurrences of an occasion."""
-    return f"_times_{occasion}"
-
-
-def _place(feature: str) -> str:
-    return f"_{feature.partition('.')[2]}_population"
 
 
 FORMAT_VERSION = 1

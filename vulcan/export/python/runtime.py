@@ -25,58 +25,104 @@ class _Random:
         return float(_mix(word) >> 11) * 2.0**-53
 
 
-class _Window:
-    """The last observations of a feature, as many as `length`; all of them while there are fewer."""
+class _Stream:
+    """The observations of a feature: the last of them, as many as `length`, and where asked for what is of all.
 
-    __slots__ = ("_length", "_next", "_ordered", "_total", "_unknown", "_values")
+    `whole` says whether their mean and extremes are kept; `alphas` are those of moving averages, and `sums` the numbers
+    of observations whose sums are kept.
+    """
 
-    def __init__(self, length: int, unknown: float) -> None:
-        self._length = length
-        self._unknown = unknown
-        self._values: list[float] = []  # a ring once it is full: the oldest is overwritten next
-        self._next = 0
-        self._ordered: list[float] = []
-        self._total = 0.0
+    __slots__ = ("_averages", "_last", "_least", "_mean", "_most", "_ordered", "_seen", "_sums", "_unknown", "_whole")
+
+    def __init__(
+        self,
+        unknown: float,
+        length: int = 1,
+        whole: bool = False,
+        alphas: tuple[float, ...] = (),
+        sums: tuple[int, ...] = (),
+    ) -> None:
+        self._unknown = self._least = self._most = self._mean = unknown
+        self._seen = 0
+        self._last = [unknown] * length  # a ring
+        self._whole = whole
+        self._averages = dict.fromkeys(alphas, unknown)
+        self._sums = dict.fromkeys(sums, 0.0)
+        self._ordered: dict[int, list[float]] = {}
 
     def append(self, value: float) -> None:
         """One more observation."""
-        if len(self._values) < self._length:
-            self._values.append(value)
-            self._total += value
-        else:
-            self._total = self._total - self._values[self._next] + value
-            self._values[self._next] = value
-        self._ordered = []
-        self._next += 1
-        if self._next == self._length:
-            self._next = 0
-            self._total = 0.0  # added up anew, so that rounding errors do not add up
-            for kept in self._values:
-                self._total += kept
+        before = self._seen
+        self._seen = before + 1
+        if self._whole:
+            self._least = min(self._least, value) if before else value
+            self._most = max(self._most, value) if before else value
+            self._mean = self._mean + (value - self._mean) / self._seen if before else value
+        for alpha, average in self._averages.items():
+            self._averages[alpha] = average + alpha * (value - average) if before else value
+        if self._sums:
+            for n, total in self._sums.items():
+                leaving = self._last[(before - n) % len(self._last)] if before >= n else 0.0
+                self._sums[n] = total - leaving + value
+        self._last[before % len(self._last)] = value
+        if self._sums or self._ordered:
+            self._ordered = {}
+            for n in self._sums:
+                if self._seen % n == 0:  # added up anew, so that rounding errors do not add up
+                    self._sums[n] = 0.0
+                    for kept in self._window(n):
+                        self._sums[n] += kept
+
+    def _window(self, n: int) -> list[float]:
+        """The last n of them, oldest first; all of them while there are fewer."""
+        if self._seen <= len(self._last):
+            return self._last[max(self._seen - n, 0) : self._seen]
+        end = self._seen % len(self._last)
+        return (self._last[end:] + self._last[:end])[-n:]
+
+    def latest(self) -> float:
+        """The latest one."""
+        return self.recent(1)
+
+    def avg(self) -> float:
+        """Their mean."""
+        return self._mean
+
+    def min(self) -> float:
+        """The smallest."""
+        return self._least
+
+    def max(self) -> float:
+        """The largest."""
+        return self._most
+
+    def ewma(self, alpha: float) -> float:
+        """Their moving average."""
+        return self._averages[alpha]
 
     def recent(self, k: int) -> float:
         """The k-th most recent one."""
-        return self._values[self._next - k] if k <= len(self._values) else self._unknown
+        return self._last[(self._seen - k) % len(self._last)] if k <= self._seen else self._unknown
 
-    def mean(self) -> float:
-        """Their mean."""
-        return self._total / len(self._values) if self._values else self._unknown
+    def window_avg(self, n: int) -> float:
+        """The mean of the last n."""
+        return self._sums[n] / min(n, self._seen) if self._seen else self._unknown
 
-    def percentile(self, share: float) -> float:
-        """The value that a share of them does not exceed (nearest rank)."""
-        if not self._values:
+    def window_percentile(self, share: float, n: int) -> float:
+        """The value that a share of the last n does not exceed (nearest rank)."""
+        if not self._seen:
             return self._unknown
-        if not self._ordered:
-            self._ordered = sorted(self._values[self._next :] + self._values[: self._next])
-        return self._ordered[max(1, math.ceil(share * len(self._ordered))) - 1]
+        if n not in self._ordered:
+            self._ordered[n] = sorted(self._window(n))
+        return self._ordered[n][max(1, math.ceil(share * len(self._ordered[n]))) - 1]
 
-    def count(self, value: float) -> float:
-        """How many of them are equal to the value."""
-        return float(self._values.count(value))
+    def count(self, value: float, n: int) -> float:
+        """How many of the last n are equal to the value."""
+        return float(self._window(n).count(value))
 
-    def contains(self, value: float) -> float:
-        """1 where one of them is equal to the value, else 0."""
-        return 1.0 if value in self._values else 0.0
+    def contains(self, value: float, n: int) -> float:
+        """1 where one of the last n is equal to the value, else 0."""
+        return 1.0 if value in self._window(n) else 0.0
 
 
 class _Tally:

@@ -66,7 +66,7 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
         return StateNames()
     controls = {name for event in task.events for name in event.settable}
     read = {name for name, _ in task.whole_interface.features()} | controls
-    read |= {spelling.attribute for spelling in names.spellings.values()}
+    read |= {method.rpartition(".")[0] for method, _ in names.calls.values()}
     methods = {*avoided, *_METHODS, *(event.function for event in task.events)}
     methods |= {f"observe_{occasion}" for occasion in task.whole_interface.occasions.values()}
     taken: dict[str, set[str]] = {}
@@ -76,7 +76,7 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
         spelled = owner if variable.is_field else names.state
         if spelled not in taken:
             own = {attribute for of, _, attribute in (feature.partition(".") for feature in read) if of == spelled}
-            taken[spelled] = {*own, *methods, *names.buckets.values(), names.observations}
+            taken[spelled] = {*own, *methods, *names.buckets.values()}
         # Python gives names that start with an underscore another meaning, in classes even another name
         name = f"{name.strip('_')}_" if name.startswith("_") else name
         attributes[variable.name] = free_name(name, taken[spelled])

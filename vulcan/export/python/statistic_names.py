@@ -1,7 +1,8 @@
 """Names of a plan's statistics in an exported module.
 
-Per-entity statistics are attributes of the entity (`obj.count_ewma_0_3`); those of the whole system, and percentiles
-over the live entities, belong to one argument of the function, its state (`cache.size_avg`).
+The observations of a feature are kept in one stream, an attribute of the entity (`obj.count_stream.ewma(0.3)`) or, for
+the whole system, of one argument of the function, its state (`cache.size_stream.avg()`), to which the tallies of values
+that are looked for and the percentiles over the live entities belong too.
 """
 
 from __future__ import annotations
@@ -9,69 +10,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import ir
+from vulcan.anvil import ir, log_buckets
 from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
-from vulcan.task import Global, Signature
-
-WINDOW = "_Window"
-TALLY = "_Tally"
-POPULATION = "_Population"
-"""Runtime classes that hold the state of statistics."""
-
-_METHODS = {"window_avg": "mean", "window_percentile": "percentile"}
-"""Method names of windows and tallies that differ from the name of the statistic in Anvil."""
+from vulcan.anvil.statistic_semantics import WINDOWED
+from vulcan.task import Feature, Global, Signature
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticState:
-    """The state of a statistic of a feature, stored in an attribute called `name`.
-
-    `what` is `latest`, `avg`, `min`, `max`, `ewma`, or the runtime class that holds it. `argument` is the alpha of a
-    moving average, the length of a window or tally, and 0 elsewhere.
-    """
+    """What observes a feature, an object of a class of the runtime: its attribute, and the call that makes it."""
 
     feature: str
-    what: str
-    argument: float
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """The expression that reads a statistic: `attribute` of an argument, or a call of it with `arguments`."""
-
-    attribute: str
-    is_call: bool = False
-    arguments: tuple[float, ...] = ()
+    made: str
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticNames:
     """The names that a plan's statistics need in an exported module.
 
-    `state` is the argument that the system's statistics belong to. `state_features` is the state of each entity and of
-    the system. By feature, `buckets` are the entity's attributes for its bucket in the population, and `percentiles`
-    the methods of the state that query that population. `observations` is the attribute that counts an entity's.
+    `state` is the argument that the system's statistics belong to. `calls` has, by statistic, the method that answers
+    and its numbers. `observing` is the state of each entity and of the system. By feature, `populations` are the
+    state's populations, and `buckets` the entity's attributes for its bucket in them.
     """
 
     state: str
-    spellings: Mapping[ir.Statistic, Spelling]
-    state_features: Mapping[Scope, tuple[StatisticState, ...]]
+    calls: Mapping[ir.Statistic, tuple[str, tuple[float, ...]]]
+    observing: Mapping[Scope, tuple[StatisticState, ...]]
+    populations: Mapping[str, StatisticState]
     buckets: Mapping[str, str]
-    percentiles: Mapping[str, str]
-    observations: str
 
     @property
-    def has_state(self) -> bool:
-        """True if there is any state of the system or its populations."""
-        return bool(self.state_features["system"] or self.percentiles)
+    def of_system(self) -> tuple[StatisticState, ...]:
+        return (*self.observing["system"], *self.populations.values())
 
     @property
     def runtime(self) -> frozenset[str]:
         """The runtime classes that are needed."""
-        kept = {k.what for scope in self.state_features for k in self.state_features[scope]} & {WINDOW, TALLY}
-        return frozenset(kept | ({POPULATION} if self.percentiles else set()))
+        return frozenset(each.made.partition("(")[0] for each in (*self.observing["entity"], *self.of_system))
 
 
 def state_argument(signature: Signature) -> str:
@@ -93,67 +70,53 @@ def statistic_names(plan: Plan, signature: Signature, decisions: Signature | Non
     """
     state = state_argument(decisions or signature)
     owners = {"entity": signature.entity.name if signature.entity is not None else "", "system": state}
-    taken = {name.rpartition(".")[2] for name, _ in signature.features()}
-    spelled: dict[ir.Statistic, Spelling] = {}
-    kept: dict[Scope, tuple[StatisticState, ...]] = {}
+    declared = dict(signature.features())
+    taken = {name.rpartition(".")[2] for name in declared}
+    calls: dict[ir.Statistic, tuple[str, tuple[float, ...]]] = {}
+    observing: dict[Scope, tuple[StatisticState, ...]] = {}
+
+    def state_of(feature: str, suffix: str, made: str) -> StatisticState:
+        return StatisticState(feature, free_name(f"{_short(feature, signature, state)}_{suffix}", taken), made)
+
     for scope in ("entity", "system"):
-        made: dict[tuple[str, str, float], StatisticState] = {}
-        recents = _longest_recents(plan.of_scope(scope))
-        for statistic in plan.of_scope(scope):
-            key = _key(statistic, recents)
-            if key not in made:
-                made[key] = StatisticState(*key, free_name(_name(key, signature, state), taken))
-            spelled[statistic] = _spelling(statistic, f"{owners[scope]}.{made[key].name}", key[1])
-        kept[scope] = tuple(made.values())
-    short = {feature: _short(feature, signature, state) for feature in plan.populations}
-    percentiles = {feature: free_name(f"{name}_percentile", taken) for feature, name in short.items()}
+        asked = plan.of_scope(scope)
+        tallied = [s for s in asked if s.kind in ("count", "contains") and scope == "system"]
+        made: dict[tuple[str, float], StatisticState] = {}
+        for statistic in asked:
+            feature, (*others, last) = statistic.feature, statistic.arguments or (0.0,)
+            key = (feature, last if statistic in tallied else 0.0)
+            if key not in made and statistic in tallied:
+                made[key] = state_of(feature, f"tally_{last:.0f}", f"_Tally({last:.0f})")
+            elif key not in made:
+                alike = [s for s in asked if s.feature == feature and s not in tallied]
+                made[key] = state_of(feature, "stream", _stream(alike, declared[feature]))
+            numbers = tuple(others) if statistic in tallied else statistic.arguments
+            calls[statistic] = f"{owners[scope]}.{made[key].name}.{statistic.kind}", numbers
+        observing[scope] = tuple(made.values())
+    populations = {f: state_of(f, "population", _population(declared[f])) for f in plan.populations}
     for statistic in plan.percentiles:
-        method = f"{state}.{percentiles[statistic.feature]}"
-        spelled[statistic] = Spelling(method, True, statistic.arguments)
-    return StatisticNames(
-        state,
-        spelled,
-        kept,
-        buckets={feature: free_name(f"{name}_bucket", taken) for feature, name in short.items()},
-        percentiles=percentiles,
-        observations=free_name("observations", taken),
-    )
+        calls[statistic] = f"{state}.{populations[statistic.feature].name}.percentile", statistic.arguments
+    buckets = {f: free_name(f"{_short(f, signature, state)}_bucket", taken) for f in plan.populations}
+    return StatisticNames(state, calls, observing, populations, buckets)
 
 
-def _longest_recents(statistics: tuple[ir.Statistic, ...]) -> Mapping[str, float]:
-    """Return the furthest lookback of `recent` per feature, as one window serves all of them."""
-    longest: dict[str, float] = {}
-    for statistic in statistics:
-        if statistic.kind == "recent":
-            longest[statistic.feature] = max(longest.get(statistic.feature, 0.0), *statistic.arguments)
-    return longest
+def _stream(statistics: list[ir.Statistic], feature: Feature) -> str:
+    """Return the call that makes the stream which answers all of these statistics of a feature."""
+    longest = max((int(s.arguments[-1]) for s in statistics if s.kind in WINDOWED), default=1)
+    given = {
+        "length": longest if longest > 1 else 0,
+        "whole": any(s.kind in ("avg", "min", "max") for s in statistics),
+        "alphas": tuple(s.arguments[0] for s in statistics if s.kind == "ewma"),
+        "sums": tuple(int(s.arguments[0]) for s in statistics if s.kind == "window_avg"),
+    }
+    written = "".join(f", {name}={value!r}" for name, value in given.items() if value)
+    return f"_Stream({float(feature.unknown)!r}{written})"
 
 
-def _key(statistic: ir.Statistic, recents: Mapping[str, float]) -> tuple[str, str, float]:
-    """Return the feature, kind and argument of the state that a statistic needs."""
-    match statistic.kind:
-        case "recent":
-            return statistic.feature, WINDOW, recents[statistic.feature]
-        case "count" | "contains" if statistic.scope == "system":
-            return statistic.feature, TALLY, statistic.arguments[-1]
-        case "window_avg" | "window_percentile" | "count" | "contains":
-            return statistic.feature, WINDOW, statistic.arguments[-1]
-        case kind:
-            return statistic.feature, kind, sum(statistic.arguments)
-
-
-def _spelling(statistic: ir.Statistic, attribute: str, what: str) -> Spelling:
-    if what not in (WINDOW, TALLY):
-        return Spelling(attribute)
-    arguments = statistic.arguments if statistic.kind == "recent" else statistic.arguments[:-1]
-    return Spelling(f"{attribute}.{_METHODS.get(statistic.kind, statistic.kind)}", True, arguments)
-
-
-def _name(key: tuple[str, str, float], signature: Signature, state: str) -> str:
-    feature, what, argument = key
-    word = {WINDOW: "last", TALLY: "tally"}.get(what, what)
-    number = "_" + repr(argument).removesuffix(".0").replace(".", "_") if argument else ""
-    return f"{_short(feature, signature, state)}_{word}{number}"
+def _population(feature: Feature) -> str:
+    lowest = log_buckets.bucket_of(feature.low, feature.resolution)
+    count = log_buckets.bucket_of(feature.high, feature.resolution) - lowest + 1
+    return f"_Population({lowest}, buckets={count}, resolution={feature.resolution}, unknown={feature.unknown!r})"
 
 
 def _short(feature: str, signature: Signature, state: str) -> str:
