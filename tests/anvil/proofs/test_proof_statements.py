@@ -121,7 +121,7 @@ def test_a_refuted_property_shows_its_counterexample_and_the_exit_code_is_1(tmp_
     assert result.exit_code == 1
     (refuted,) = [f for f in json.loads(result.stdout)["properties"] if f["verdict"] == "refuted"]
     assert refuted["name"] == "more requests, no lower priority"
-    at = {"obj.insertion": 0.0, "obj.last_access": 0.0, "now": 0.0}  # what the property's condition speaks of
+    at = {"obj.insertion": 0.0, "obj.last_access": 3.0, "now": 4.0}  # what the property's condition speaks of
     assert refuted["counterexample"] == {
         "inputs": [{"obj.count": 1.0, **at}, {"obj.count": 2.0, **at}], "results": [16.0, 9.0],
     }  # fmt: skip

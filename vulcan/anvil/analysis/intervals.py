@@ -193,7 +193,15 @@ def _floor_divide(a: Interval, b: Interval) -> Interval:
 
 
 def _modulo(a: Interval, b: Interval) -> Interval:
-    return Interval(min(b.low, 0.0), max(b.high, 0.0), a.whole and b.whole)
+    whole = a.whole and b.whole
+    if a.low >= 0.0 and a.high < b.low:
+        return a
+    low, high = min(b.low, 0.0), max(b.high, 0.0)
+    if a.low >= 0.0 and b.low >= 0.0:
+        high = min(high, a.high)
+    if whole and b.low >= 1.0 and b.high <= MAX_EXACT_INTEGER:
+        high = min(high, b.high - 1.0)
+    return Interval(low, high, whole)
 
 
 def _power(a: Interval, b: Interval) -> Interval:

@@ -12,7 +12,6 @@ from itertools import product
 from vulcan.anvil import semantics as total
 from vulcan.anvil.analysis.intervals import OPERATION_BOUNDS, Interval, clamped
 from vulcan.anvil.proofs.terms import Term
-from vulcan.task import MAX_EXACT_INTEGER
 
 _SUBNORMAL = 1e-300
 _FUZZ = 1e-320
@@ -40,7 +39,7 @@ def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -
         return _fuzzy(found) if term.operation in LIBRARY else found
     if term.operation == "multiply" and term.parts[0] is term.parts[1]:
         return _square(ranges[0])
-    found = _modulo(*ranges) if term.operation == "modulo" else OPERATION_BOUNDS[term.operation](*ranges)
+    found = OPERATION_BOUNDS[term.operation](*ranges)
     return _fuzzy(found) if term.operation in LIBRARY else found
 
 
@@ -95,18 +94,6 @@ def _floor_divide(a: Interval, b: Interval, least: float) -> Interval:
         low = 0.0  # a - a % b is at least 0
     high = quotient.high + 1.0 + abs(quotient.high) * 1e-14
     return Interval(total.saturate(low), total.saturate(high), True)
-
-
-def _modulo(a: Interval, b: Interval) -> Interval:
-    whole = a.whole and b.whole
-    if a.low >= 0.0 and a.high < b.low:
-        return a
-    low, high = min(b.low, 0.0), max(b.high, 0.0)
-    if a.low >= 0.0 and b.low >= 0.0:
-        high = min(high, a.high)
-    if whole and b.low >= 1.0 and b.high <= MAX_EXACT_INTEGER:
-        high = min(high, b.high - 1.0)
-    return Interval(low, high, whole)
 
 
 def _power(a: Interval, b: Interval, least: float) -> Interval:

@@ -17,8 +17,9 @@ from vulcan.anvil import semantics
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.proofs.claims import Claim
 from vulcan.anvil.proofs.terms import Input, Lookup, Term, parts_within
-from vulcan.anvil.proofs.verdict import Counterexample, Judge, Point, calm, simplest
+from vulcan.anvil.proofs.verdict import Counterexample, Judge, Point, calm
 from vulcan.anvil.semantics import MAX
+from vulcan.anvil.unparse import number_source
 from vulcan.task import Property
 
 Numbers = NDArray[np.float64]
@@ -210,7 +211,7 @@ class Search:
         return None if one is other else (one, other)
 
     def run(self, rounds: int) -> Counterexample | None:
-        """Return a counterexample that the judge confirms, simplified; None if none was found."""
+        """Return a counterexample that the judge confirms; None if none was found."""
         if not self._given or (self._declared.subject is not None and self._pair is None):
             return self._judged([0], {}) if self._declared.subject is None else None
         for _ in range(rounds):
@@ -220,7 +221,7 @@ class Search:
             fails = done[self._statement.concluded] == 0.0
             for test in self._statement.assumed:
                 fails &= done[test] != 0.0
-            found = self._judged(np.flatnonzero(fails)[:_JUDGED], table)
+            found = self._judged(np.flatnonzero(fails), table)
             if found is not None:
                 return found
         return None
@@ -244,12 +245,14 @@ class Search:
     # The judge
 
     def _judged(self, rows: Iterable[int], table: Table) -> Counterexample | None:
-        for row in rows:
-            values = {term: float(column[row]) for term, column in table.items()}
+        """Return the counterexample with the numbers that are easiest to read, of those that the judge confirms."""
+        candidates = [{term: float(column[row]) for term, column in table.items()} for row in rows]
+        for values in sorted(candidates, key=_effort)[:_JUDGED]:
             points = self.points(values)
             results = self._judge.results(points)
             if results is not None:
-                return simplest(self._judge, self._declared, points, results, self._statement.ranges)
+                shown = tuple(map(self._judge.shown, points))
+                return Counterexample(shown, results, self._declared.subject)
         return None
 
     def points(self, values: dict[Term, float]) -> tuple[Point, ...]:
@@ -267,6 +270,10 @@ class Search:
                     named[term.payload.name] = value
             points.append(Point({**self._calm, **named}, found))
         return tuple(points)
+
+
+def _effort(values: Mapping[Term, float]) -> int:
+    return sum(len(number_source(value)) for value in values.values())
 
 
 def _range(term: Term) -> Interval:

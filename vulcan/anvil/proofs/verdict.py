@@ -5,7 +5,7 @@ The judge is the reference interpreter, with statistics' and histories' answers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -128,9 +128,6 @@ def _asked(condition: Condition | None) -> SolverModel | None:
     return None if condition is None else SolverModel(condition.program, condition.plan, condition.signature)
 
 
-_PASSES = 2
-
-
 @dataclass(frozen=True)
 class Counterexample:
     """The inputs, and the reference interpreter's results: one, or two that differ in `subject` alone."""
@@ -164,59 +161,6 @@ def _listed(values: Mapping[str, float]) -> str:
 def calm(within: Interval) -> float:
     """Return the value of a range that is nearest to 0."""
     return min(max(0.0, within.low), within.high)
-
-
-def simplest(
-    judge: Judge,
-    declared: Property,
-    points: tuple[Point, ...],
-    results: tuple[float, ...],
-    ranges: Mapping[str, Interval],
-) -> Counterexample:
-    """Simplify the counterexample's numbers, as far as the judge still confirms it."""
-    for _ in range(_PASSES):
-        for name, within in ranges.items():
-            for simpler in _simpler(points, name, within, declared.subject):
-                found = judge.results(simpler)
-                if found is not None:
-                    points, results = simpler, found
-                    break
-    return Counterexample(tuple(judge.shown(point) for point in points), results, declared.subject)
-
-
-def _simpler(
-    points: tuple[Point, ...], name: str, within: Interval, subject: str | None
-) -> Iterator[tuple[Point, ...]]:
-    old = points[-1].values[name]
-    for value in _candidates(old, within):
-        if name != subject:
-            yield tuple(_with(point, name, value) for point in points)
-            continue
-        low = points[0].values[name]
-        for other in (*_candidates(low, within), low):
-            if other < value and (other, value) != (low, old):
-                yield _with(points[0], name, other), _with(points[1], name, value)
-    if name == subject:
-        for other in _candidates(points[0].values[name], within):
-            if other < old:
-                yield _with(points[0], name, other), points[1]
-
-
-def _candidates(old: float, within: Interval) -> list[float]:
-    """Return values of the range that are simpler to read than the old one, simplest first."""
-    rounded = [float(f"{old:.{digits}g}") for digits in (1, 2, 3)]
-    values = [0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1000.0, within.low, within.low + 1.0, *rounded]
-    fitting = [v + 0.0 for v in values if Interval(v, v) & within == Interval(v, v, within.whole)]
-    effort = _effort(old)
-    return [v for v in dict.fromkeys(fitting) if v != old and _effort(v) < effort]
-
-
-def _effort(value: float) -> tuple[int, float]:
-    return len(number_source(value)), abs(value)
-
-
-def _with(point: Point, name: str, value: float) -> Point:
-    return Point({**point.values, name: value}, point.found)
 
 
 Outcome = Literal["proved", "refuted", "unknown"]

@@ -1,8 +1,7 @@
 """Verification of a task's properties for one policy.
 
 Cheapest first: a certificate by rules, in exact float64 arithmetic; a search for a counterexample. Refutations are
-confirmed by the reference interpreter. For a program too large to unfold there is only `blind_search`: the reference
-interpreter alone, on a few inputs.
+confirmed by the reference interpreter. Of a program too large to unfold nothing is known.
 """
 
 from __future__ import annotations
@@ -12,69 +11,14 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from vulcan.anvil import ir
-from vulcan.anvil.analysis.abstract_interpreter import state_bounds
-from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.certificate import MAX_WORK, Order, OutOfSteps
-from vulcan.anvil.proofs.claims import Claim, Inputs, check_properties, conditions, statement
+from vulcan.anvil.proofs.claims import Claim, check_properties, statement
 from vulcan.anvil.proofs.facts import Contradiction, Facts
-from vulcan.anvil.proofs.search import Samples, Search
-from vulcan.anvil.proofs.terms import Graph, TooLarge
-from vulcan.anvil.proofs.verdict import Counterexample, Judge, Method, Outcome, Point, Verdict, claim_of, simplest
+from vulcan.anvil.proofs.search import Search
+from vulcan.anvil.proofs.terms import TooLarge
+from vulcan.anvil.proofs.verdict import Counterexample, Judge, Method, Outcome, Verdict, claim_of
 from vulcan.task import Property
-
-_SEED = 20_250_102
-_TRIED = 300
-_MAX_WORK = 60_000
-
-
-def blind_search(policy: Policy, declared: Property, judge: Judge) -> Counterexample | None:
-    """Return a counterexample that the judge confirms; None if none was found. Reproducible."""
-    ranges = _ranges(policy, declared)
-    tried = max(6, min(_TRIED, _MAX_WORK // max(policy.plan.operations, 1)))
-    samples = Samples(np.random.default_rng(_SEED), [value for _, value in policy.program.parameters])
-    columns = {name: samples.column(within, tried) for name, within in ranges.items()}
-    subject = declared.subject
-    larger = samples.above(columns[subject], ranges[subject]) if subject is not None else None
-    for row in range(tried):
-        values = {name: float(column[row]) for name, column in columns.items()}
-        points = [Point(values, {})]
-        if subject is not None and larger is not None:
-            points.append(Point({**values, subject: float(larger[row])}, {}))
-        found = judge.results(tuple(points))
-        if found is not None:
-            return simplest(judge, declared, tuple(points), found, ranges)
-    return None
-
-
-def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
-    """Return everything that the policy and the conditions read, by name."""
-    graph = Graph()
-    function = policy.function(declared.function)
-    inputs = Inputs(graph, function.signature, state_bounds(policy.program, policy.task.whole_interface))
-    programs = [function.program, *(c.program for c in conditions(policy.task, declared) if c is not None)]
-    features = {name for name, _ in function.signature.features()}
-    functions = [f for program in programs for f in program.functions if f not in program.handlers]
-    for body in (f.body for f in functions):
-        for e in ir.expressions(body):
-            match e:
-                case ir.Read(feature) if feature in features:
-                    inputs.read(feature)
-                case ir.Statistic():
-                    inputs.statistic(e)
-                case ir.Occurrences(statistic, ir.Read(feature)):
-                    inputs.occurrences(statistic, inputs.read(feature))
-                case ir.Query():
-                    inputs.query(e)
-                case ir.Cell():
-                    inputs.cell(e)
-    if declared.subject is not None:
-        inputs.read(declared.subject)
-    return inputs.asked
-
 
 SECONDS = 10.0
 ROUNDS = 7
@@ -130,8 +74,6 @@ def prove(policy: Policy, declared: Property, budget: ProofBudget) -> Verdict:
     try:
         said = statement(policy.program, policy.task, declared)
     except (TooLarge, RecursionError) as large:
-        if (found := blind_search(policy, declared, Judge(policy, declared))) is not None:
-            return decided("refuted", "search", found)
         nested = "unfolded, it is nested too deeply"
         return decided("unknown", reason=str(large) if isinstance(large, TooLarge) else nested)
     if _by_rules(said, budget.rules, deadline):
