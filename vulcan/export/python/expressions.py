@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from vulcan.anvil import ir
-from vulcan.anvil.analysis.intervals import Bounds, Environment, Interval
+from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, Interval
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.semantics import MAX, wrap
 from vulcan.anvil.unparse import key_of
@@ -28,23 +28,23 @@ _ROUNDING = {"floor": "math.floor", "ceil": "math.ceil", "round": "round", "trun
 class Expressions:
     """A translator of expressions to Python syntax trees.
 
-    `names` maps the program's own names to those in the module; `statistics` has the call of each statistic.
-    `owner` is the argument that the system's statistics and the policy's `state` belong to, and `own` how the function
-    at hand calls it. `runtime` collects the required functions of `vulcan.export.python.runtime`.
+    `names` maps the program's own names to those in the module; `statistics` has the call of each statistic, `values`
+    the bounds of each expression by its identity. `owner` is the argument that the system's statistics and the policy's
+    `state` belong to, and `own` how the function at hand calls it. `runtime` collects the required functions of
+    `vulcan.export.python.runtime`.
     """
 
     signature: Signature
     names: Mapping[str, str]
     statistics: Mapping[ir.Statistic, tuple[str, tuple[float, ...]]]
-    bounds: Bounds
+    values: Mapping[int, Interval]
     owner: str
     state: StateNames
     own: str = ""
-    environment: Environment = field(default_factory=dict)
     runtime: set[str] = field(default_factory=set)
 
     def bounds_of(self, e: ir.Expression) -> Interval:
-        return self.bounds.of(e, self.environment)
+        return self.values.get(id(e), ANYTHING)
 
     def value(self, e: ir.Expression) -> ast.expr:
         """Translate an expression for its value, which is always a float."""
@@ -77,8 +77,8 @@ class Expressions:
             case ir.Operate("truth", (operand,)):
                 return _call("float", ast.Compare(self.value(operand), [ast.NotEq()], [_number(0.0)]))
             case ir.Operate(operation, operands):
-                result = self.bounds_of(e)
                 inner = [self.bounds_of(operand) for operand in operands]
+                result = OPERATION_BOUNDS[operation](*inner)
                 return _WRITERS[operation](self, [self.value(operand) for operand in operands], inner, result)
 
     def truth(self, e: ir.Expression) -> ast.expr:

@@ -16,9 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vulcan.anvil import ir
-from vulcan.anvil.analysis import intervals
-from vulcan.anvil.analysis.abstract_interpreter import state_bounds
-from vulcan.anvil.analysis.intervals import Interval
+from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.rewrite.dead_code import without_dead
 from vulcan.anvil.unparse import printable
 from vulcan.export.python.expressions import Expressions
@@ -100,11 +98,10 @@ def python_source(
         shown.append(statistics.state)
         types[statistics.state] = '"_Statistics"'
     reserved = {*used_names, "_", *shown, *(entry.name for entry in program.entries)}
-    bounds = intervals.declared_bounds(program, signature)
-    bounds.state = state_bounds(program, signature)
+    values = follow(program, signature, keep_values=True).values or {}
     owner = statistics.state
     names = renamed(program, {*reserved, "self"} if program.handlers else reserved)
-    expressions = Expressions(signature, names, statistics.calls, bounds, owner, state)
+    expressions = Expressions(signature, names, statistics.calls, values, owner, state)
     functions = []
     for function in (*program.helpers, program.entry, *program.entries[:-1]):
         if function not in program.entries:
@@ -134,15 +131,12 @@ def taken_by(entry: ir.Function, owner: str, always: bool = False) -> list[str]:
 
 
 class _FunctionWriter:
-    """A writer of one function, which tracks the bounds of names on its walk, as the native compiler does."""
+    """A writer of one function."""
 
     def __init__(self, expressions: Expressions, function: ir.Function) -> None:
         self.expressions = expressions
         self.function = replace(function, body=without_dead(function.body))
         self.names = expressions.names
-        self.continues = True
-        self.returned: Interval | None = None
-        expressions.environment = {}
 
     def lines(self, arguments: list[str]) -> Iterator[str]:
         name = self.names.get(self.function.name, self.function.name)
@@ -156,41 +150,31 @@ class _FunctionWriter:
         if self.function.documentation:
             yield from docstring(self.function.documentation, _INDENT).split("\n")
         yield from self.block(self.function.body, _INDENT)
-        helpers = self.expressions.bounds.helpers
-        self.expressions.bounds.helpers = {**helpers, self.function.name: self.returned or intervals.ANYTHING}
 
     def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
-        for statement in body:
-            if self.continues:
-                yield from self.statement(statement, indent)
+        for number, statement in enumerate(body, 1):
+            yield from self.statement(statement, indent)
+            if ir.ends(body[:number]):
+                return
 
     def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
         match statement:
             case ir.Assign(name, value):
                 yield from fitted(f"{indent}{self.names[name]} = ", self.expressions.value(value))
-                self.expressions.environment[name] = self.expressions.bounds_of(value)
             case ir.Return(value):
-                bounds = self.expressions.bounds_of(value)
-                self.returned = bounds if self.returned is None else self.returned | bounds
                 yield from fitted(f"{indent}return ", self.expressions.value(value))
-                self.continues = False
             case ir.If():
                 yield from self.branch(statement, indent, "if")
             case ir.Loop():
                 yield from self.loop(statement, indent)
             case ir.Break() | ir.Continue():
                 yield indent + ("break" if isinstance(statement, ir.Break) else "continue")
-                self.continues = False
             case ir.Write():
                 raise AssertionError("only handlers write state")
 
     def branch(self, statement: ir.If, indent: str, word: str) -> Iterator[str]:
-        expressions = self.expressions
-        yield from fitted(f"{indent}{word} ", expressions.truth(statement.test), ":")
-        before = dict(expressions.environment)
+        yield from fitted(f"{indent}{word} ", self.expressions.truth(statement.test), ":")
         yield from self.block(statement.then, indent + _INDENT) if statement.then else [indent + _INDENT + "pass"]
-        then_goes_on, after_then = self.continues, expressions.environment
-        expressions.environment, self.continues = before, True
         match statement.otherwise:
             case (ir.If() as following,):
                 yield from self.branch(following, indent, "elif")
@@ -199,23 +183,15 @@ class _FunctionWriter:
             case otherwise:
                 yield indent + "else:"
                 yield from self.block(otherwise, indent + _INDENT)
-        if then_goes_on:
-            after = expressions.environment
-            expressions.environment = intervals.join(after_then, after) if self.continues else after_then
-        self.continues = self.continues or then_goes_on
 
     def loop(self, loop: ir.Loop, indent: str) -> Iterator[str]:
-        expressions = self.expressions
         bounds = [loop.stop] if (loop.start, loop.step) == (0, 1) else [loop.start, loop.stop]
         turns = f"range({', '.join(map(str, bounds if loop.step == 1 else [loop.start, loop.stop, loop.step]))})"
         if loop.name in ir.local_names(self.function.body):
             yield f"{indent}for {self.names[loop.name]} in map(float, {turns}):"
         else:
             yield f"{indent}for _ in {turns}:"
-        expressions.environment = expressions.bounds.after_loop(loop, expressions.environment)
-        widened = dict(expressions.environment)
         yield from self.block(loop.body, indent + _INDENT) if loop.body else [indent + _INDENT + "pass"]
-        expressions.environment, self.continues = widened, True
 
 
 class _HandlerWriter(_FunctionWriter):
@@ -233,7 +209,6 @@ class _HandlerWriter(_FunctionWriter):
         match statement:
             case ir.Return():
                 yield f"{indent}return"
-                self.continues = False
             case ir.Assign(name, ir.Draw() as value) if name not in ir.local_names(self.function.body):
                 yield indent + ast.unparse(self.expressions.value(value))
             case ir.Write(name, value, index):
