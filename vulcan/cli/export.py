@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from vulcan.files import write_files
 if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
-    from vulcan.export.formats import Exporter, FormatResult
+    from vulcan.export.formats import Exporter
     from vulcan.python_policy.check import AnyPolicy
     from vulcan.task import Task
 
@@ -43,14 +42,6 @@ def export(
             "the task; see --list.",
         ),
     ] = None,
-    every: Annotated[
-        bool,
-        typer.Option(
-            "--all",
-            help="Write every format that supports the policy, each to its own directory, with a README.md on how to "
-            "use them, and which formats were refused and why. Exit code 1 if there is none.",
-        ),
-    ] = False,
     show: Annotated[
         bool,
         typer.Option("--list", help="List the formats available for the policy, or for --task, and write nothing."),
@@ -99,22 +90,17 @@ def export(
     Examples:
       vulcan export cache_eviction-20260101-120000-ab12 -o best.py
       vulcan export cache_eviction-20260101-120000-ab12 --format c -o policy.h
-      vulcan export cache_eviction-20260101-120000-ab12 --all -o best
       vulcan export best.py --task congestion_control --format bpf -o best
       vulcan export cache_eviction-20260101-120000-ab12 --guard lru -o guarded.py
       vulcan export --list --task cache_eviction
     """
-    if every + show + (format is not None) > 1:
-        raise UserError("--format, --all and --list are three different things: give one of them")
-    if guard is not None and (every or show):
-        raise UserError("--guard goes with --format, not with --all or --list")
+    if show and (format or guard) is not None:
+        raise UserError("--list writes nothing: give it without --format and --guard")
     if task is not None and run is not None and format is not None:
         _check_format(format, task)
     subject = _subject(context, run, task, candidate, seconds, runs_dir, listed=show)
     if show:
         _list(subject, as_json)
-    elif every:
-        _write_all(subject, output, as_json)
     else:
         _write(subject, format or "python", output, as_json, guard)
 
@@ -134,11 +120,6 @@ class _Subject:
         """Print the verdict on the run, if it is of one, once the files are written."""
         if (verdict := self.document.get("verdict")) is not None:
             tell(verdict)
-
-    def attempts(self) -> list[FormatResult]:
-        from vulcan.export.formats import every_format
-
-        return every_format(self.policy, self.provenance, self.others)
 
 
 def _check_format(format: str, task: str) -> None:
@@ -230,7 +211,9 @@ def _first_seed(task: Task) -> str:
 
 
 def _list(subject: _Subject, as_json: bool) -> None:
-    attempts = subject.attempts()
+    from vulcan.export.formats import every_format
+
+    attempts = every_format(subject.policy, subject.provenance, subject.others)
     if as_json:
         rows: list[ExportFormat] = [
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
@@ -243,31 +226,10 @@ def _list(subject: _Subject, as_json: bool) -> None:
     print_table(("format", "what it is", "refused, for"), [(m.format, m.exporter.summary, m.refusal) for m in attempts])
 
 
-def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
-    from vulcan.export.formats import files_of
-
-    attempts = subject.attempts()
-    made = [attempt for attempt in attempts if not attempt.refusal]
-    directory = output or Path(f"{subject.policy.task.name}_exports")
-    written = write_files(files_of(attempts, subject.provenance), directory, "exports") if made else []
-    refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
-    subject.tell_verdict()
-    if as_json:
-        formats = [attempt.format for attempt in made]
-        document: ExportDocument = {"formats": formats, "refused": refused, "files": list(map(str, written))}
-        print_json({**subject.document, **document})
-    else:
-        for format, why in refused.items():
-            tell(f"not written: {format}: {why}")
-        names = [attempt.format for attempt in made]
-        tell(f"wrote {directory}/README.md and {', '.join(names)}: {subject.name}" if made else "nothing was written")
-        _tell_what_is_asked_for(subject, names)
-    if not made:
-        raise typer.Exit(1)
-
-
 def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, guard: str | None) -> None:
+    from vulcan.anvil import Policy
     from vulcan.export.formats import export_policy
+    from vulcan.export.pack_formats import pack_formats
     from vulcan.portfolio.export import export_guarded
 
     for caution in subject.cautions:
@@ -284,15 +246,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         print_json({**subject.document, **document})
         return
     tell(f"{'replaced' if replaces else 'wrote'} {', '.join(map(str, written))}: {subject.name}")
-    _tell_what_is_asked_for(subject, [format])
-
-
-def _tell_what_is_asked_for(subject: _Subject, formats: Sequence[str]) -> None:
-    from vulcan.anvil import Policy
-    from vulcan.export.pack_formats import pack_formats
-
     declared = pack_formats(subject.policy.task)
-    for format in formats:
-        if format in declared and isinstance(subject.policy, Policy):
-            for given in declared[format].asked_for(subject.policy):
-                tell(f"{format} needs {given}")
+    if format in declared and isinstance(subject.policy, Policy):
+        for given in declared[format].asked_for(subject.policy):
+            tell(f"{format} needs {given}")

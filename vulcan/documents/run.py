@@ -365,11 +365,9 @@ class ExportSubject(TypedDict):
 
 
 class ExportDocument(ExportSubject):
-    """Files written by `vulcan export`. Exit code 1 if there is no format for `--all`."""
+    """Files written by `vulcan export`."""
 
-    format: NotRequired[Annotated[str, "the format, without `--all`"]]
-    formats: NotRequired[Annotated[list[str], "with `--all`: the formats that were written"]]
-    refused: NotRequired[Annotated[dict[str, str], "with `--all`: why a format was not written"]]
+    format: Annotated[str, "the format"]
     files: Annotated[list[str], "the files that were written"]
 
 

@@ -18,9 +18,8 @@ Formats that a pack declares in `export/formats.toml` are those of `vulcan.expor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 from vulcan.anvil import Policy
@@ -123,27 +122,19 @@ class Exporter(Protocol):
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """Return the text of each file by name, the main one first. Raises UserError."""
 
-    def how_to_use(self, file: str) -> str:
-        """Return one line on how to use the main file, which has that name."""
-
 
 @dataclass(frozen=True, slots=True)
 class OwnExporter:
-    """An exporter to one of Vulcan's own formats; in `use`, {file} and {module} are the main file and its stem."""
+    """An exporter to one of Vulcan's own formats."""
 
     format: str
     summary: str
-    use: str
     write: Callable[[Any, Provenance], dict[str, str]]
     takes_programs: bool = False
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`."""
         return self.write(policy, provenance)
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return self.use.format(file=file, module=Path(file).stem)
 
 
 def _python(policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
@@ -156,7 +147,6 @@ def _in_language(language: Language) -> OwnExporter:
     return OwnExporter(
         language.name,
         f"a file in {language.name.capitalize()}, in doubles",
-        language.use,
         lambda policy, provenance: {language.file: PolicyFile(policy, language).text(provenance)},
     )
 
@@ -164,27 +154,18 @@ def _in_language(language: Language) -> OwnExporter:
 EXPORTERS: dict[str, Exporter] = {
     exporter.format: exporter
     for exporter in (
-        OwnExporter(
-            "python", "a Python module", "import {module}; it needs Python alone", _python, takes_programs=True
-        ),
+        OwnExporter("python", "a Python module", _python, takes_programs=True),
         OwnExporter(
             "c",
             "a C header in doubles",
-            '#include "{file}", and link with -lm; its first comment says when to call what',
             lambda policy, provenance: {"policy.h": double_header(policy, provenance)},
         ),
         OwnExporter(
             "c-fixed",
             "a C header in 64-bit integers",
-            '#include "{file}"; its first comment says when to call what',
             lambda policy, provenance: {"policy.h": fixed_header(policy, provenance)},
         ),
-        OwnExporter(
-            "bpf",
-            "a program for the kernel of Linux",
-            "make beside {file}, which needs clang and bpftool; README.md there says how to load it",
-            _bpf_program,
-        ),
+        OwnExporter("bpf", "a program for the kernel of Linux", _bpf_program),
         *map(_in_language, LANGUAGES),
     )
 }
@@ -254,11 +235,6 @@ class FormatResult:
     def format(self) -> str:
         return self.exporter.format
 
-    @property
-    def use(self) -> str:
-        """One line on how to use it; empty if it was refused."""
-        return "" if self.refusal else self.exporter.how_to_use(next(iter(self.files)))
-
 
 def every_format(
     policy: AnyPolicy, provenance: Provenance, others: Mapping[str, Exporter] | None = None
@@ -273,33 +249,3 @@ def _attempt(policy: AnyPolicy, exporter: Exporter, provenance: Provenance) -> F
         return FormatResult(exporter, _exported(exporter, policy, provenance))
     except UserError as error:
         return FormatResult(exporter, refusal=str(error))
-
-
-def files_of(attempts: Sequence[FormatResult], provenance: Provenance) -> dict[str, str]:
-    """Return the files of all formats by path, each format in its own folder, with a README.md that lists them."""
-    readme = "\n".join(_readme(attempts, provenance)) + "\n"
-    return {
-        "README.md": readme,
-        **{f"{made.format}/{name}": text for made in attempts for name, text in made.files.items()},
-    }
-
-
-def _readme(attempts: Sequence[FormatResult], provenance: Provenance) -> Iterator[str]:
-    yield f"# A policy of the task {provenance.task}"
-    yield ""
-    yield f"{provenance.origin}, in every format that it can be written in."
-    yield f"`vulcan eval FILE --task {provenance.task} ...` measures the policy that a file carries."
-    yield ""
-    yield "| format | files | use |"
-    yield "|---|---|---|"
-    for made in attempts:
-        if not made.refusal:
-            files = ", ".join(f"`{made.format}/{name}`" for name in made.files)
-            use = made.use.replace("|", "\\|")
-            yield f"| {made.format}: {made.exporter.summary} | {files} | `{use}` |"
-    refused = [made for made in attempts if made.refusal]
-    if refused:
-        yield ""
-        yield "Not written:"
-        yield ""
-        yield from (f"- {made.format}: {made.refusal}" for made in refused)

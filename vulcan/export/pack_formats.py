@@ -7,7 +7,6 @@ A format added by a pack is an exported Python module with more code after the p
     summary = "a plug-in of Mine"        a short description
     needs = "mine"                       the package required to run it, in addition to Python
     modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
-    use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
     hides = ["obj.cost"]                 what it cannot show or has not: features, events, functions
     statistics = false                   it keeps no statistics for the policy; it does where it is left out
@@ -52,7 +51,7 @@ from vulcan.export.python.module import python_module
 from vulcan.export.template import CUT, load_template, python_file
 from vulcan.task import Task
 
-_TEXTS = ("summary", "needs", "use")
+_TEXTS = ("summary", "needs")
 _KEYS = (*_TEXTS, "modules", "header", "program", "language", "mechanisms", "hides", "statistics", "asks")
 
 
@@ -63,16 +62,11 @@ class _Declared:
     format: str
     summary: str
     needs: str
-    use: str
     mechanisms: tuple[str, ...]
     hides: tuple[str, ...]
     statistics: bool
     asks: Mapping[str, tuple[str, ...]]
     takes_programs = False
-
-    def how_to_use(self, file: str) -> str:
-        """See `Exporter`."""
-        return self.use.replace("{module}", Path(file).stem).replace("{file}", file)
 
     def asked_for(self, policy: Policy) -> Iterator[str]:
         """Yield what its user has to give it for this policy, and why."""
@@ -212,7 +206,7 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     if not isinstance(asked, Mapping):
         raise UserError(f"{path}: {name} needs asks, a table")
     asks = {given: _names(f"{name}.asks", asked, given, path) for given in asked}
-    told = (name, table["summary"], table["needs"], table["use"], mechanisms, hides, statistics, asks)
+    told = (name, table["summary"], table["needs"], mechanisms, hides, statistics, asks)
     if isinstance(header, str):
         if (language := table.get("language")) not in (None, *(each.name for each in LANGUAGES)):
             raise UserError(f"{path}: {name} has a language {language!r}; Vulcan writes java, go and rust")

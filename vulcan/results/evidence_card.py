@@ -57,10 +57,6 @@ class CardExporter:
         text = json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
         return {f"{policy.task.name}_card.json": text}
 
-    def how_to_use(self, file: str) -> str:
-        """See `vulcan.export.formats.Exporter`."""
-        return "evidence to keep with the policy; docs/json.md lists its keys (CardDocument)"
-
 
 @dataclass(frozen=True, slots=True)
 class ExportedCandidate:

@@ -32,7 +32,6 @@ class Language:
     name: str
     file: str
     needs: str
-    use: str
     head: str
     types: Mapping[str, str]
     constant: str
@@ -121,7 +120,6 @@ JAVA = Language(
     name="java",
     file="Policy.java",
     needs="It needs Java 17.",
-    use="javac {file}, which has to be called Policy.java; its first comment says when to call what",
     head="public final class Policy {",
     tail="}",
     types={"number": "double", "array": "double[]", "word": "long"},
@@ -148,7 +146,6 @@ GO = Language(
     name="go",
     file="policy.go",
     needs="It needs Go 1.18.",
-    use="put {file} into a folder of its own; its first comment says when to call what",
     head='package policy\n\nimport "math"\n\nvar _ = math.Pi',
     types={"number": "float64", "array": "[]float64", "word": "uint64"},
     constant="var {name} float64 = {value}",
@@ -181,7 +178,6 @@ RUST = Language(
     name="rust",
     file="policy.rs",
     needs="It needs Rust 1.77.",
-    use="`mod policy;` beside {file}; its first comment says when to call what",
     head="#![allow(dead_code, unused_variables, unused_mut, unused_assignments, unused_parens, unreachable_code)]\n"
     "#![allow(non_snake_case, non_upper_case_globals, clippy::all)]",
     types={"number": "f64", "array": "Vec<f64>", "word": "u64"},
