@@ -44,7 +44,7 @@ def verdict(source: str, run: bool = False) -> str:
     return "accepted"
 
 
-@settings(max_examples=examples(1_000), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(400), suppress_health_check=list(HealthCheck))
 @given(arbitrary_sources(TOY.signature))
 def test_arbitrary_trees(source):
     verdict(source, run=True)

@@ -87,7 +87,7 @@ def test_checking_and_compiling_again_gives_the_same():
     random = Random(11)
     values = [values_for(TOY.signature, random) | {"item.id": 1.0} for _ in range(5)]
     compared = 0
-    for _ in range(25):
+    for _ in range(8):
         source = random_program(TOY, random)
         first, second = accepted(source, TOY), accepted(source, TOY)
         if first is None or second is None:
@@ -102,7 +102,7 @@ def test_checking_and_compiling_again_gives_the_same():
             a, b, c = (twin.score(1.0, shown) for twin in twins)
             assert a == b == c
         compared += 1
-    assert compared > 20
+    assert compared > 4
 
 
 def test_a_rejection_passes_between_processes():

@@ -26,7 +26,7 @@ TICK = "def on_tick(now, world):\n    {}\n"
 
 def test_state_stays_within_its_bounds() -> None:
     written = Random(3)
-    for number in range(examples(600)):
+    for number in range(examples(200)):
         if (policy := accepted(random_program(STATEFUL, written), STATEFUL)) is None:
             continue
         bounds = state_bounds(policy.program, STATEFUL.interface)

@@ -216,7 +216,7 @@ def test_where_there_is_no_entity_each_update_is_an_observation():
     for step in range(350):
         values = {"now": float(step), "link.delay": random.choice((2.0, random.random())), "link.lost": step % 2.0}
         twin.observe(None, values)
-        if step % 7 == 0:
+        if step % 18 == 0:
             found = ask_all(twin, asked, None, values)
             assert found[0] == values["link.delay"]
 

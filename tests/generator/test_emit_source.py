@@ -111,7 +111,7 @@ def test_any_expression_is_kept(e: ir.Expression) -> None:
     assert program_of(written) == program, written
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(60))
 @given(st.text(max_size=60))
 def test_any_docstring_is_kept(text: str) -> None:
     cleaned = check(f"{text!r}\ndef urgency(clock, parcel, store, sent):\n    return 1\n", RANK_TASK).program

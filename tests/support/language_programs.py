@@ -201,7 +201,7 @@ class Rust(LanguageProgram):
 
 
 def run(*command: str, folder: Path) -> str:
-    environment = {**os.environ, "GOFLAGS": "-mod=mod", "GOCACHE": str(folder / "cache")}
+    environment = {**os.environ, "GOFLAGS": "-mod=mod", "GOCACHE": str(folder.parent / "go")}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr[:3000]}{done.stdout[-1000:]}"
     return done.stdout

@@ -5,6 +5,7 @@ These need gcc and SQLite's header (libsqlite3-dev), and are skipped without.
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,7 @@ def built(folder: Path, source: str | None) -> Path:
     return folder / "work"
 
 
+@functools.cache  # SQLite's own cache does the same work beside each policy
 def worked(program: Path, pages: int, text: str) -> Work:
     """Run the statements on a new database."""
     names = [program.parent / name for name in ("work.db", "requests")]

@@ -47,13 +47,13 @@ def generated(task: Task, random: Random, without: frozenset[str]) -> Iterator[P
 
 
 @in_each
-def test_generated_programs_with_state_and_statistics_have_the_bits_of_the_reference(
+def test_generated_programs_with_state_and_every_statistic_have_the_bits_of_the_reference(
     language: type[LanguageProgram], tmp_path: Path
 ) -> None:
     random = Random(31)
     policies = generated(STATEFUL, random, language.language.of_own)
     programs = [lived_in_doubles(n, next(policies), random, language) for n in range(examples(8))]
-    compare(language, programs, tmp_path)
+    compare(language, [*programs, *of_every_statistic(language)], tmp_path)
 
 
 def compare(language: type[LanguageProgram], programs: list[LanguageProgram], folder: Path) -> None:
@@ -82,8 +82,7 @@ def cwnd(state, window):
 """
 
 
-@in_each
-def test_every_statistic_has_the_bits_of_the_reference(language: type[LanguageProgram], tmp_path: Path) -> None:
+def of_every_statistic(language: type[LanguageProgram]) -> list[LanguageProgram]:
     random, programs = Random(2), []
     for number, feature in enumerate(("whole", "signed", "positive")):
         policy = check(every_statistic(feature), TOY)
@@ -107,7 +106,7 @@ def test_every_statistic_has_the_bits_of_the_reference(language: type[LanguagePr
         program.tell("observe", None, values)
         reference.observe(None, values)
         program.ask("cwnd", None, values, reference(values))
-    compare(language, [*programs, program], tmp_path)
+    return [*programs, program]
 
 
 OWN = (
