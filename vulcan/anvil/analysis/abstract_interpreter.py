@@ -42,11 +42,10 @@ class Values(Conditions):
         known = self.computed(e, state)
         self.shared.depth -= 1
         if state.facts and e in state.facts:
-            fact = state.facts[e]
-            known = known.narrowed(fact.bounds, fact.nonzero) or known
+            known = known.narrowed(state.facts[e]) or known
         if (values := self.findings.values) is not None:
             values[id(e)] = values[id(e)] | known.bounds if id(e) in values else known.bounds
-        state.values[id(e)] = found = AbstractValue(known.bounds, known.nonzero) if known.is_one_value else known
+        state.values[id(e)] = found = AbstractValue(known.bounds) if known.is_one_value else known
         return found
 
     def computed(self, e: ir.Expression, state: State) -> AbstractValue:
@@ -88,7 +87,7 @@ class Values(Conditions):
         a = self.value(then, yes) if yes is not None else None
         b = self.value(otherwise, no) if no is not None else None
         known = a | b if a is not None and b is not None else a or b or UNKNOWN
-        return AbstractValue(known.bounds, known.nonzero, known.depends | depends)
+        return AbstractValue(known.bounds, known.depends | depends)
 
     def sequence(self, operands: tuple[ir.Expression, ...], is_and: bool, state: State) -> AbstractValue:
         """Evaluate `and` or `or`.
@@ -112,18 +111,18 @@ class Values(Conditions):
                 goes_on = known.may_be_other_than_zero if is_and else known.may_be_zero
                 rest = self.where(operand, is_and, rest) if goes_on else None
         result = result or UNKNOWN
-        return AbstractValue(result.bounds, result.nonzero, depends)
+        return AbstractValue(result.bounds, depends)
 
     @staticmethod
     def part(known: AbstractValue, nonzero: bool) -> AbstractValue | None:
         """Return the part of its values that is 0, or that is not; None where it is empty."""
         if nonzero:
             return known.narrowed(ANYTHING, True)
-        return AbstractValue(point(0.0), False, known.depends) if known.may_be_zero else None
+        return AbstractValue(point(0.0), known.depends) if known.may_be_zero else None
 
     def comparison(self, e: ir.Compare, operands: list[AbstractValue], state: State) -> AbstractValue:
         truth = [
-            _compared(op, a, b) if e.operands[i] != e.operands[i + 1] else op in ("<=", ">=", "==")
+            _compared(op, a.bounds, b.bounds) if e.operands[i] != e.operands[i + 1] else op in ("<=", ">=", "==")
             for i, (op, a, b) in enumerate(zip(e.operators, operands, operands[1:], strict=False))
         ]
         known: bool | None = None
@@ -149,22 +148,19 @@ class Values(Conditions):
         bounds = OPERATION_BOUNDS[operation](*(operand.bounds for operand in operands))
         if operation == "multiply" and e.operands[0] == e.operands[1]:
             bounds = meet(bounds, Interval(0.0, MAX)) or bounds  # a square
-        nonzero = operation in ("abs", "negate", "plus", "truth") and not first.may_be_zero
-        return AbstractValue(bounds, nonzero, depends)
+        return AbstractValue(bounds, depends)
 
 
-def _compared(op: str, a: AbstractValue, b: AbstractValue) -> bool | None:
+def _compared(op: str, x: Interval, y: Interval) -> bool | None:
     """Decide a comparison: True if it holds for all values, False for none, None for some."""
     if op in (">", ">="):
-        op, a, b = {">": "<", ">=": "<="}[op], b, a
-    x, y = a.bounds, b.bounds
+        op, x, y = {">": "<", ">=": "<="}[op], y, x
     match op:
         case "<":
             return True if x.high < y.low else False if x.low >= y.high else None
         case "<=":
             return True if x.high <= y.low else False if x.low > y.high else None
     apart = x.high < y.low or y.high < x.low
-    apart = apart or (a.nonzero and y.low == y.high == 0.0) or (b.nonzero and x.low == x.high == 0.0)
     same = x.low == x.high == y.low == y.high
     if op == "==":
         return False if apart else True if same else None
@@ -299,7 +295,7 @@ class _Function(Values):
             case ir.Assign(name, value):
                 known = self.value(value, state)
                 state = state.copy()
-                state.assign(name, AbstractValue(known.bounds, known.nonzero, known.depends | self.control), value)
+                state.assign(name, AbstractValue(known.bounds, known.depends | self.control), value)
                 return state
             case ir.Write(name, value, index):
                 if index is not None:
@@ -311,12 +307,12 @@ class _Function(Values):
                 if index is not None:
                     state.forget(name)
                 else:
-                    known = AbstractValue(known.bounds, known.nonzero, known.depends | self.control)
+                    known = AbstractValue(known.bounds, known.depends | self.control)
                     state.assign(name, known, value)
                 return state
             case ir.Return(value):
                 known = self.value(value, state)
-                known = AbstractValue(known.bounds, known.nonzero, known.depends | self.control)
+                known = AbstractValue(known.bounds, known.depends | self.control)
                 self.result = known if self.result is None else self.result | known
                 return None
             case ir.If():
@@ -368,5 +364,5 @@ class _Function(Values):
         after = after.copy()
         for name in ir.assigned_names((statement,)) & after.names.keys():
             known = after.names[name]
-            after.names[name] = AbstractValue(known.bounds, known.nonzero, known.depends | loop.control)
+            after.names[name] = AbstractValue(known.bounds, known.depends | loop.control)
         return after

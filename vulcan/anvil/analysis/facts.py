@@ -28,15 +28,14 @@ MIN = math.nextafter(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class AbstractValue:
-    """Bounds of a value, whether it is certainly not 0 though the bounds include 0, and the sources it depends on."""
+    """Bounds of a value, and the sources it depends on."""
 
     bounds: Interval
-    nonzero: bool = False
     depends: frozenset[Source] = frozenset()
 
     @property
     def may_be_zero(self) -> bool:
-        return self.bounds.has_zero and not self.nonzero
+        return self.bounds.has_zero
 
     @property
     def may_be_other_than_zero(self) -> bool:
@@ -47,21 +46,13 @@ class AbstractValue:
         return self.bounds.low == self.bounds.high
 
     def __or__(self, other: AbstractValue) -> AbstractValue:
-        nonzero = not self.may_be_zero and not other.may_be_zero
-        return AbstractValue(self.bounds | other.bounds, nonzero, self.depends | other.depends)
+        return AbstractValue(self.bounds | other.bounds, self.depends | other.depends)
 
-    def narrowed(self, bounds: Interval, nonzero: bool) -> AbstractValue | None:
-        """Return the value restricted to these bounds too; None where that is empty."""
+    def narrowed(self, bounds: Interval, nonzero: bool = False) -> AbstractValue | None:
+        """Return the value restricted to these bounds too, and to what is not 0; None where that is empty."""
         met = meet(self.bounds, bounds)
-        if met is None:
-            return None
-        nonzero = nonzero or self.nonzero
-        if nonzero and met.has_zero:
-            cut = without_zero(met)
-            if cut is None:
-                return None
-            met = cut
-        return AbstractValue(met, nonzero, self.depends)
+        met = without_zero(met) if met is not None and nonzero else met
+        return None if met is None else AbstractValue(met, self.depends)
 
 
 UNKNOWN = AbstractValue(ANYTHING)
@@ -81,17 +72,9 @@ def without_zero(a: Interval) -> Interval | None:
     return Interval(least if a.low == 0.0 else a.low, -least if a.high == 0.0 else a.high, a.whole)
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A condition's consequence for an expression."""
-
-    bounds: Interval
-    nonzero: bool
-
-
 @dataclass
 class State:
-    """Knowledge at one point: values of locals, facts about expressions, and the expression that each local equals.
+    """Knowledge at one point: values of locals, bounds of expressions, and the expression that each local equals.
 
     Registers and fields that were written since the function began are locals too. `facts` and `meanings` hold until a
     local in them is assigned again. `values` has what expressions of the program were found to be here, by identity: a
@@ -99,7 +82,7 @@ class State:
     """
 
     names: dict[str, AbstractValue] = field(default_factory=dict)
-    facts: dict[ir.Expression, Fact] = field(default_factory=dict)
+    facts: dict[ir.Expression, Interval] = field(default_factory=dict)
     meanings: dict[str, ir.Expression] = field(default_factory=dict)
     values: dict[int, AbstractValue] = field(default_factory=dict, compare=False)
 
@@ -118,22 +101,18 @@ class State:
         self.facts = {e: fact for e, fact in self.facts.items() if name not in locals_of(e)}
         self.meanings = {n: e for n, e in self.meanings.items() if n != name and name not in locals_of(e)}
 
-    def learn(self, expression: ir.Expression, bounds: Interval, nonzero: bool) -> bool:
+    def learn(self, expression: ir.Expression, bounds: Interval) -> bool:
         """Add a fact; return False where it contradicts another."""
-        old = self.facts.get(expression, Fact(ANYTHING, False))
-        met = meet(old.bounds, bounds)
+        met = meet(self.facts.get(expression, ANYTHING), bounds)
         if met is not None:
-            self.facts[expression] = Fact(met, nonzero or old.nonzero)
+            self.facts[expression] = met
         return met is not None
 
     def __or__(self, other: State) -> State:
         """Join two states: retain facts that hold in both."""
         return State(
             {name: self.names[name] | other.names[name] for name in self.names.keys() & other.names.keys()},
-            {
-                e: Fact(self.facts[e].bounds | other.facts[e].bounds, self.facts[e].nonzero and other.facts[e].nonzero)
-                for e in self.facts.keys() & other.facts.keys()
-            },
+            {e: self.facts[e] | other.facts[e] for e in self.facts.keys() & other.facts.keys()},
             {name: e for name, e in self.meanings.items() if other.meanings.get(name) == e},
         )
 
@@ -142,7 +121,7 @@ class State:
         names = {}
         for name, known in self.names.items():
             bounds = widened(earlier.names.get(name, known).bounds, known.bounds)
-            names[name] = AbstractValue(bounds, known.nonzero, known.depends)
+            names[name] = AbstractValue(bounds, known.depends)
         facts = {e: fact for e, fact in self.facts.items() if earlier.facts.get(e) == fact}
         return State(names, facts, self.meanings)
 
@@ -209,7 +188,7 @@ class Shared:
             self.bounds.parameters = dict.fromkeys(self.bounds.parameters, ANYTHING)
         self.functions = {f.name: f for f in program.functions}
         self.findings = AnalysisResult()
-        self.results: dict[tuple[str, tuple[tuple[Interval, bool], ...]], AbstractValue] = {}
+        self.results: dict[tuple[str, tuple[Interval, ...]], AbstractValue] = {}
         self.calls: dict[str, int] = {}
         self.steps = 0
         self.depth = 0
@@ -221,15 +200,15 @@ class Shared:
     def call(self, name: str, arguments: list[AbstractValue]) -> AbstractValue:
         """Return a helper's result for these arguments."""
         function = self.functions[name]
-        key = (name, tuple((a.bounds, a.nonzero) for a in arguments))
+        key = (name, tuple(a.bounds for a in arguments))
         if key not in self.results:
             self.calls[name] = self.calls.get(name, 0) + 1
             if self.calls[name] > _MAX_CALLS or self.steps >= _MAX_STEPS:
-                key = (name, ((ANYTHING, False),) * len(arguments))
+                key = (name, (ANYTHING,) * len(arguments))
         if key not in self.results:
             names = {
-                argument: AbstractValue(bounds, nonzero, frozenset((ir.Local(argument),)))
-                for argument, (bounds, nonzero) in zip(function.arguments, key[1], strict=True)
+                argument: AbstractValue(bounds, frozenset((ir.Local(argument),)))
+                for argument, bounds in zip(function.arguments, key[1], strict=True)
             }
             self.results[key] = self.walk(function, names)
         result = self.results[key]
@@ -237,7 +216,7 @@ class Shared:
         for argument, known in zip(function.arguments, arguments, strict=True):
             if ir.Local(argument) in result.depends:
                 depends |= known.depends
-        return AbstractValue(result.bounds, result.nonzero, depends)
+        return AbstractValue(result.bounds, depends)
 
 
 _REVERSED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -340,8 +319,8 @@ class Conditions(ABC):
             return None
         new = new.copy()
         opposite = Interval(-difference.high, -difference.low)
-        possible = new.learn(ir.Operate("subtract", (a, b)), difference, op in ("<", "!="))
-        return new if new.learn(ir.Operate("subtract", (b, a)), opposite, op in ("<", "!=")) and possible else None
+        possible = new.learn(ir.Operate("subtract", (a, b)), difference)
+        return new if new.learn(ir.Operate("subtract", (b, a)), opposite) and possible else None
 
     def learned(self, e: ir.Expression, bounds: Interval, nonzero: bool, state: State | None) -> State | None:
         """Return the state where the expression lies within the bounds and, if `nonzero`, is not 0."""
@@ -354,8 +333,8 @@ class Conditions(ABC):
             return state
         new = state.copy()
         if not isinstance(e, ir.Local):
-            return new if new.learn(e, known.bounds, nonzero) else None
-        new.names[e.name] = AbstractValue(known.bounds, known.nonzero, state.names[e.name].depends)
+            return new if new.learn(e, known.bounds) else None
+        new.names[e.name] = AbstractValue(known.bounds, state.names[e.name].depends)
         meaning = new.meanings.get(e.name)
         if meaning is None:
             return new
@@ -363,7 +342,7 @@ class Conditions(ABC):
             return self.where(meaning, True, new)
         if bounds == point(0.0) and isinstance(meaning, ir.Compare | ir.Operate):
             return self.where(meaning, False, new)
-        return new if new.learn(meaning, known.bounds, nonzero) else None
+        return new if new.learn(meaning, known.bounds) else None
 
 
 def _just(x: float, sign: int) -> float:
