@@ -10,28 +10,12 @@ from collections.abc import Iterator
 from vulcan.anvil.unparse import printable
 
 MAX_LINE = 120
-_BEFORE = len("POLICY = ")
 
 
 def quoted(text: str) -> str:
-    """Return a literal of the text: verbatim in triple quotes where that is exact, else escaped.
-
-    A `noqa` comment follows it where its lines are too long or have trailing spaces, as they must not be changed.
-    """
-    literal = _literal(text)
-    lines = literal.split("\n")
-    untidy = len(lines[0]) > MAX_LINE - _BEFORE or any(len(x) > MAX_LINE or x != x.rstrip() for x in lines)
-    return literal + ("  # noqa: E501, W291, W293" if untidy else "")
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
-    if escaped.endswith("'"):
-        escaped = escaped[:-1] + "\\'"
-    for literal in (f"'''\\\n{text}'''", f"r'''{text}'''", f'"""{text}"""', f'r"""{text}"""', f"'''{escaped}'''"):
-        if _means(literal, text):
-            return literal
-    return repr(text)
+    """Return a literal of the text: verbatim in triple quotes where that is exact, else escaped on one line."""
+    literal = f"'''\\\n{text}'''"
+    return literal if _means(literal, text) else repr(text)
 
 
 def docstring(text: str, indent: str = "") -> str:
@@ -42,8 +26,7 @@ def docstring(text: str, indent: str = "") -> str:
     plain = printable(plain)
     if plain.endswith('"'):
         plain = plain[:-1] + '\\"'
-    whole = f'{indent}"""{plain}\n{indent}"""' if "\n" in plain else f'{indent}"""{plain}"""'
-    return whole + ("  # noqa: E501" if any(len(line) > MAX_LINE for line in whole.split("\n")) else "")
+    return f'{indent}"""{plain}\n{indent}"""' if "\n" in plain else f'{indent}"""{plain}"""'
 
 
 def _means(literal: str, text: str) -> bool:
