@@ -129,16 +129,17 @@ class Finalizer:
     def simplified(self) -> list[Event]:
         """Simplify the best candidate, likewise."""
         best = self._best("simplified")
-        return self._simplified(best) if best else []
+        return self._simplified(best, lambda path: path[-1]) if best else []
 
-    def _simplified(self, of: CandidateJudged) -> list[Event]:
+    def _simplified(self, of: CandidateJudged, choose: Callable[[Sequence[str]], str | None]) -> list[Event]:
+        """Simplify a candidate; `choose` takes one of the ever smaller programs, if any."""
         if of.score is None or not self.config.simplify or isinstance(self.task.signature, Program):
             return []  # free Python has no known safe cuts
         evaluations = self._at_most(_simplifying(self.config, self._proposals), of)
         self.announce(f"simplifying candidate {of.candidate}, in at most {evaluations} evaluations")
         full = self._on(self._full)
         found = simplify(of.source, self.task, of.score, full, evaluations=evaluations, tolerance=TOLERANCE)
-        return self._events(of, "simplified", found.source if found else None, full)
+        return self._events(of, "simplified", choose(found.path) if found else None, full)
 
     @property
     def _proposals(self) -> int:
@@ -220,25 +221,35 @@ class Finalizer:
         simplified: Sequence[CandidateRefined],
         noise: float,
     ) -> CandidateJudged:
-        """Simplify the winner, unless it was before; return the result if it leads by nearly as much on validation.
+        """Simplify the winner as far as it leads by nearly as much on validation, unless it was simplified before.
 
         What a cut costs on train says little of what it costs elsewhere.
         """
         done = [number for refined in simplified[:1] for number in (refined.candidate, refined.result)]
         if not done or winner.origin == "seed" or winner.candidate in done:
             return winner
+        baseline = self.record.best_baseline("validation")
+        known = [score for c, score in scored if c.origin == "seed"] + ([baseline.score] if baseline else [])
+        score = next(score for c, score in scored if c is winner)
+        lead = max(0.0, score - max(known, default=math.inf))
+        least = score - max(noise, (1 - WORTH_READING) * lead)
         if len(simplified) == 1:
-            self.emit(*self._simplified(winner))
+            self.emit(*self._simplified(winner, lambda path: self._smallest(path, least)))
         result = self.record.refined[-1].result
         if result is None:
             return winner
-        scores = {c.candidate: score for c, score in scored}
-        baseline = self.record.best_baseline("validation")
-        known = [score for c, score in scored if c.origin == "seed"] + ([baseline.score] if baseline else [])
-        lead = max(0.0, scores[winner.candidate] - max(known, default=math.inf))
-        score = self._confirm([result], "validation")[result]
-        enough = scores[winner.candidate] - max(noise, (1 - WORTH_READING) * lead)
-        return self.record.candidates[result] if score is not None and score >= enough else winner
+        self._confirm([result], "validation")
+        return self.record.candidates[result]
+
+    def _smallest(self, path: Sequence[str], least: float) -> str | None:
+        """Return the last of the programs that has so much on validation, by bisection; None if none is found."""
+        validation = self._on(self.scorer.of("validation"))
+        low, high = 0, len(path)
+        while low < high:
+            middle = (low + high + 1) // 2
+            (score,) = validation([path[middle - 1]])
+            low, high = (middle, high) if score is not None and score >= least else (low, middle - 1)
+        return path[low - 1] if low else None
 
     def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
         """Measure the candidates on a split that the search does not see, and return their scores in order."""

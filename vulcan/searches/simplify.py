@@ -136,10 +136,11 @@ _BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class Simplified:
-    """A smaller policy that scores about as high as the original."""
+    """A smaller policy that scores about as high as the original, and the ones on the way to it, each smaller."""
 
     source: str
     score: float
+    path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +165,12 @@ def simplify(
     """
     policy = check(source, task)
     search = _Search(task, evaluate, score - tolerance, evaluations)
-    best: tuple[_Smaller, float] | None = None
+    path: list[str] = []
+    original, last = policy.program, score
     while (found := search.step(policy)) is not None:
-        best = found
-        policy = found[0].policy
-    if best is None:
-        return None
-    return Simplified(search.written(_renumbered(policy.program, check(source, task).program)), best[1])
+        policy, last = found[0].policy, found[1]
+        path.append(search.written(_renumbered(policy.program, original)))
+    return Simplified(path[-1], last, tuple(path)) if path else None
 
 
 def _renumbered(program: ir.Module, original: ir.Module) -> ir.Module:
