@@ -21,7 +21,7 @@ from vulcan.store.events import RunStarted
 
 DIGESTS = {
     "offline": "fb2c2a00efa231d25f9bbdd5843df88be4532f6e8489023f64e429fde0b1706e",
-    "scripted": "71e4746d4247c97b7e1f82a624378e6f1f45550084456c90ffa87a2cf56ceb31",
+    "scripted": "02733e6d18a938fc9e6cb67edf1f6375ea1ef0b1259daa59b9b58438530c2b5d",
 }
 
 
