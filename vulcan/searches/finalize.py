@@ -42,6 +42,9 @@ WORTH_READING = 0.9
 SIMPLIFY_SHARE = 10
 """Proposals of a long search for each evaluation in simplifying: their best programs are longer."""
 
+TRIES = 3
+"""Cuts tried for each evaluation in simplifying: most do harm on the first instance, and are measured there alone."""
+
 AT_THE_END = 3
 """Factor by which the winner's tuning evaluations exceed those of an earlier best candidate."""
 
@@ -127,7 +130,8 @@ class Finalizer:
             evaluations=evaluations,
             seed=_seed(self.config.seed, best.candidate),
         )
-        return self._events(best, "tuned", done.best.source if done.best else None, full, cheap, done)
+        share = self._rung.cost if self._rung else 1.0
+        return self._events(best, "tuned", done.best.source if done.best else None, full, cheap, share, done)
 
     def simplified(self) -> list[Event]:
         """Simplify the best candidate, likewise."""
@@ -140,10 +144,19 @@ class Finalizer:
             return []  # free Python has no known safe cuts
         evaluations = self._at_most(_simplifying(self.config, self._proposals), of)
         self.announce(f"simplifying candidate {of.candidate}, in at most {evaluations} evaluations")
-        full = self._on(self._full)
-        worst = full.worst_beside(of.metrics)
-        found = simplify(of.source, self.task, 0.0, worst, evaluations=evaluations, tolerance=TOLERANCE)
-        return self._events(of, "simplified", choose(found.path) if found else None, full)
+        full, first = self._on(self._full), self._on(self._full[:1])
+        share = 1 / len(self._full)
+
+        def worst(sources: Sequence[str]) -> list[float | None]:
+            tried = sources[: int((evaluations - full.count) / share - first.count)]
+            gains = dict(zip(tried, first.worst_beside(of.metrics)(tried), strict=True))
+            harmless = [source for source, gain in gains.items() if gain is not None and gain >= -TOLERANCE]
+            measured = harmless[: int(evaluations - full.count - share * first.count)]
+            gains |= dict.fromkeys(harmless) | dict(zip(measured, full.worst_beside(of.metrics)(measured), strict=True))
+            return [gains.get(source) for source in sources]
+
+        found = simplify(of.source, self.task, 0.0, worst, evaluations=TRIES * evaluations, tolerance=TOLERANCE)
+        return self._events(of, "simplified", choose(found.path) if found else None, full, first, share)
 
     @property
     def _proposals(self) -> int:
@@ -169,11 +182,12 @@ class Finalizer:
         source: str | None,
         full: BatchEvaluation,
         cheap: BatchEvaluation | None = None,
+        share: float = 1.0,
         tuning: Tuning | None = None,
     ) -> list[Event]:
         made = self._judged(of, by, source, full.outcome(source)) if source is not None else None
         cheaply = cheap.count if cheap else 0
-        cost = full.count + cheaply * self._rung.cost if cheaply and self._rung else None
+        cost = full.count + cheaply * share if cheaply and share < 1.0 else None
         refined = CandidateRefined(of.candidate, by, full.count + cheaply, made.candidate if made else None, cost)
         if tuning is not None:
             refined = replace(refined, constants=tuning.constants, samples=tuning.samples)
