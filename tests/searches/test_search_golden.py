@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "fb2c2a00efa231d25f9bbdd5843df88be4532f6e8489023f64e429fde0b1706e",
-    "scripted": "02733e6d18a938fc9e6cb67edf1f6375ea1ef0b1259daa59b9b58438530c2b5d",
+    "offline": "8c03f410f86a85929b6c63b9416e96c25c82c1f863f7b432d8220f4aebe8c9f5",
+    "scripted": "53fc1eac210e970d880160cb61e01d5b4591ea4d008b1090c001c1c1705fb222",
 }
 
 

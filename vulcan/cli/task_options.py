@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import typer.core
 
+_TASK = "vulcan.task"
+
 
 class TakesTaskOptions(typer.core.TyperCommand):
     """A command with a task's options too, which `vulcan.cli.options.task_settings` parses."""
@@ -40,7 +42,7 @@ class SearchCommand(TakesTaskOptions):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, the task's name first: a request for help ends the parsing where it is met."""
         words = [word for arg in args for word in arg.split("=", 1)]
-        ctx.obj = next((name for flag, name in itertools.pairwise(words) if flag in ("-t", "--task")), None)
+        ctx.meta[_TASK] = next((name for flag, name in itertools.pairwise(words) if flag in ("-t", "--task")), None)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -49,12 +51,12 @@ class SearchCommand(TakesTaskOptions):
             if own := [shown[name] for name in names.split() if name in shown]:
                 with formatter.section(title):
                     formatter.write_dl(own)
-        if ctx.obj is not None:
+        if (task := ctx.meta.get(_TASK)) is not None:
             from vulcan.cli.options import describe_settings
             from vulcan.registry import find_task
 
-            rows = describe_settings(find_task(ctx.obj))
-            with formatter.section(f"Options of {ctx.obj}"):
+            rows = describe_settings(find_task(task))
+            with formatter.section(f"Options of {task}"):
                 formatter.write_dl(
                     [(name, meaning + (f"  [default: {usual}]" if usual else "")) for name, meaning, usual in rows]
                 )
