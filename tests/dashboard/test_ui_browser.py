@@ -56,7 +56,7 @@ def test_from_the_list_to_a_candidate_by_keyboard(opened: Tab, page_server: Serv
     page.keyboard.press("/")
     assert opened.focused() == "filter"
     page.keyboard.type("tuned")
-    expect(page.locator("#shown")).to_have_text(re.compile(r"^[1-9] of 88$"))
+    expect(page.locator("#shown")).to_have_text(re.compile(r"^[1-9] of 89$"))
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")

@@ -107,7 +107,7 @@ def test_the_time_left_counts_what_follows_the_last_proposal_once_a_tuning_was_t
     refined = CandidateRefined(2, "tuned", 16, None)
     study.record.add(refined)
     tally.add(refined)
-    end = 2 * (3 * 16 + 8 + (10 + 8) / 2)  # seconds of 2 an evaluation, validation being half as large as train
+    end = 2 * (3 * 16 + 2 * 8 + (10 + 8) / 2)  # seconds of 2 an evaluation, validation being half as large as train
     assert standing(tally)["seconds_left"] == pytest.approx(
         60 * 40 / (standing(tally)["candidates_per_minute"] or 0.0) + end
     )

@@ -59,7 +59,7 @@ def test_a_key_is_in_no_file_and_no_output_though_the_server_repeats_it(vulcan: 
     run = only_run(vulcan)
     said = [done.stdout, done.stderr]
     shown = (("show", run), ("show", run, "3"), ("show", run, "--config"), ("runs",), ("repair", run))
-    for command in (*shown, ("report", run, "-o", "report.html"), ("report", run, "--format", "md")):
+    for command in (*shown, ("report", run, "-o", "report.html"), ("report", run, "--format", "json")):
         result = vulcan.good(*command, **environment)
         said += [result.stdout, result.stderr]
     vulcan.good("export", run, "--candidate", "1", "--format", "python", "-o", "best.py", **environment)

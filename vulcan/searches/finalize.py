@@ -36,7 +36,7 @@ TOLERANCE = 1e-4
 
 What costs nothing in the mean alone may cost half of the lead on other data."""
 
-WORTH_READING = 0.9
+WORTH_READING = 0.97
 """Share of the winner's lead over the best known policy that its simplified form has to hold on validation."""
 
 SIMPLIFY_SHARE = 10

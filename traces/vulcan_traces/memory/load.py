@@ -42,6 +42,8 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
         digest = _digest("workload", workload.canonical, page_size)
         return _stored(workload.name, digest, lambda: workload.record(digest, page_size))
     path = Path(text)
+    if not path.exists():
+        raise UserError(f"no page counts at {path}: there is no such file")
     content = Source(path).sha256()
     digest = _digest("npz", content, page_size)
 
