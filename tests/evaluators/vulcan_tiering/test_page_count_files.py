@@ -62,7 +62,7 @@ def test_what_is_no_such_file(tmp_path):
     np.save(tmp_path / "one.npy", np.zeros(3))
     (tmp_path / "short.npz").write_bytes(b"PK\x03\x04")
     for name, message in {
-        "missing.npz": "No such file", "text.npz": "not an .npz", "one.npy": "not an .npz", "short.npz": "not an .npz",
+        "missing.npz": "no such file", "text.npz": "not an .npz", "one.npy": "not an .npz", "short.npz": "not an .npz",
         ".": "cannot be read|is a directory",
     }.items():  # fmt: skip
         with pytest.raises(UserError, match=message):
