@@ -147,7 +147,7 @@ class Finalizer:
         full, first = self._on(self._full), self._on(self._full[:1])
         share = 1 / len(self._full)
 
-        def worst(sources: Sequence[str]) -> list[float | None]:
+        def screened(sources: Sequence[str]) -> list[float | None]:
             tried = sources[: int((evaluations - full.count) / share - first.count)]
             gains = dict(zip(tried, first.worst_beside(of.metrics)(tried), strict=True))
             harmless = [source for source, gain in gains.items() if gain is not None and gain >= -TOLERANCE]
@@ -155,7 +155,12 @@ class Finalizer:
             gains |= dict.fromkeys(harmless) | dict(zip(measured, full.worst_beside(of.metrics)(measured), strict=True))
             return [gains.get(source) for source in sources]
 
-        found = simplify(of.source, self.task, 0.0, worst, evaluations=TRIES * evaluations, tolerance=TOLERANCE)
+        evaluate: Evaluate
+        if len(self._full) > 1:
+            evaluate, tries = screened, TRIES * evaluations
+        else:  # a first look would be the measurement itself
+            evaluate, tries = full.worst_beside(of.metrics), evaluations
+        found = simplify(of.source, self.task, 0.0, evaluate, evaluations=tries, tolerance=TOLERANCE)
         return self._events(of, "simplified", choose(found.path) if found else None, full, first, share)
 
     @property
