@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from locations import TASKS
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 
-from vulcan.mcp.stdio import MAX_MESSAGE, refusal
+from vulcan.mcp.stdio import MAX_MESSAGE, _Messages, refusal
 from vulcan.registry import find_task
 
 MOOD_TASK = str(TASKS / "mood_task")
@@ -90,3 +93,21 @@ def test_a_server_answers_every_message_and_goes_on(tmp_path: Path) -> None:
     results = {answer["id"]: answer["result"] for answer in answers if "result" in answer}
     assert set(results) == {"hello", "study", "last"}
     assert (results["hello"]["serverInfo"]["name"], results["study"]["isError"]) == ("vulcan", False)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_line_after_the_server_is_interrupted_ends_its_reader_quietly() -> None:
+    reading, writing = os.pipe()
+
+    async def interrupted() -> None:
+        messages = aiter(_Messages(reading))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(messages), 0.05)
+
+    asyncio.run(interrupted())
+    [reader] = [thread for thread in threading.enumerate() if thread.name == "standard input"]
+    os.write(writing, b"{}\n")
+    os.close(writing)
+    reader.join(60)
+    assert not reader.is_alive()
+    os.close(reading)

@@ -10,6 +10,7 @@ import json
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import CancelledError
 from typing import Any, cast
 
 from mcp.server import MCPServer
@@ -53,7 +54,12 @@ class _Messages:
 
         def read() -> None:
             for line in _lines(self._descriptor):
-                asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
+                waiting = lines.put(line)
+                try:
+                    asyncio.run_coroutine_threadsafe(waiting, loop).result()
+                except (CancelledError, RuntimeError):  # the loop has ended: the server is interrupted
+                    waiting.close()
+                    return
 
         # a thread that nobody waits for: it may be reading when the server is interrupted
         threading.Thread(target=read, name="standard input", daemon=True).start()

@@ -246,7 +246,8 @@ class Finalizer:
     ) -> CandidateJudged:
         """Simplify the winner as far as it leads by nearly as much on validation, unless it was simplified before.
 
-        What a cut costs on train says little of what it costs elsewhere.
+        What a cut costs on train says little of what it costs elsewhere. One that gains there is no simplification but
+        another policy, whose lead would be luck in choosing that no finalist had.
         """
         done = [number for refined in simplified[:1] for number in (refined.candidate, refined.result)]
         if not done or winner.origin == "seed" or winner.candidate in done:
@@ -255,22 +256,22 @@ class Finalizer:
         known = [score for c, score in scored if c.origin == "seed"] + ([baseline.score] if baseline else [])
         score = next(score for c, score in scored if c is winner)
         lead = max(0.0, score - max(known, default=math.inf))
-        least = score - max(noise, (1 - WORTH_READING) * lead)
+        slack = max(noise, (1 - WORTH_READING) * lead)
         if len(simplified) == 1:
-            self.emit(*self._simplified(winner, lambda path: self._smallest(path, least)))
+            self.emit(*self._simplified(winner, lambda path: self._smallest(path, score, slack)))
         result = self.record.refined[-1].result
         if result is None:
             return winner
         self._confirm([result], "validation")
         return self.record.candidates[result]
 
-    def _smallest(self, path: Sequence[str], least: float) -> str | None:
-        """Return the last of the programs that has so much on validation, by bisection; None if none is found."""
+    def _smallest(self, path: Sequence[str], score: float, slack: float) -> str | None:
+        """Return the last of the programs that has about this score on validation, by bisection; None without any."""
         validation = self._on(self.scorer.of("validation"))
         low, high, middle = 0, len(path), len(path)
         while low < high:
-            (score,) = validation([path[middle - 1]])
-            low, high = (middle, high) if score is not None and score >= least else (low, middle - 1)
+            (found,) = validation([path[middle - 1]])
+            low, high = (middle, high) if found is not None and abs(found - score) <= slack else (low, middle - 1)
             middle = (low + high + 1) // 2
         return path[low - 1] if low else None
 
