@@ -212,10 +212,6 @@ class Evaluator(ABC):
         """
         return ()
 
-    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return what `findings` does, and what the change from the policy's parent did."""
-        return self.findings(policy, instance)
-
     def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
         """Return where two policies differ on the instance, and what that costs."""
         return ()

@@ -1,121 +1,202 @@
-"""The misses of a policy and of its references, attributed to causes and to what the objects were."""
+"""The misses of a policy by cause and by what the objects were, and what left too early or was kept too long."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.errors import UserError
+from vulcan.findings import EvaluatorFinding, Statement
+from vulcan.simulator import override
+from vulcan.simulator.account import Account, Grouping, in_order
 from vulcan_cache.spec import Requests
 
 MAX_REQUESTS = 1 << 30
 """Longest simulation with a history: a request's number takes the 30 bits beside its outcome."""
 
-(
-    REQUESTS, MISSES, REGRET, LOST, WON, BASELINE_MISSES, BASELINE_REGRET, SHARED_REGRET, PARENT_MISSES, PARENT_REGRET,
-    PARENT_LOST, PARENT_WON, ORACLE_MISSES, COUNTS,
-) = range(14)  # fmt: skip
-"""What is counted in each class. The regret are misses that the oracle hits; LOST are misses where the baseline hits,
-and WON hits where it misses, likewise beside the parent; SHARED_REGRET is that of the policy and the baseline both."""
+CAUSES = ("first requests, or too large", "missed by the oracle too", "had left", "had been refused")
+"""Of a miss. Objects larger than the cache are too large; where the oracle hits, the object had left, or was refused
+before: these two are the regret."""
+
+CLASSES = 8
+"""Of each grouping: by part of the trace, size, requests so far and requests since the last one."""
+
+_OUTCOMES = 8
+_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Attribution:
-    """Counts of `kernels.attribution` over the measured requests, by the names of its constants.
+class Lookback:
+    """What the requests of an instance were, whatever decides, and what its oracle misses.
 
-    `causes` has shape (CAUSES,) and adds up to the misses; `classes` (DIMENSIONS, CLASSES, COUNTS), of which each
-    dimension adds up to all requests and misses, as does `along` of shape (STRETCHES, COUNTS); `facts` (FACTS,). Of all
-    requests, `holders` of shape (USES,) and `used` (OTHERS,) are in bytes times requests, and `stays` is how
-    many times as long each object of the regret, hit before it left, would have had to stay.
+    `before` is the object's request before each one, -1 for none, of shape (requests,). `place`, of shape (measured
+    requests,), is the combination of classes in which each is, the event of accounts; `weights` are the requests in
+    each, and `groups` its classes.
     """
 
-    causes: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    along: NDArray[np.int64]
-    facts: NDArray[np.int64]
-    holders: NDArray[np.float64]
-    used: NDArray[np.float64]
-    stays: NDArray[np.float32]
+    requests: Requests
+    capacity: int
+    before: NDArray[np.int32]
+    place: NDArray[np.uint16]
+    weights: NDArray[np.float64]
+    groups: tuple[Grouping, ...]
+    oracle_missed: NDArray[np.bool_]
 
-    @property
-    def misses(self) -> int:
-        return int(self.causes.sum())
+    @classmethod
+    def of(cls, requests: Requests, capacity: int, mean_size: float, oracle_missed: NDArray[np.uint8]) -> Lookback:
+        """Look back from each request; `mean_size` is that of objects, in bytes. Raises UserError for too many."""
+        from vulcan_cache.kernels.attribution import look_back  # compiles the kernel, or loads it
 
-    @property
-    def whole(self) -> NDArray[np.int64]:
-        """All counts, of shape (COUNTS,)."""
-        whole: NDArray[np.int64] = self.along.sum(axis=0)
-        return whole
+        count, start = len(requests.objects), requests.measure_from
+        if count >= MAX_REQUESTS:
+            raise UserError(f"findings are of at most {MAX_REQUESTS:,} requests; this instance has {count:,}")
+        before, seen = np.empty(count, np.int32), np.empty(count, np.uint8)
+        look_back(requests.objects, requests.object_count, before, seen)
+        held = max(1.0, capacity / mean_size)
+        sizes, idle = ([base * 2.0**n for n in range(low, 4)] for base, low in ((mean_size, -3), (held, -2)))
+        measured = np.arange(count, dtype=np.int32)[start:]
+        first = before[start:] < 0
+        found = (
+            in_order("part of the trace", count - start, CLASSES).classes.astype(np.uint8),
+            _class_of(requests.sizes[start:], sizes),
+            _class_of(seen[start:], (0, 1, 2, 4, 8, 16, 32)),
+            np.where(first, np.uint8(0), _class_of(measured - before[start:], idle) + np.uint8(1)),
+        )
+        place = np.zeros(count - start, np.uint16)
+        for classes in found:
+            place = place * np.uint16(CLASSES) + classes
+        tally = _tally(place, CLASSES ** len(found))
+        used = np.flatnonzero(tally)
+        names = (
+            ("part of the trace", in_order("", 0, CLASSES).names),
+            (f"object size in bytes (mean {mean_size:,.0f})", _up_to(sizes)),
+            ("requests for the object before this one", ["first", "1", "2", "3-4", "5-8", "9-16", "17-32", "over 32"]),
+            (f"requests since the object's last one (about {held:,.0f} objects fit)", ["first", *_up_to(idle)]),
+        )
+        of_cells = np.unravel_index(used, (CLASSES,) * len(found))
+        groups = [Grouping(by, of, named) for (by, named), of in zip(names, of_cells, strict=True)]
+        if (requests.sizes == requests.sizes[:1]).all():
+            del groups[1]
+        index = np.zeros(len(tally), np.uint16)
+        index[used] = np.arange(len(used))
+        return cls(
+            requests, capacity, before, index[place], tally[used].astype(float), tuple(groups), oracle_missed != 0
+        )
 
+    def account(self, name: str, missed: NDArray[np.uint8]) -> Account:
+        """Return the account of who misses these requests, of shape (requests,)."""
+        return Account(name, "request", "misses", {"misses": self._rates(missed)[1]}, self.groups, weights=self.weights)
 
-def attribute(
-    requests: Requests,
-    history: NDArray[np.uint32],
-    oracle_missed: NDArray[np.uint8],
-    baseline_missed: NDArray[np.uint8],
-    capacity: int,
-    mean_size: float,
-    parent_missed: NDArray[np.uint8] | None = None,
-) -> Attribution:
-    """Attribute the requests of a simulation; every array has shape (requests,).
+    def attributed(self, name: str, history: NDArray[np.uint32]) -> CacheAccount:
+        """Return the account of a policy by cause, of what `simulate` recorded."""
+        from vulcan_cache.kernels.common import ADMITTED, HIT, OUTCOME_BITS, REFUSED
 
-    `history` is what `simulate` recorded.
-    """
-    from vulcan_cache.kernels import attribution as kernel  # compiles the kernel, or loads it
+        r, start = self.requests, self.requests.measure_from
+        outcome = (history & np.uint32((1 << OUTCOME_BITS) - 1)).astype(np.uint8)
+        left = history >> np.uint32(OUTCOME_BITS)
+        missed = np.flatnonzero(outcome != HIT)
+        last = self.before[missed]
+        had_left, saved = (last >= 0) & (left[last] > 0), ~self.oracle_missed[missed]
+        cause = np.select(
+            [(last < 0) | (r.sizes[missed] > self.capacity), ~saved, had_left], [1, 2, 3], len(CAUSES)
+        ).astype(np.uint8)
+        causes = np.zeros(len(outcome), np.uint8)
+        causes[missed] = cause
+        parts = dict(zip(CAUSES, self._rates(causes)[1:], strict=False))
+        leaving = np.flatnonzero(left)
+        held = r.sizes[leaving] * (left[leaving] - leaving)
+        is_unhit, counted = outcome[leaving] == ADMITTED, left[leaving] >= start
+        back = had_left & (left[last] >= start)
+        whole = float(self.capacity) * len(outcome)
+        departures = Departures(
+            evictions=int(counted.sum()),
+            for_good=int(counted.sum() - back.sum()),
+            early=int((back & saved).sum()),
+            unhit=int((counted & is_unhit).sum()),
+            unhit_space=float(held[is_unhit].sum() / whole),
+            idle_space=float(held[~is_unhit].sum() / whole),
+            refusals=int((outcome[start:] == REFUSED).sum()),
+        )
+        return CacheAccount(name, "request", "misses", parts, self.groups, weights=self.weights, departures=departures)
 
-    others = oracle_missed * np.uint8(kernel.FROM_ORACLE) + baseline_missed * np.uint8(kernel.FROM_BASELINE)
-    if parent_missed is not None:
-        others += parent_missed * np.uint8(kernel.FROM_PARENT)
-    causes = np.zeros(kernel.CAUSES, np.int64)
-    classes = np.zeros((kernel.DIMENSIONS, kernel.CLASSES, kernel.CODES), np.int64)
-    along = np.zeros((kernel.STRETCHES, kernel.CODES), np.int64)
-    facts = np.zeros(kernel.FACTS, np.int64)
-    holders = np.zeros(kernel.USES)
-    used = np.zeros(kernel.OTHERS)
-    stays = np.empty(len(requests.objects), np.float32)
-    count = kernel.attribute(
-        requests.objects, requests.sizes, history, others, capacity, mean_size, max(1.0, capacity / mean_size),
-        requests.measure_from, np.zeros(requests.object_count * kernel.FIELDS, np.uint32),
-        causes, classes, along, facts, holders, used, stays,
-    )  # fmt: skip
-    counted = _counted()
-    return Attribution(causes, classes @ counted, along @ counted, facts, holders, used, stays[:count].copy())
-
-
-def _counted() -> NDArray[np.int64]:
-    """Return which codes each count is of, of shape (CODES, COUNTS)."""
-    from vulcan_cache.kernels.attribution import BASELINE, CODES, MISSED, PARENT, SAVED
-
-    codes = np.arange(CODES)
-    missed, saved, baseline, parent = ((codes & bit) != 0 for bit in (MISSED, SAVED, BASELINE, PARENT))
-    counts = [
-        codes >= 0, missed, missed & saved, missed & ~baseline, ~missed & baseline, baseline, baseline & saved,
-        missed & baseline & saved, parent, parent & saved, missed & ~parent, ~missed & parent, ~saved,
-    ]  # fmt: skip
-    return np.stack(counts, axis=1).astype(np.int64)
-
-
-def new_history(requests: int) -> NDArray[Any]:
-    """Return an empty history. Raises UserError for more requests than one holds."""
-    if requests >= MAX_REQUESTS:
-        raise UserError(f"findings are of at most {MAX_REQUESTS:,} requests; this instance has {requests:,}")
-    return np.zeros(requests, np.uint32)
+    def _rates(self, outcomes: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the share of the requests in each place that have each outcome, of shape (outcomes, places)."""
+        codes = self.place * np.uint16(_OUTCOMES) + outcomes[self.requests.measure_from :]
+        rates: NDArray[np.float64] = (
+            _tally(codes, len(self.weights) * _OUTCOMES).reshape(-1, _OUTCOMES).T / self.weights
+        )
+        return rates
 
 
 @dataclass(frozen=True, slots=True)
-class References:
-    """Names of the oracle and of the best baseline, with their misses: arrays of shape (requests,), 1 at each."""
+class Departures:
+    """What left the cache in the measured time, of which some came back and some was never hit; and the share of the
+    cache, in bytes times requests, that objects held without any hit, and after their last one."""
 
-    oracle: str
-    oracle_missed: NDArray[np.uint8]
-    baseline: str
-    baseline_missed: NDArray[np.uint8]
+    evictions: int
+    for_good: int
+    early: int
+    unhit: int
+    unhit_space: float
+    idle_space: float
+    refusals: int
+
+    def __str__(self) -> str:
+        told = (
+            f"Of {self.evictions:,} evictions {_part(self.for_good, self.evictions)} were of objects never requested "
+            f"again, and {_part(self.early, self.evictions)} came too early: the oracle still held the object at its "
+            f"next request. Objects never hit between entry and eviction, {_part(self.unhit, self.evictions)} of the "
+            f"evictions, held {self.unhit_space:.0%} of the cache (bytes times requests), and others held "
+            f"{self.idle_space:.0%} after their last hit: kept too long."
+        )
+        return f"{told} It refused {self.refusals:,} objects." if self.refusals else told
+
+
+@dataclass(frozen=True)
+class CacheAccount(Account):
+    """The account of a policy, and what left its cache."""
+
+    departures: Departures = field(kw_only=True)
+
+    @override
+    def findings(self, *others: Account) -> list[EvaluatorFinding]:
+        """Return the causes of misses, and what left too early or was kept too long."""
+        return [*super().findings(*others), Statement(str(self.departures), 8.0)]
+
+    @override
+    def compare(self, other: Account) -> list[EvaluatorFinding]:
+        """Return what this policy saves over another, and what left each one's cache."""
+        assert isinstance(other, CacheAccount)
+        said = [Statement(f"With {one.name}: {one.departures}", 8.0) for one in (self, other)]
+        return [*super().compare(other), *said]
 
 
 def oracle_for(sizes: NDArray[np.int64]) -> str:
     """Return the name of the oracle for objects of these sizes: Belady's where all are the same."""
     uniform = bool(len(sizes)) and bool((sizes == sizes[0]).all())
     return "belady" if uniform else "belady-size-sampled"
+
+
+def _class_of(values: NDArray[np.integer], limits: Sequence[float]) -> NDArray[np.uint8]:
+    """Return how many of the limits each value exceeds."""
+    classes = np.zeros(len(values), np.uint8)
+    for limit in limits:
+        classes += values > limit
+    return classes
+
+
+def _up_to(limits: Sequence[float]) -> list[str]:
+    return [*(f"up to {limit:,.0f}" for limit in limits), f"over {limits[-1]:,.0f}"]
+
+
+def _tally(codes: NDArray[np.uint16], count: int) -> NDArray[np.int64]:
+    """Return how often each code occurs; a part at a time, which takes less memory."""
+    parts = (np.bincount(codes[at : at + _AT_ONCE], minlength=count) for at in range(0, len(codes), _AT_ONCE))
+    return np.asarray(np.sum(list(parts), axis=0, dtype=np.int64))
+
+
+def _part(count: float, of: float) -> str:
+    return f"{count / max(of, 1):.0%}"

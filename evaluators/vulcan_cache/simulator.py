@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,16 @@ from vulcan.evaluator import BaselineKind, Instance, Rung, Sweep
 from vulcan.findings import EvaluatorFinding
 from vulcan.lessons import Lesson
 from vulcan.robustness import GuardSource, SafePolicy
-from vulcan.simulator import Case, Simulator, label_of, measured_range, override, sources
+from vulcan.simulator import Case, ExplainedSimulator, label_of, measured_range, override, sources
+from vulcan.simulator.account import Account
 from vulcan.sizes import BYTES, split_size
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import following, shifts
-from vulcan_cache.account import Attribution, References, attribute, new_history, oracle_for
+from vulcan_cache.account import Lookback, oracle_for
 from vulcan_cache.baselines import BASELINES, REFUSING
-from vulcan_cache.findings import Setting, differences, findings_of
 from vulcan_cache.lessons import hazards, lessons_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
-from vulcan_cache.remembered_run import OUTCOME, LastRun
+from vulcan_cache.remembered_run import LastRun
 from vulcan_cache.simulate import CacheResult, check_sample_size, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_cache.spec import CacheSpec, Requests
@@ -45,14 +45,14 @@ A cache that is 10 % of a whole trace may hold all that a fifth of it asks for: 
 trials cannot tell policies apart. Of 2, 5, 10, 20 and 30 % it chose best on training traces, each left out in turn.
 """
 
+_OPENING = " first "
+"""In the name of an opening."""
+
 WARM_UP_EVENTS = 2000
 """Requests on which a new process warms up."""
 
-_REMEMBERED = 32
-"""Runs whose misses are kept, a bit a request: in a search a policy's parent was explained before it."""
 
-
-class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
+class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     """An instance is a trace, a cache size and a measured range of requests, always from an empty cache.
 
     A trace is cut along time: the search is measured on its first requests, the winner chosen on the next, and the
@@ -76,7 +76,6 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         super().__init__()
         self._probe: CacheProbe | None = None
         self._last_run = LastRun()
-        self._missed: OrderedDict[tuple[str, CacheSpec], NDArray[np.uint8]] = OrderedDict()
 
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[CacheSpec]]:
@@ -279,7 +278,7 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         footprint = int(self._counted_sizes(spec)[at].sum(dtype=np.int64))
         capacity = min(spec.capacity, max(1, int(OPENING_SHARE * footprint)))
         changes = {"capacity": capacity, "measure_from": requests // 2, "measure_to": requests}
-        return self.like(instance, f"{instance.name} first {first}", instance.split, **changes)
+        return self.like(instance, f"{instance.name}{_OPENING}{first}", instance.split, **changes)
 
     @override
     def brief(self, instance: Instance) -> Instance:
@@ -341,88 +340,42 @@ class CacheSimulator(Simulator[CacheSpec, Requests, CacheResult]):
         super().prepare_findings([i for i in instances if self.spec_of(i).one_in == 1])
 
     @override
-    def findings(self, policy: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        """Return the misses by cause, and by what the objects were."""
-        return findings_of(self.attribution(policy, instance), self._setting(instance))
+    def account_of(self, who: Policy | str, name: str, spec: CacheSpec, workload: Requests) -> Account:
+        """Return the account of misses: of a policy by cause, of what left the cache too early or was kept too long."""
+        seen = self.once("seen", spec.measured, lambda: self._looked_back(spec, workload))
+        if isinstance(who, str):
+            return seen.account(name, self._missed(who, spec, workload))
+        history = np.zeros(len(workload.objects), np.uint32)
+        self.run(who, spec, workload, history)
+        return seen.attributed(name, history)
+
+    def _looked_back(self, spec: CacheSpec, requests: Requests) -> Lookback:
+        missed = self._missed(oracle_for(requests.sizes), spec, requests)
+        return Lookback.of(requests, spec.capacity, _object_size(requests), missed)
+
+    def _missed(self, name: str, spec: CacheSpec, requests: Requests) -> NDArray[np.uint8]:
+        record = np.zeros(len(requests.objects), np.uint8)
+        self.run(name, spec, requests, record)
+        return record
 
     @override
-    def findings_beside(self, policy: Policy, parent: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        found = self.attribution(policy, instance, parent=parent)
-        return findings_of(found, replace(self._setting(instance), has_parent=True))
+    def quality(self, metrics: Metrics) -> float:
+        return -metrics["misses"]
 
     @override
-    def compare(self, first: Policy, second: Policy, instance: Instance) -> Sequence[EvaluatorFinding]:
-        found = self.attribution(first, instance, beside=second)
-        return differences(found, replace(self._setting(instance), baseline="second"))
-
-    def attribution(
-        self, policy: Policy, instance: Instance, *, beside: Policy | None = None, parent: Policy | None = None
-    ) -> Attribution:
-        """Return the numbers behind `findings`; `beside` takes the place of the best baseline."""
-        spec, requests = self.at(instance)
-        references = self.compare_with(instance)
-        history = self._recorded(policy, spec, requests)
-        return attribute(
-            requests,
-            history,
-            references.oracle_missed,
-            self._missed_by(beside, spec, requests) if beside else references.baseline_missed,
-            spec.capacity,
-            _object_size(requests),
-            self._missed_by(parent, spec, requests) if parent else None,
-        )
-
-    def _recorded(self, policy: Policy, spec: CacheSpec, requests: Requests) -> NDArray[np.uint32]:
-        history = new_history(len(requests.objects))
-        self.run(policy, spec, requests, history)
-        self._missed[policy.source, spec] = np.packbits(history.astype(np.uint8) & np.uint8(OUTCOME))
-        if len(self._missed) > _REMEMBERED:
-            self._missed.popitem(last=False)
-        return history
-
-    def _missed_by(self, policy: Policy, spec: CacheSpec, requests: Requests) -> NDArray[np.uint8]:
-        if (policy.source, spec) not in self._missed:
-            self._recorded(policy, spec, requests)
-        return np.unpackbits(self._missed[policy.source, spec], count=len(requests.objects))
-
-    def _setting(self, instance: Instance) -> Setting:
-        spec, requests = self.at(instance)
-        size, references = _object_size(requests), self.compare_with(instance)
-        return Setting(
-            references.oracle,
-            references.baseline,
-            len(requests.objects) - requests.measure_from,
-            len(requests.objects),
-            spec.capacity,
-            size,
-            max(1.0, spec.capacity / size),
-            bool((requests.sizes == requests.sizes[:1]).all()),
-        )
+    def best_baseline(self, instance: Instance, quality: Callable[[Metrics], float]) -> str:
+        """Return that of the highest quality; of an opening, that of an instance before, for to look takes files."""
+        look = partial(super().best_baseline, instance, quality)
+        if _OPENING in instance.name:
+            return self.once("baseline", None, look)
+        best = look()
+        self.once("baseline", None, lambda: best)
+        return best
 
     @override
-    def compare_with(self, instance: Instance) -> References:
-        """Return the misses of the oracle and of the baseline with the fewest.
-
-        On an opening the baseline is that of an instance that was prepared: to look for it could take files.
-        """
-        spec, requests = self.at(instance)
-
-        def best() -> str:
-            return self.best_baseline(instance, lambda metrics: -metrics["misses"])
-
-        def missed(name: str) -> NDArray[np.uint8]:
-            record = np.zeros(len(requests.objects), np.uint8)
-            self.run(name, spec, requests, record)
-            return record
-
-        def references() -> References:
-            is_opening = bool(instance.name.partition(" first ")[1])
-            baseline = self.once("baseline", None, best) if is_opening else best()
-            self.once("baseline", None, lambda: baseline)
-            oracle = oracle_for(requests.sizes)
-            return References(oracle, missed(oracle), baseline, missed(baseline))
-
-        return self.once("references", spec.measured, references)
+    def beside(self, instance: Instance) -> Sequence[str]:
+        """Return the oracle."""
+        return [oracle_for(self.at(instance)[1].sizes)]
 
 
 def _unit_capacity(size: str, trace: Trace) -> int:

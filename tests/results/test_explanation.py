@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator
-from vulcan.findings import SmallTable, Statement
+from vulcan.findings import SmallTable
 from vulcan.registry import find_task
 from vulcan.results.explanation import explain
 from vulcan.searches.config import complete_settings
@@ -46,8 +48,10 @@ def test_a_part_of_the_data_is_explained_with_the_cache_of_the_whole_and_block_b
     capacity = evaluator.spec_of(instance).capacity
     assert capacity == evaluator.spec_of(whole(evaluator, GIVEN)).capacity
     shown = found.of(instance.name)
-    assert isinstance(shown[0], Statement)
-    assert f"{capacity:,} bytes" in shown[0].text
+    assert isinstance(shown[0], SmallTable)
+    evaluator.prepare([instance])
+    missed = evaluator.evaluate(check(RECENCY, TASK), instance)["miss_ratio"]
+    assert sum(float(row[1]) for row in shown[0].rows) == pytest.approx(missed, abs=1e-3)
     [table] = [one for one in shown if isinstance(one, SmallTable) and one.columns[0] == "part of the time"]
     windows = evaluator.windows(instance, len(table.rows))
     evaluator.prepare(windows)

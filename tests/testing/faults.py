@@ -140,7 +140,4 @@ FAULTS = (
     Fault("findings", "a statement needs from 1 to 1000 characters", EVALUATOR, _PREPARE,
           _PREPARE + "\n    def findings(self, policy, instance):\n        from vulcan.findings import Statement\n"
           "        return [Statement('long ' * 300)]\n"),
-    Fault("findings", "`findings_beside` in the sandbox", EVALUATOR, _PREPARE,
-          _PREPARE + "\n    def findings(self, policy, instance):\n        return []\n"
-          "\n    def findings_beside(self, policy, parent, instance):\n        return ['better than before']\n"),
 )  # fmt: skip

@@ -135,9 +135,7 @@ def explain_candidate(record: RunRecord, candidate: int, limit: float) -> Explan
         raise UserError(f"task {task.name!r}: its evaluator does not explain a policy")
     instances = tuple(instance for instance in record.instances if instance.split == "train")
     setup = Setup(record.config["task"], instances, explains=True)
-    parent = record.best_parent_of(candidate)
-    job = Job(1, source, instances, limit, explain=True, parent=parent.source if parent else None)
-    found = _found(setup, job).findings
+    found = _found(setup, Job(1, source, instances, limit, explain=True)).findings
     swept = _swept(evaluator, replace(setup, explains=False), source, limit)
     return Explanation(task.name, record.workload.located if record.workload else (), (*found, *swept))
 

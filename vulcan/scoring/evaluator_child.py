@@ -103,8 +103,7 @@ class EvaluatorWorker:
         """Score a job and return the reply. Ends the process if the evaluator does, or if the fork server is lost."""
         instances = [self.setup.instances[number] for number in request["instances"]]
         if request["explain"]:
-            others = request["against"], request["parent"]
-            scored = self._explain(request["source"], instances, request["limit"], *others)
+            scored = self._explain(request["source"], instances, request["limit"], request["against"])
         else:
             scored = self._score(request["source"], instances, request["probe"], request["limit"])
         reply = scored | {"ticket": request["ticket"]}
@@ -141,18 +140,11 @@ class EvaluatorWorker:
                 return self._ended_by(attempt, instance.name)
         return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
 
-    def _explain(
-        self,
-        source: str,
-        instances: Sequence[Instance],
-        limit: float,
-        against: str | None = None,
-        parent: str | None = None,
-    ) -> Reply:
+    def _explain(self, source: str, instances: Sequence[Instance], limit: float, against: str | None = None) -> Reply:
         """Return the evaluator's findings; none from one that offers none."""
-        attempt, other = ForeignCall(), against or parent
+        attempt = ForeignCall()
         with attempt:
-            policies = [self._placed(one, limit) for one in (source, other) if one is not None]
+            policies = [self._placed(one, limit) for one in (source, against) if one is not None]
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
         findings: list[InstanceFinding] = []
@@ -160,8 +152,6 @@ class EvaluatorWorker:
             with attempt:
                 if against is not None:
                     findings += located(self.evaluator.compare(policies[0], policies[1], instance), instance)
-                elif parent is not None:
-                    findings += located(self.evaluator.findings_beside(policies[0], policies[1], instance), instance)
                 else:
                     findings += located(self.evaluator.findings(policies[0], instance), instance)
             if attempt.error is not None:

@@ -20,9 +20,8 @@ class Job:
     """One candidate to score on some instances, all of them within `limit` seconds of wall clock.
 
     With `probe`, the digest of its decisions is requested too; a job may be for that alone, and have no instances.
-    With `explain`, the evaluator's findings are requested instead of metrics; with `parent`, the source of the policy
-    that this one was made from, also beside that; with `against`, that of another, where the two differ. Raises
-    ValueError where findings are requested of anything but training instances:
+    With `explain`, the evaluator's findings are requested instead of metrics; with `against`, the source of another
+    policy, where the two differ. Raises ValueError where findings are requested of anything but training instances:
     what is held out must not reach a prompt.
     """
 
@@ -33,7 +32,6 @@ class Job:
     probe: bool = False
     explain: bool = False
     against: str | None = None
-    parent: str | None = None
 
     def __post_init__(self) -> None:
         for instance in self.instances:
@@ -92,7 +90,6 @@ class JobRequest:
     probe: bool = False
     explain: bool = False
     against: str | None = None
-    parent: str | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,7 @@ class Setup:
         if job.explain and not self.explains:
             raise ValueError(f"job {job.id} asks for findings, and the set-up has none")
         numbers = tuple(self._number(i) for i in job.instances)
-        return JobRequest(job.id, job.source, numbers, job.limit, job.probe, job.explain, job.against, job.parent)
+        return JobRequest(job.id, job.source, numbers, job.limit, job.probe, job.explain, job.against)
 
     def _number(self, instance: Instance) -> int:
         number = self._numbers.get((instance.name, instance.split))

@@ -110,9 +110,8 @@ class Feedback:
         return tuple(added)
 
     def _job(self, number: int) -> Job:
-        source, parent = self._record.candidates[number].source, self._record.best_parent_of(number)
         limit = min(_LONGER * self._config.limit, float(MAX_SECONDS))
-        return Job(number, source, self._scorer.asked, limit, explain=True, parent=parent.source if parent else None)
+        return Job(number, self._record.candidates[number].source, self._scorer.asked, limit, explain=True)
 
     @cached_property
     def _workload(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ class Account:
     """Losses of a run, which the metric is the mean of: by part, an array with one number for each event.
 
     `event` and `unit` are words for these, such as `minute` and `dollars`. Up to four parts are in the tables of all
-    groups, more in a table of their own.
+    groups, more in a table of their own. Where many events are alike, one stands for as many as its weight.
     """
 
     name: str
@@ -38,12 +39,17 @@ class Account:
     unit: str
     parts: Mapping[str, NDArray[np.float64]]
     groups: Sequence[Grouping] = field(default=())
+    weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     @property
     def total(self) -> NDArray[np.float64]:
         """The loss of each event."""
         losses: NDArray[np.float64] = np.sum(list(self.parts.values()), axis=0)
         return losses
+
+    def mean(self, losses: NDArray[Any], of: NDArray[np.bool_] | slice = slice(None)) -> float:
+        """Return the mean over events, all or some."""
+        return float(np.average(losses[of], weights=None if self.weights is None else self.weights[of]))
 
     @property
     def _article(self) -> str:
@@ -56,10 +62,10 @@ class Account:
     def findings(self, *others: Account) -> list[EvaluatorFinding]:
         """Return where the run loses, beside one or two others, such as the best baseline and a bound."""
         few = len(self.parts) + len(others) <= _MOST_COLUMNS
-        mean = float(self.total.mean())
-        shares = "; ".join(f"{name} {_number(part.mean())}" for name, part in self.parts.items())
-        beside = "".join(f" With {other.name}: {_number(other.total.mean())}." for other in others)
-        said = f"{self._article.capitalize()} {self.event} costs {_number(mean)} {self.unit} on average"
+        shares = "; ".join(f"{name} {_number(self.mean(part))}" for name, part in self.parts.items())
+        beside = "".join(f" With {other.name}: {_number(other.mean(other.total))}." for other in others)
+        mean = _number(self.mean(self.total))
+        said = f"{self._article.capitalize()} {self.event} costs {mean} {self.unit} on average"
         said += f": {shares}.{beside}" if few else f".{beside}"
         made: list[EvaluatorFinding] = [Statement(said, 10.0)]
         if not few:
@@ -78,7 +84,7 @@ class Account:
         """The mean loss of runs by part, and what the first saves over the second if there is a name for that."""
         rows: list[tuple[str | float, ...]] = []
         for name in self.parts:
-            means = [run.parts[name].mean() for run in runs]
+            means = [run.mean(run.parts[name]) for run in runs]
             if len(self.parts) <= _MOST_COLUMNS or any(means):
                 rows.append((name, *map(_rounded, means), *(_rounded(means[1] - means[0]) for _ in saved)))
         columns = ("part", *(run.name for run in runs), *saved)
@@ -90,12 +96,12 @@ class Account:
         for number, name in enumerate(group.names):
             here = group.classes == number
             if here.any():
-                rows.append(
-                    (name, _rounded(100 * here.mean()), *(_rounded(loss[here].mean()) for loss in losses.values()))
-                )
+                cells = (_rounded(self.mean(loss, here)) for loss in losses.values())
+                rows.append((name, _rounded(100 * self.mean(here)), *cells))
         columns = (group.by, f"{self.event}s %", *losses)
-        counts = np.maximum(np.bincount(group.classes, minlength=len(group.names)), 1)
-        means = np.bincount(group.classes, self.total, len(group.names)) / counts
+        weights = np.ones(len(group.classes)) if self.weights is None else self.weights
+        counts = np.maximum(np.bincount(group.classes, weights, len(group.names)), 1)
+        means = np.bincount(group.classes, self.total * weights, len(group.names)) / counts
         apart = float(np.ptp(means) / max(np.abs(means).max(), 1e-12))
         return SmallTable(f"{self._loss}, by {group.by}", columns, tuple(rows), 3 + 3 * apart)
 

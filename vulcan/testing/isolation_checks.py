@@ -23,23 +23,15 @@ def findings(subject: Subject) -> str:
     if not evaluator.offers(Evaluator.findings):
         return "described workloads" if evaluator.offers(Evaluator.workload) else "not offered"
     source = next(iter(subject.sources.values()))
-    if evaluator.offers(Evaluator.findings_beside):
-        _in_the_sandbox(subject, "findings_beside", source)
-    return f"{_in_the_sandbox(subject, 'findings', source)} findings"
-
-
-def _in_the_sandbox(subject: Subject, method: str, source: str) -> int:
-    """Return how many findings a method gives, the same twice; `findings_beside` of a policy as its own parent."""
-    parent = source if method == "findings_beside" else None
-    outcomes = subject.jailed([source, source], subject.searched[:1], explain=True, parent=parent)
+    outcomes = subject.jailed([source, source], subject.searched[:1], explain=True)
     for outcome in outcomes:
         if outcome.status != "scored":
             raise CheckFailed(
-                f"`{method}` in the sandbox: {outcome.status}: {outcome.message}",
+                f"`findings` in the sandbox: {outcome.status}: {outcome.message}",
                 "return Statement, SmallTable or Series within their bounds, and load files in `prepare`",
             )
-    _check_same(method, outcomes[0].findings, outcomes[1].findings)
-    return len(outcomes[0].findings)
+    _check_same("findings", outcomes[0].findings, outcomes[1].findings)
+    return f"{len(outcomes[0].findings)} findings"
 
 
 def _located(

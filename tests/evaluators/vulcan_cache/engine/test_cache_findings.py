@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 from typing import Any
 
@@ -13,22 +14,8 @@ from plain_queues import PlainQueues
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache.account import (
-    BASELINE_MISSES,
-    COUNTS,
-    LOST,
-    MISSES,
-    PARENT_LOST,
-    PARENT_MISSES,
-    PARENT_WON,
-    REGRET,
-    REQUESTS,
-    WON,
-    Attribution,
-    attribute,
-)
+from vulcan_cache.account import CAUSES, CLASSES, Departures, Lookback
 from vulcan_cache.baselines import BASELINES
-from vulcan_cache.kernels import attribution as k
 from vulcan_cache.kernels.common import ADMITTED, HIT, OUTCOME_BITS, REFUSED
 from vulcan_cache.simulate import generator_state, simulate
 from vulcan_cache.spec import Requests
@@ -74,64 +61,37 @@ def plain_history(policy: Any, asked: list[tuple[int, int]]) -> tuple[list[int],
     return outcomes, left
 
 
-def plain_attribution(
-    asked: list[tuple[int, int]], outcomes: list[int], left: list[int], others: list[Any], start: int, mean: float
-) -> dict[str, Any]:
-    """The same numbers as the kernel's, each from its definition; `others` are the oracle, baseline and parent."""
+def plain_account(
+    asked: list[tuple[int, int]], outcomes: list[int], left: list[int], oracle: Any, start: int, mean: float
+) -> tuple[list[dict[str, Any]], Departures]:
+    """Of each measured request its classes and the cause of its miss, and what left, each from its definition."""
     n, held = len(asked), max(1.0, CAPACITY / mean)
-    oracle, baseline, parent = others
-    causes = [0] * k.CAUSES
-    classes = np.zeros((k.DIMENSIONS, k.CLASSES, COUNTS), np.int64)
-    along = np.zeros((k.STRETCHES, COUNTS), np.int64)
-    facts, used, stays = [0] * k.FACTS, [0.0] * k.OTHERS, []
-    holders = np.zeros(k.USES)
+    found, departures, spaces = [], [0] * 4, {True: 0, False: 0}
     for r, (key, size) in enumerate(asked):
         earlier = [p for p in range(r) if asked[p][0] == key]
         later = [p for p in range(r + 1, n) if asked[p][0] == key]
-        so_far = sum(len(earlier) > e for e in (0, 1, 2, 4, 8, 16, 32))
-        if later:
-            for who, missed_by in enumerate(others):
-                used[who] += size * (later[0] - r) * (not missed_by[later[0]])
         if left[r]:
             never_hit = not hits_since_entry(asked, outcomes, r)
-            holders[k.UNHIT if never_hit else k.AFTER_HITS] += size * (left[r] - r)
-            if left[r] >= start:
-                facts[k.EVICTIONS] += 1
-                facts[k.EVICTED_FOR_GOOD] += not later
-                facts[k.EVICTED_EARLY] += bool(later) and not oracle[later[0]]
-                facts[k.NEVER_HIT] += never_hit
-        elif outcomes[r] != REFUSED:
-            holders[k.NEXT_HIT if later else k.AT_END] += size * ((later[0] if later else n) - r)
-        elif r >= start and later and not oracle[later[0]] and size <= CAPACITY:
-            facts[k.REFUSED_WRONGLY] += 1
+            spaces[never_hit] += size * (left[r] - r)
+            early = bool(later) and not oracle[later[0]]
+            for at, counts in enumerate((True, not later, early, never_hit)):
+                departures[at] += counts and left[r] >= start
         if r < start:
             continue
-        missed, saved = outcomes[r] != HIT, not oracle[r]
-        facts[k.REFUSALS] += outcomes[r] == REFUSED
-        if missed and not earlier:
-            causes[k.FIRST] += 1
-        elif missed and size > CAPACITY:
-            causes[k.TOO_LARGE] += 1
-        elif missed and oracle[r]:
-            causes[k.ORACLE_TOO] += 1
-        elif missed:
-            causes[k.LEFT_BEFORE if left[earlier[-1]] else k.REFUSED_BEFORE] += 1
-            if left[earlier[-1]] and hits_since_entry(asked, outcomes, earlier[-1]):
-                stays.append((r - earlier[-1]) / (left[earlier[-1]] - earlier[-1]))
-        counts = [
-            1, missed, missed and saved, missed and not baseline[r], not missed and baseline[r], baseline[r],
-            baseline[r] and saved, missed and baseline[r] and saved, parent[r], parent[r] and saved,
-            missed and not parent[r], not missed and parent[r], oracle[r],
-        ]  # fmt: skip
+        cause = None
+        if outcomes[r] != HIT and (not earlier or size > CAPACITY):
+            cause = CAUSES[0]
+        elif outcomes[r] != HIT and oracle[r]:
+            cause = CAUSES[1]
+        elif outcomes[r] != HIT:
+            cause = CAUSES[2] if left[earlier[-1]] else CAUSES[3]
         idle = 1 + sum(r - earlier[-1] > held * e for e in (0.25, 0.5, 1, 2, 4, 8)) if earlier else 0
-        classes[k.SIZE, sum(size > mean * 2.0**e for e in range(-3, 4))] += np.array(counts, np.int64)
-        classes[k.SO_FAR, so_far] += np.array(counts, np.int64)
-        classes[k.IDLE, idle] += np.array(counts, np.int64)
-        along[int((r - start) / ((n - start) / k.STRETCHES))] += np.array(counts, np.int64)
-    return {
-        "causes": causes, "classes": classes.tolist(), "along": along.tolist(), "facts": facts,
-        "holders": holders.tolist(), "used": used, "stays": stays,
-    }  # fmt: skip
+        so_far = sum(len(earlier) > e for e in (0, 1, 2, 4, 8, 16, 32))
+        of_size = [sum(size > mean * 2.0**e for e in range(-3, 4))] if len({size for _, size in asked}) > 1 else []
+        found.append({"cause": cause, "classes": [(r - start) * CLASSES // (n - start), *of_size, so_far, idle]})
+    unhit, idle_space = (spaces[never_hit] / (CAPACITY * n) for never_hit in (True, False))
+    refusals = sum(outcome == REFUSED for outcome in outcomes[start:])
+    return found, Departures(*departures, unhit, idle_space, refusals)
 
 
 def hits_since_entry(asked: list[tuple[int, int]], outcomes: list[int], r: int) -> int:
@@ -142,7 +102,7 @@ def hits_since_entry(asked: list[tuple[int, int]], outcomes: list[int], r: int) 
 
 
 @pytest.mark.parametrize(("name", "mechanism", "largest", "start"), CASES)
-def test_misses_are_attributed_as_a_slow_count_does(name: str, mechanism: str, largest: int, start: int) -> None:
+def test_misses_are_divided_as_a_slow_count_does(name: str, mechanism: str, largest: int, start: int) -> None:
     task = find_task("cache_eviction")
     policy = check(under(mechanism, task.seed_policies()[name]), task)
     asked = requests(5, largest)
@@ -151,11 +111,8 @@ def test_misses_are_attributed_as_a_slow_count_does(name: str, mechanism: str, l
         [next((p for p in range(r + 1, len(asked)) if asked[p][0] == key), -1) for r, (key, _) in enumerate(asked)]
     )
     count = int(objects.max()) + 1
-    others = []
-    for known in ("belady-size-sampled", "sieve", "fifo"):
-        others.append(np.zeros(len(asked), np.uint8))
-        given = (objects, sizes, following, count, CAPACITY, start)
-        assert BASELINES[known].kernel()(*given, others[-1])[0] == others[-1][start:].sum()
+    oracle = np.zeros(len(asked), np.uint8)
+    BASELINES["belady-size-sampled"].kernel()(objects, sizes, following, count, CAPACITY, start, oracle)
     history = np.zeros(len(asked), np.uint32)
     result = simulate(
         policy, objects, sizes, CAPACITY, sample_size=4, sample_seed=3, measure_from=start,
@@ -165,25 +122,19 @@ def test_misses_are_attributed_as_a_slow_count_does(name: str, mechanism: str, l
     assert (history & ((1 << OUTCOME_BITS) - 1)).tolist() == outcomes
     assert (history >> OUTCOME_BITS).tolist() == left
     mean = float(np.mean(sizes))
-    asked_for = Requests(objects, sizes, np.empty(0, np.int64), None, start, count)
-    found = attribute(asked_for, history, others[0], others[1], CAPACITY, mean, parent_missed=others[2])
-    plain = plain_attribution(asked, outcomes, left, others, start, mean)
-    for field, expected in plain.items():
-        counted = getattr(found, field).tolist()
-        assert counted == (pytest.approx(expected) if field == "stays" else expected), field
-    assert_it_adds_up(found, result.misses, result.requests)
-    alone = attribute(asked_for, history, others[0], others[1], CAPACITY, mean)
-    assert alone.whole[PARENT_LOST] == result.misses  # as beside a parent that misses nothing
-    assert alone.whole[:PARENT_MISSES].tolist() == found.whole[:PARENT_MISSES].tolist()
-
-
-def assert_it_adds_up(found: Attribution, misses: int, requests: int) -> None:
-    regret = found.causes[[k.REFUSED_BEFORE, k.LEFT_BEFORE]].sum()
-    assert found.misses == misses
-    for whole in (*found.classes.sum(axis=1), found.whole):
-        assert whole[[REQUESTS, MISSES, REGRET]].tolist() == [requests, misses, regret]
-        assert whole[LOST] - whole[WON] == misses - whole[BASELINE_MISSES]
-        assert whole[PARENT_LOST] - whole[PARENT_WON] == misses - whole[PARENT_MISSES]
+    seen = Lookback.of(Requests(objects, sizes, following, None, start, count), CAPACITY, mean, oracle)
+    found = seen.attributed("policy", history)
+    plain, departures = plain_account(asked, outcomes, left, oracle, start, mean)
+    assert found.departures == pytest.approx(departures)
+    cells = Counter(tuple(one["classes"]) for one in plain)
+    assert list(zip(*(group.classes.tolist() for group in found.groups), strict=True)) == sorted(cells)
+    assert found.weights is not None and found.weights.tolist() == [cells[cell] for cell in sorted(cells)]
+    for cause, part in found.parts.items():
+        missed = Counter(tuple(one["classes"]) for one in plain if one["cause"] == cause)
+        assert (part * found.weights).tolist() == pytest.approx([missed[cell] for cell in sorted(cells)]), cause
+    assert found.mean(found.total) == pytest.approx(result.miss_ratio)
+    beside = seen.account("oracle", oracle)
+    assert beside.mean(beside.total) == pytest.approx(oracle[start:].mean())
 
 
 def test_a_share_within_a_reach_is_read_off_octaves() -> None:
