@@ -13,7 +13,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time, within
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.account import LinkAccount, account, describe_path
 from vulcan_link.algorithms import ALGORITHMS
@@ -121,7 +121,11 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[LinkSpec]]:
         s: Any = settings
-        _check(s)
+        within(
+            s, duration_s=(1e-3, 100_000), flows=(1, MAX_FLOWS), loss=(0, 0.999_999), delay_ms=(1e-3, _MAX_DELAY_MS),
+            jitter_ms=(0, _MAX_DELAY_MS), ack_batch_ms=(0, _MAX_DELAY_MS), competing_delay_ms=(0, _MAX_DELAY_MS),
+            windows=(1, 1e6),
+        )  # fmt: skip
         paths = [path for link in s["link"] or () for path in self._named(link, s, split)] or self._generated(s)
         for path in _with_distinct_labels(paths):
             yield from self._cases_of(path, s)
@@ -333,27 +337,6 @@ def _windows(link: LinkTrace, part: tuple[int, int], s: Any, auto: int) -> list[
     places = [start + round(k * (stop - start - length) / (wanted - 1)) for k in range(wanted)]
     bits = [capacity(link, at / _SECOND, (at + length) / _SECOND) * length / _SECOND for at in places]
     return [(at, at + length) for at, carried in zip(places, bits, strict=True) if carried >= MIN_WINDOW_BITS] or [part]
-
-
-def _check(s: Any) -> None:
-    """Check settings whose errors the simulator would report less clearly."""
-    if not 0 < s["duration_s"] <= 100_000:
-        raise UserError(f"duration {s['duration_s']} s: above 0 and at most 100000")
-    if not 1 <= s["flows"] <= MAX_FLOWS:
-        raise UserError(f"flows {s['flows']}: from 1 to {MAX_FLOWS} flows can be the policy's")
-    if not 0 <= (s["loss"] or 0.0) < 1:
-        raise UserError(f"loss {s['loss']}: a share from 0, and below 1")
-    for delay in s["delay_ms"] or ():
-        if not 0 < delay <= _MAX_DELAY_MS:
-            raise UserError(f"delay {delay:g} ms: above 0 and at most {_MAX_DELAY_MS:g} ms")
-    for name in ("jitter_ms", "ack_batch_ms", "competing_delay_ms"):
-        for value in s[name] if isinstance(s[name], list) else [s[name] or 0.0]:
-            if not 0 <= value <= _MAX_DELAY_MS:
-                raise UserError(
-                    f"{name.removesuffix('_ms').replace('_', ' ')} {value:g} ms: from 0 to {_MAX_DELAY_MS:g} ms"
-                )
-    if s["windows"] is not None and s["windows"] < 1:
-        raise UserError(f"windows {s['windows']}: at least 1; without the option there are as many as fit, at most 32")
 
 
 def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:

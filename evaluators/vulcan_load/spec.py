@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vulcan.errors import UserError
-from vulcan.simulator import sparse
+from vulcan.simulator import sparse, within
 
 MACHINES = ("even", "mixed", "noisy")
 WARM_UP = 0.1
@@ -59,19 +59,10 @@ class Cluster:
         return slice(self.measure_from, self.measure_to) if self.measure_to else warm_up
 
     def __post_init__(self) -> None:
-        for name, least, most in (
-            ("servers", 2, 1000),
-            ("cores", 1, 256),
-            ("balancers", 1, 1000),
-            ("probes", 2, self.servers),
-            ("requests", 100, 5_000_000),
-            ("seed", 0, 2**31),
-            ("delay_ms", 0, 1000),
-            ("bursts", 1, 15),
-        ):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise UserError(f"{name} is {value}: must be from {least} to {most}")
+        within(
+            self, servers=(2, 1000), cores=(1, 256), balancers=(1, 1000), probes=(2, self.servers),
+            requests=(100, 5_000_000), seed=(0, 2**31), delay_ms=(0, 1000), bursts=(1, 15),
+        )  # fmt: skip
         if not 0.01 <= self.load < 1:
             what = f" ({self.trace}: {self.servers} servers of {self.cores} cores)" if self.trace else ""
             raise UserError(

@@ -52,8 +52,6 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[PrefixSpec]]:
         s: Any = settings
-        if not 0 <= s["load"] <= 100:
-            raise UserError(f"load {s['load']}: must be from 0, as recorded, to 100")
         for source, part, share in sources(s["trace"] or (), PROMPT_WORKLOADS, split):
             trace = self._trace(source, s["trace_format"], s["block_tokens"])
             start, stop = measured_range(share, trace.requests, source, "requests")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.errors import UserError
+from vulcan.simulator import within
 from vulcan_serving.server import Server
 
 
@@ -32,9 +32,7 @@ class PrefixSpec:
         return Server(self.overhead_ms, self.token_us, self.pair_ns, 0.0, 0.0, self.capacity)
 
     def __post_init__(self) -> None:
-        least = {"overhead_ms": 1e-3}
-        for name in ("token_us", "pair_ns", "overhead_ms", "decode_ms", "transfer_us"):
-            if not least.get(name, 0) <= getattr(self, name) <= 1e9:
-                raise UserError(
-                    f"{name.replace('_', '-')} is {getattr(self, name)}: must be from {least.get(name, 0)} to 1e9"
-                )
+        within(
+            self, load=(0, 100), token_us=(0, 1e9), pair_ns=(0, 1e9), overhead_ms=(1e-3, 1e9), decode_ms=(0, 1e9),
+            transfer_us=(0, 1e9),
+        )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.simulator import within
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,7 @@ class Server:
     memory: int
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if not 0 <= getattr(self, each.name) <= 1e12:
-                raise UserError(f"server: {each.name} is {getattr(self, each.name)}: must be from 0 to 1e12")
-        if self.base_ms < 1e-3:
-            raise UserError(f"server: base_ms is {self.base_ms}: a step takes a microsecond at least")
+        within(self, **{each.name: (0, 1e12) for each in fields(self)} | {"base_ms": (1e-3, 1e12)})
 
     def prefill_seconds(self, new: NDArray[np.int64], cached: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the times of steps that compute so many tokens of one prompt each, after so many cached ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vulcan.errors import UserError
+from vulcan.simulator import within
 from vulcan_serving.server import Server
 
 Goal = tuple[str, float, float, float]
@@ -60,20 +61,10 @@ class ServingSpec:
         return Server(self.base_ms, self.prefill_us, self.pair_ns, self.decode_us, self.context_ns, self.memory)
 
     def __post_init__(self) -> None:
-        for name, least, most in (
-            ("load", 0.0, 10.0),
-            ("replicas", 1, MAX_REPLICAS),
-            ("routers", 1, MAX_REPLICAS),
-            ("budget", 1, 2**20),
-            ("max_running", 1, 2**16),
-            ("prediction_error", 0.0, 5.0),
-            ("patience_s", 0.0, 1e9),
-            ("delay_ms", 0.0, 10_000.0),
-            ("seed", 0, 2**31),
-        ):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise UserError(f"{name} is {value}: must be from {least} to {most}")
+        within(
+            self, load=(0, 10), replicas=(1, MAX_REPLICAS), routers=(1, MAX_REPLICAS), budget=(1, 2**20),
+            max_running=(1, 2**16), prediction_error=(0, 5), patience_s=(0, 1e9), delay_ms=(0, 10_000), seed=(0, 2**31),
+        )  # fmt: skip
 
 
 def goals_of(texts: list[str]) -> tuple[Goal, ...]:

@@ -14,7 +14,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, ExplainedSimulator, measured_range, override, parse_size, sources
+from vulcan.simulator import Case, ExplainedSimulator, measured_range, override, parse_size, sources, within
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
 from vulcan.sizes import BYTES
@@ -182,14 +182,7 @@ def _check(s: Mapping[str, Any]) -> None:
     for name in _SEVERAL:
         if not s[name] or len(set(s[name])) < len(s[name]):
             raise UserError(f"{name.replace('_', ' ')}: give each value once, and at least one")
-    for name, least, most in (
-        ("sample_cost", 0, 1e6),
-        ("threads", 1, 4096),
-        ("migration_stall", 0, 1e9),
-        ("sample_seed", 0, 2**63 - 1),
-    ):
-        if not least <= s[name] <= most:
-            raise UserError(f"{name.replace('_', ' ')} is {s[name]}: must be from {least:g} to {most:g}")
+    within(s, sample_cost=(0, 1e6), threads=(1, 4096), migration_stall=(0, 1e9), sample_seed=(0, 2**63 - 1))
 
 
 def size_in_pages(text: str, whole: int, page_size: int, what: str) -> int:

@@ -6,7 +6,7 @@ from vulcan.robustness import shipped
 from vulcan.simulator.base import Case, Result, Simulator
 from vulcan.simulator.explained import ExplainedSimulator
 from vulcan.simulator.plan import distinct, kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
-from vulcan.simulator.spec import sparse
+from vulcan.simulator.spec import sparse, within
 from vulcan.sizes import parse_size
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "sources",
     "sparse",
     "with_folders",
+    "within",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vulcan.errors import UserError
 from vulcan.task import Json
 
 if TYPE_CHECKING:
@@ -40,6 +41,16 @@ def decode(spec: type[SpecT], plain: Mapping[str, Json]) -> SpecT:
         wrong = missing or sorted(plain.keys() - known.keys())
         raise ValueError(f"no instance of this task: {spec.__name__} {'lacks' if missing else 'has no'} {wrong[0]}")
     return spec(**{known[name].name: _frozen(value) for name, value in plain.items()})
+
+
+def within(given: object, **ranges: tuple[float, float]) -> None:
+    """Raises UserError for a field of a spec, or a value of a setting that is set, below or above its range."""
+    for name, (least, most) in ranges.items():
+        found = given[name] if isinstance(given, Mapping) else getattr(given, name)
+        for value in found if isinstance(found, list) else [found]:
+            if value is not None and not least <= value <= most:
+                what = f"--{name.replace('_', '-')} {value:g}" if isinstance(given, Mapping) else f"{name} is {value:g}"
+                raise UserError(f"{what}: must be from {least:.12g} to {most:.12g}")
 
 
 def _key(declared: Field[Any]) -> str:

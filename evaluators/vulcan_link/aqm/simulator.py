@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from vulcan.anvil import Policy
-from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
 from vulcan.registry import find_task
-from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time, shipped
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time, shipped, within
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.account import QueueAccount, QueueRun, describe_queue, queue_account
 from vulcan_link.aqm.manager import QueueManager
@@ -42,8 +41,7 @@ class QueueSimulator(ExplainedSimulator[QueueSpec, LinkTrace, QueueRun]):
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[QueueSpec]]:
         s: Any = settings
-        if not WARM_UP_S < s["duration_s"] <= 10_000:
-            raise UserError(f"duration {s['duration_s']} s: must be above {WARM_UP_S:g} and at most 10000")
+        within(s, duration_s=(WARM_UP_S + 0.1, 10_000))
         plan = [
             (f"{w.name}-{w.flows}-{w.algorithm}", part, (0.0, 1.0), w)
             for part, workloads in WORKLOADS.items()

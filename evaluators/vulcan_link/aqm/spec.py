@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vulcan.errors import UserError
+from vulcan.simulator import within
 from vulcan.task import SplitName
 from vulcan_link.scenario import Flow, Queue, QueueKind, Scenario
 from vulcan_traces.links import LinkTrace
@@ -53,13 +53,7 @@ class QueueSpec:
     short_flows: float
 
     def __post_init__(self) -> None:
-        for name, value, least, most in (
-            ("flows", self.flows, 1, 200),
-            ("buffer_ms", self.buffer_ms, 1, 10_000),
-            ("short_flows", self.short_flows, 0, MAX_SHORT_FLOWS),
-        ):
-            if not least <= value <= most:
-                raise UserError(f"{name.replace('_', ' ')} {value}: must be from {least} to {most}")
+        within(self, flows=(1, 200), buffer_ms=(1, 10_000), short_flows=(0, MAX_SHORT_FLOWS))
 
     @property
     def long_flows(self) -> int:

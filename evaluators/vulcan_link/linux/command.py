@@ -175,21 +175,14 @@ def run(
 
 
 def check_ranges(**given: float) -> None:
-    """Raises UserError for an option that is out of range."""
+    """Raises UserError for an option that is out of range; the flows are transfers and competing ones too."""
+    from vulcan.simulator import within
     from vulcan_link.workloads import MAX_FLOWS
 
-    for option, least, most in (
-        ("delay_ms", 0, 10_000),
-        ("competing_delay_ms", 0, 10_000),
-        ("buffer", 1, 1_000_000),
-        ("seconds", 1, 3600),
-        ("flows", 1, MAX_FLOWS),  # transfers and competing ones included
-        ("jitter_ms", 0, 1000),
-        ("ack_batch_ms", 0, 1000),
-        ("loss", 0, 0.99),
-    ):
-        if not least <= given[option] <= most:
-            raise UserError(f"--{option.replace('_', '-')} {given[option]:g}: give {least:g} to {most:,g}")
+    within(
+        given, delay_ms=(0, 10_000), competing_delay_ms=(0, 10_000), buffer=(1, 1_000_000), seconds=(1, 3600),
+        flows=(1, MAX_FLOWS), jitter_ms=(0, 1000), ack_batch_ms=(0, 1000), loss=(0, 0.99),
+    )  # fmt: skip
 
 
 def _policy_file(algorithm: str) -> Path | None:

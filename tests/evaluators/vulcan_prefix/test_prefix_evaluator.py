@@ -87,7 +87,11 @@ def test_sizes_are_tokens_or_shares() -> None:
 
 
 def test_impossible_settings_are_refused() -> None:
-    for settings, reason in (({"load": -1.0}, "load"), ({"token_us": -5.0}, "token-us"), ({"host_size": "x"}, "host")):
+    for settings, reason in (
+        ({"load": -1.0}, "load"),
+        ({"token_us": -5.0}, "token_us is -5"),
+        ({"host_size": "x"}, "host"),
+    ):
         with pytest.raises(UserError, match=reason):
             instances(**settings)
 

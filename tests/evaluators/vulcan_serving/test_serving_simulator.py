@@ -42,7 +42,7 @@ def test_baselines_are_the_policies_of_the_task(task):
         ("request_scheduling", {"server": "70b-8xa10"}, "did you mean"),
         ("request_scheduling", {"goal": ["chat:ttft=0"]}, "'ttft=0' is none of"),
         ("request_scheduling", {"goal": ["chat:tfft=1"]}, "'tfft=1' is none of"),
-        ("request_scheduling", {"load": [-1.0]}, "load is -1.0"),
+        ("request_scheduling", {"load": [-1.0]}, "load is -1"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(task, given, why):

@@ -131,9 +131,9 @@ def test_settings_reach_the_machine(evaluator):
         ({"page_size": "4095"}, "power of two"),
         ({"page_size": "10%"}, "number of bytes"),
         ({"threads": 0}, "threads"),
-        ({"migration_stall": -1.0}, "migration stall"),
+        ({"migration_stall": -1.0}, "--migration-stall -1"),
         ({"sample_period": 0}, "sample period"),
-        ({"sample_seed": -1}, "sample seed"),
+        ({"sample_seed": -1}, "--sample-seed -1"),
         ({"workloads": []}, "at least one of small-pages, huge-pages"),
         ({"trace": ["missing.npz"]}, "no such file"),
         (
