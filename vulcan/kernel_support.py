@@ -51,6 +51,14 @@ def _save_kernels_if_there_is_room(numba_cache: Any) -> None:
 
 _numba = _load_numba()
 njit, cfunc, types, carray, from_dtype = _numba.njit, _numba.cfunc, _numba.types, _numba.carray, _numba.from_dtype
+F1, F2, F3 = (types.Array(types.float64, dimensions, "C") for dimensions in (1, 2, 3))
+I1, I2, I3 = (types.Array(types.int64, dimensions, "C") for dimensions in (1, 2, 3))
+B1, B2 = (types.Array(types.uint8, dimensions, "C") for dimensions in (1, 2))
+RF1, RF2 = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2))
+RI1, RI2 = (types.Array(types.int64, dimensions, "C", readonly=True) for dimensions in (1, 2))
+RB2 = types.Array(types.uint8, 2, "C", readonly=True)
+"""Arrays in the signatures of kernels: of floats, integers and bytes, of so many dimensions, to be written or read."""
+
 _subpath: Any = importlib.import_module("numba.core.caching")._CacheLocator.get_suitable_cache_subpath
 intrinsic: Any = importlib.import_module("numba.extending").intrinsic
 ir: Any = importlib.import_module("llvmlite.ir")

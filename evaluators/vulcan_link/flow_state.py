@@ -61,7 +61,7 @@ OWN = 48
 SLOTS = 96
 SIGNALS = SLOTS
 """The first slot of what `kernels.signals` keeps for a policy, in a row of ROW."""
-ROW = 2 * SLOTS + 64
+ROW = SLOTS + 64
 
 OPEN, DISORDER, REDUCING, RECOVERY, LOSS = range(5)
 """States of the sender, as Linux has them: REDUCING is its CWR, a reduction without loss, after an ECN mark."""

@@ -97,11 +97,6 @@ STATE = Global(
             "the most packets by which acknowledgements ran ahead of the rate of delivery in the latest 5 to 10 round "
             "trips, as BBR counts them: how much they are aggregated on their way", only=EXTENDED,
         ),
-        Feature(
-            "cubic_cwnd_packets", "float", "packets", 1.0, MAX_WINDOW,
-            "the window that CUBIC (RFC 9438) would have had, given the same acknowledgements, losses and marks",
-            only=EXTENDED,
-        ),
         _of_interval(
             _time(
                 "us",

@@ -14,8 +14,25 @@ from vulcan_link.engine_state import LOG_SLOTS
 from vulcan_link.scenario import HEADERS, Scenario
 
 
-@dataclass(frozen=True, slots=True)
-class FlowResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketCounts:
+    """What is known alike of a flow and of a link with all of its flows."""
+
+    goodput_bps: float
+    throughput_bps: float
+    sent: int
+    delivered: int
+    dropped: int
+    lost: int
+    marked: int
+    retransmitted: int
+    queueing_delay_avg_ms: float
+    queueing_delay_p95_ms: float
+    queueing_delay_max_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowResult(PacketCounts):
     """One flow. Packets are transmissions, so that a retransmission counts again; all but `in_flight` are of the
     measured time.
 
@@ -30,20 +47,9 @@ class FlowResult:
     """
 
     algorithm: str
-    sent: int
-    delivered: int
-    dropped: int
-    lost: int
-    marked: int
-    retransmitted: int
     acknowledged: int
     queued: int
     in_flight: int
-    goodput_bps: float
-    throughput_bps: float
-    queueing_delay_avg_ms: float
-    queueing_delay_p95_ms: float
-    queueing_delay_max_ms: float
     rtt_avg_ms: float
     rtt_min_ms: float
     rtt_max_ms: float
@@ -55,8 +61,8 @@ class FlowResult:
     completion_ms: float = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class LinkResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkResult(PacketCounts):
     """Result of a simulation: totals of the link, and each flow.
 
     `utilisation` is the share of the link's capacity in the measured time that was used: of the bytes that its
@@ -71,17 +77,6 @@ class LinkResult:
     seconds: float
     capacity_bps: float
     utilisation: float
-    goodput_bps: float
-    throughput_bps: float
-    sent: int
-    delivered: int
-    dropped: int
-    lost: int
-    marked: int
-    retransmitted: int
-    queueing_delay_avg_ms: float
-    queueing_delay_p95_ms: float
-    queueing_delay_max_ms: float
     jain: float
     events: int
     management: int = 0

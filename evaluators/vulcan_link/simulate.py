@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,7 +278,6 @@ def _result(
         else int(c[m.CARRIED_BYTES]) * 8
         for c in counted
     )
-    gone = int(counted[:, m.GONE].sum())
     series = {}
     if sampled is not None:
         series = {name: sampled[k] for k, name in enumerate(m.SERIES)}
@@ -291,19 +291,28 @@ def _result(
         utilisation=carried / (rate * seconds) if rate else 0.0,
         goodput_bps=float(counted[:, m.RECEIVED] @ flows[:, flow_state.PAYLOAD_BYTES]) * 8 / seconds,
         throughput_bps=float(counted[:, m.CARRIED_BYTES].sum()) * 8 / seconds,
-        sent=int(counted[:, m.SENT].sum()),
-        delivered=gone,
-        dropped=int(counted[:, m.DROPPED].sum()),
-        lost=int(counted[:, m.LOST_AT_RANDOM].sum()),
-        marked=int(counted[:, m.MARKED_COUNT].sum()),
-        retransmitted=int(counted[:, m.RETRANSMITTED].sum()),
-        queueing_delay_avg_ms=float(counted[:, m.DELAY_SUM].sum()) / gone / MILLISECOND if gone else 0.0,
-        queueing_delay_p95_ms=_percentile(bins.sum(axis=0), 0.95),
-        queueing_delay_max_ms=float(own[:, m.DELAY_MAX].max()) / MILLISECOND,
+        **_packets(counted.sum(axis=0), bins.sum(axis=0), own[:, m.DELAY_MAX].max()),
         jain=jain([flow.goodput_bps for flow in per_flow]),
         events=events,
         series=series,
     )
+
+
+_PACKETS = {
+    "sent": m.SENT, "delivered": m.GONE, "dropped": m.DROPPED, "lost": m.LOST_AT_RANDOM, "marked": m.MARKED_COUNT,
+    "retransmitted": m.RETRANSMITTED,
+}  # fmt: skip
+
+
+def _packets(counted: NDArray[np.int64], bins: NDArray[np.int64], longest: int) -> dict[str, Any]:
+    """Return what results of flows and of the link have alike: counts of packets, and their delays in the queue."""
+    gone = int(counted[m.GONE])
+    return {
+        **{name: int(counted[slot]) for name, slot in _PACKETS.items()},
+        "queueing_delay_avg_ms": float(counted[m.DELAY_SUM]) / gone / MILLISECOND if gone else 0.0,
+        "queueing_delay_p95_ms": _percentile(bins, 0.95),
+        "queueing_delay_max_ms": float(longest) / MILLISECOND,
+    }
 
 
 def _completion_ms(flow: Flow, own: NDArray[np.int64]) -> float:
@@ -324,24 +333,16 @@ def _flow_result(
 ) -> FlowResult:
     stop = end if flow.stop_s is None else min(flow.stop_s, end)
     seconds = stop - max(flow.start_s, scenario.measure_from_s)
-    gone, samples, acks = (int(counted[slot]) for slot in (m.GONE, m.RTT_COUNT, m.ACKS))
+    samples, acks = int(counted[m.RTT_COUNT]), int(counted[m.ACKS])
     received = int(counted[m.RECEIVED])
     return FlowResult(
         algorithm=flow.algorithm,
-        sent=int(counted[m.SENT]),
-        delivered=gone,
-        dropped=int(counted[m.DROPPED]),
-        lost=int(counted[m.LOST_AT_RANDOM]),
-        marked=int(counted[m.MARKED_COUNT]),
-        retransmitted=int(counted[m.RETRANSMITTED]),
+        **_packets(counted, bins, own[m.DELAY_MAX]),
         acknowledged=int(counted[m.DELIVERED_COUNT]),
         queued=int(own[m.SENT] - own[m.LOST_AT_RANDOM] - own[m.DROPPED] - own[m.GONE]),
         in_flight=int(own[m.OUTSTANDING]),
         goodput_bps=received * float(row[flow_state.PAYLOAD_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
         throughput_bps=float(counted[m.CARRIED_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
-        queueing_delay_avg_ms=float(counted[m.DELAY_SUM]) / gone / MILLISECOND if gone else 0.0,
-        queueing_delay_p95_ms=_percentile(bins, 0.95),
-        queueing_delay_max_ms=float(own[m.DELAY_MAX]) / MILLISECOND,
         rtt_avg_ms=float(counted[m.RTT_SUM]) / samples / MILLISECOND if samples else 0.0,
         rtt_min_ms=float(row[flow_state.MIN_RTT]) / MILLISECOND,
         rtt_max_ms=float(row[flow_state.MAX_RTT]) / MILLISECOND,

@@ -33,4 +33,4 @@ REGIONS_LAYOUT = Layout(
 
 # Numbers of the deciders, as the kernels know them.
 
-POLICY, ON_DEMAND_ONLY, SPOT_ONLY, GREEDY, UNIFORM_PROGRESS, PLANNED = range(6)
+POLICY, ON_DEMAND_ONLY, SPOT_ONLY, GREEDY, UNIFORM_PROGRESS = range(5)

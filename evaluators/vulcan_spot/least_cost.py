@@ -12,24 +12,11 @@ from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
 from vulcan_spot.runs import Counts, Floats, JobRuns, cost_of
 from vulcan_spot.windows import Windows
 
-MAX_ORIGINS = 1 << 29
-"""Largest table to trace a plan with, in bytes; few of its pages are ever touched."""
-
-
 SHARES = (1 / 128, 1 / 16, 1 / 2, 1.0)
 """How far from a lower bound to what a policy pays the costs are that are searched, until there is a solution.
 
 The lower the limit, the fewer branches reach it: most solutions are found at once, and at the last there is one.
 """
-
-
-def room_for_plans(windows: Windows, job: SpotJob) -> NDArray[np.uint8] | None:
-    """Return an empty array of plans for `cheapest`; None where to trace them would take too much memory."""
-    ticks = -(-job.deadline // windows.gap) + 2 * -(-job.overhead // windows.gap) + 4
-    _, regions, states, units = _room(windows, job)
-    if regions * states > np.iinfo(np.uint8).max or ticks * regions * states * units > MAX_ORIGINS:
-        return None
-    return np.zeros((len(windows.begins), ticks), np.uint8)
 
 
 MAX_WORK = 10**11
@@ -51,26 +38,13 @@ def _room(windows: Windows, job: SpotJob) -> tuple[int, int, int, int]:
     return (levels + 1, regions, 3, units) if regions == 1 else (2, regions, 1 + 2 * levels, units)
 
 
-def cheapest(
-    known: Sequence[JobRuns],
-    windows: Windows,
-    job: SpotJob,
-    prices: Prices,
-    net: SafetyNet,
-    plans: NDArray[np.uint8] | None = None,
-) -> JobRuns:
-    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off.
-
-    `plans`, of shape (windows, ticks), is filled in with what runs in each tick, for a `Decider` with the number
-    `PLANNED`.
-    """
+def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet) -> JobRuns:
+    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off."""
     from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
     available = np.atleast_2d(windows.available)
     unit, hours = math.gcd(windows.gap, job.overhead), windows.gap / SECONDS
     shape = _room(windows, job)
-    origins = np.zeros((0 if plans is None else plans.shape[1], *shape[1:]), np.uint8)
-    nothing = np.zeros(0, np.uint8)
     costs = np.empty(shape)
     counts = np.zeros((*shape, COUNTS), np.int32)
     spans = np.empty((shape[0], 2), np.int64)
@@ -103,8 +77,6 @@ def cheapest(
                 counts,
                 spans,
                 best[i],
-                origins,
-                nothing if plans is None else plans[i],
             )
             if paid[i] <= limit:
                 break

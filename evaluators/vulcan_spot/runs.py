@@ -56,7 +56,6 @@ class Decider:
     migrates: bool = False
     addresses: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     statistics: Floats | None = None
-    plan: NDArray[np.uint8] | None = None
 
 
 def run(
@@ -97,7 +96,6 @@ def run(
         np.zeros((0, 0)) if windows.prices is None else windows.prices / prices.on_demand,
         paid,
         results,
-        np.zeros((0, 0), np.uint8) if who.plan is None else who.plan,
         np.zeros((0, 0), np.int64) if seconds is None else seconds,
     )
     spot, on_demand, finished, starts, preempted, overruled, moves, ended_in = results.T

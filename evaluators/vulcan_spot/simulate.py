@@ -16,13 +16,12 @@ from vulcan_spot.layout import (
     GREEDY,
     LAYOUT,
     ON_DEMAND_ONLY,
-    PLANNED,
     POLICY,
     REGIONS_LAYOUT,
     SPOT_ONLY,
     UNIFORM_PROGRESS,
 )
-from vulcan_spot.least_cost import cheapest, room_for_plans
+from vulcan_spot.least_cost import cheapest
 from vulcan_spot.runs import Counts, Decider, JobRuns, run
 from vulcan_spot.windows import Windows
 
@@ -74,8 +73,7 @@ def _simulate(
 ) -> JobRuns:
     """Run a policy of the task, or a baseline of that name, once per window; `seconds` as in `run`.
 
-    `vulcan_spot.kernels.engine` has the rules. Raises KeyError for another name, UserError for too many regions, or
-    where the plan of the least cost, of which the seconds are, would take too much memory.
+    `vulcan_spot.kernels.engine` has the rules. Raises KeyError for another name, UserError for too many regions.
     """
     prices = prices or Prices()
     regions = len(np.atleast_2d(windows.available))
@@ -83,14 +81,8 @@ def _simulate(
         raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
     if who == BOUND:
         known = [_simulate(baselines, name, windows, job, prices, net) for name in baselines if name != "spot_only"]
-        if seconds is None:
-            return cheapest(known, windows, job, prices, net)
-        plans = room_for_plans(windows, job)
-        if plans is None:
-            raise UserError("the plan of the least cost takes too much memory to trace: use fewer regions or ticks")
-        cheapest(known, windows, job, prices, net, plans)
-        decider = Decider(PLANNED, np.zeros(GLOBALS), plan=plans)
-    elif isinstance(who, str):
+        return cheapest(known, windows, job, prices, net)
+    if isinstance(who, str):
         number, moves_on = baselines[who]
         decider = Decider(number, np.zeros(GLOBALS), moves_on)
     elif baselines is BASELINES:

@@ -21,7 +21,7 @@ from vulcan.simulator.plan import SPLITS
 from vulcan.task import Json, Metrics, Split
 from vulcan_spot.account import account
 from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of, say_once
-from vulcan_spot.least_cost import MAX_WORK, room_for_plans, work_of
+from vulcan_spot.least_cost import MAX_WORK, work_of
 from vulcan_spot.runs import Counts, JobRuns, late_there_too
 from vulcan_spot.simulate import BASELINES, BOUND, REGION_BASELINES, Simulate, simulate, simulate_regions
 from vulcan_spot.spec import BOTH, SpotSpec
@@ -213,9 +213,11 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
 
     @override
     def account_of(self, who: Policy | str, name: str, spec: SpotSpec, workload: Windows) -> Account:
-        """Return the account of dollars by cause."""
+        """Return the account of dollars by cause; of the least cost, which tells no causes, of all dollars."""
         from vulcan_spot.kernels.engine import USES
 
+        if who == BOUND:
+            return Account(name, "run", "dollars", {"at the least": self.run(who, spec, workload).runs.cost})
         seconds = np.zeros((len(workload.begins), USES), np.int64)
         runs = self.run(who, spec, workload, seconds).runs
         return account(name, runs, seconds, workload, spec.job, spec.costs)
@@ -226,10 +228,9 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
 
     @override
     def beside(self, instance: Instance) -> Sequence[str]:
-        """Return the plan of the least cost, if it can be traced."""
+        """Return the least cost, if it can be computed."""
         spec, windows = self.at(instance)
-        traced = work_of(windows, spec.job) <= MAX_WORK and room_for_plans(windows, spec.job) is not None
-        return [BOUND] if traced else []
+        return [BOUND] if work_of(windows, spec.job) <= MAX_WORK else []
 
     def _traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
         return self.once("traces", (source, meaning, nodes), lambda: self.load_traces(source, meaning, nodes))

@@ -11,7 +11,7 @@ from vulcan.findings import EvaluatorFinding, Statement
 from vulcan.simulator import override
 from vulcan.simulator.account import Account, in_order
 from vulcan_tiering.machine import Machine
-from vulcan_tiering.simulate import AccessSamples
+from vulcan_tiering.simulate import AccessSamples, History
 from vulcan_traces.memory import PageCounts
 
 PARTS = (
@@ -30,6 +30,13 @@ PARTS = (
 """Where time goes; tiers stand for the waiting for their loads. Hot pages are those of an interval with the most
 accesses, as many as the fast tier holds."""
 
+PROMOTIONS, UNPAID, BACK_UP, DEMOTIONS, BACK_DOWN, HOT_DEMOTED, SAVED, FACTS = range(8)
+"""Of the measured intervals: promotions; those that saved less than their stalls; within `SOON` intervals of the page's
+demotion; demotions; within `SOON` of the page's promotion; of pages hot in the next interval; ns that promoted pages
+saved."""
+
+SOON = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
@@ -44,7 +51,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class TieringAccount(Account):
-    """The account of the measured intervals, and facts about migrations (`kernels.attribution`)."""
+    """The account of the measured intervals, and facts about migrations."""
 
     facts: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
@@ -67,47 +74,64 @@ def hot_pages(counts: PageCounts, capacity: int) -> NDArray[np.uint8]:
 
 
 def account(
-    name: str, inputs: Inputs, machine: Machine, history: NDArray[np.uint8], hot: NDArray[np.uint8],
-    first: int, last: int, seconds: float,
+    name: str, inputs: Inputs, machine: Machine, history: History, hot: NDArray[np.uint8], first: int, last: int,
+    seconds: float,
 ) -> TieringAccount:  # fmt: skip
     """Divide the time of a simulation that left this history; the rest of `seconds` is for samples."""
-    from vulcan_tiering.kernels import attribution as k
+    from vulcan_tiering.kernels.state import MAPPED_FAST, MAPPED_SLOW
 
-    counts = inputs.counts
-    parts, facts = np.zeros((last - first, k.PARTS)), np.zeros(k.FACTS)
-    k.attribute(
-        np.asarray(counts.loads),
-        np.asarray(counts.stores),
-        history,
-        hot,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, inputs.weight),
-        first,
-        last,
-        np.zeros((counts.pages, 2), np.int64),
-        np.zeros(counts.pages),
-        parts,
-        facts,
-    )
+    counts, weight = inputs.counts, inputs.weight
+    places, took = history
+    outstanding, since = machine.threads * counts.overlap, max(first, 1)
+    gain = (machine.slow.latency - machine.fast.latency) / outstanding
+    parts, facts = np.zeros((last - first, len(PARTS) - 1)), np.zeros(FACTS)
+    promoted, demoted = np.zeros((2, counts.pages), np.int64)  # intervals of each page's latest ones, 0 for none
+    saved = np.zeros(counts.pages)  # ns, since its promotion
+    before, was_hot = np.zeros(counts.pages, np.uint8), np.zeros(counts.pages, np.bool_)
+    for interval in range(last):
+        place, is_hot, loads = places[interval], hot[interval] != 0, counts.loads[interval].astype(float)
+        fast = place == MAPPED_FAST
+        up, down = fast & (before == MAPPED_SLOW), (place == MAPPED_SLOW) & (before == MAPPED_FAST)
+        facts[UNPAID] += (saved[down & (promoted >= since)] < 2 * machine.migration_stall).sum()
+        if interval >= first:
+            facts[PROMOTIONS] += up.sum()
+            facts[BACK_UP] += (up & (demoted > 0) & (demoted >= interval - SOON)).sum()
+            facts[DEMOTIONS] += down.sum()
+            facts[BACK_DOWN] += (down & (promoted > 0) & (promoted >= interval - SOON)).sum()
+            facts[HOT_DEMOTED] += (down & is_hot).sum()
+        promoted[up], saved[up], promoted[down], demoted[down] = interval, 0.0, 0, interval
+        if interval >= first:
+            brings = np.where(fast & (promoted >= since), loads * gain, 0.0)
+            saved += brings
+            facts[SAVED] += brings.sum()
+            slow = np.where(before == 0, 3, np.where(~was_hot, 4, np.where(demoted == 0, 5, 6)))
+            part = np.where(fast, np.where(is_hot, 0, 1), np.where(is_hot, slow, 2))
+            served = np.bincount(part[place > 0], loads[place > 0], 7)
+            time, fast_ns, slow_ns = took[interval]
+            waited = served * np.where(np.arange(7) < 2, fast_ns, slow_ns) / outstanding * weight
+            stalls = machine.migration_stall * int(up.sum() + down.sum()) * weight
+            spent = [counts.compute / machine.threads * served.sum() * weight, stalls, *waited]
+            parts[interval - first] = [*spent, time - sum(spent)]
+        before, was_hot = place, is_hot
+    facts[UNPAID] += (saved[promoted >= since] < machine.migration_stall).sum()
     divided = dict(zip(PARTS, np.round(1e-6 * parts.T, 12), strict=False))
     sampling = np.full(last - first, (1e3 * seconds - 1e-6 * float(parts.sum())) / (last - first))
     groups = [in_order("part of the trace", last - first, 8)]
-    return TieringAccount(name, "interval", "ms", divided | {PARTS[-1]: sampling}, groups, facts)
+    return TieringAccount(name, "interval", "ms", divided | {PARTS[-1]: sampling}, groups, facts * weight)
 
 
 def _migrations(facts: NDArray[np.float64], best: TieringAccount) -> str:
-    from vulcan_tiering.kernels import attribution as k
-
-    theirs = f"{best.facts[k.PROMOTIONS]:,.0f} with {best.name}"
-    if not facts[k.PROMOTIONS] + facts[k.DEMOTIONS]:
+    theirs = f"{best.facts[PROMOTIONS]:,.0f} with {best.name}"
+    if not facts[PROMOTIONS] + facts[DEMOTIONS]:
         return f"No page was migrated (promoted: {theirs})."
     return (
-        f"It promoted {facts[k.PROMOTIONS]:,.0f} pages ({theirs}); "
-        f"{_share(facts[k.UNPAID], facts[k.PROMOTIONS])} of these did not pay: the loads until the page was demoted, "
+        f"It promoted {facts[PROMOTIONS]:,.0f} pages ({theirs}); "
+        f"{_share(facts[UNPAID], facts[PROMOTIONS])} of these did not pay: the loads until the page was demoted, "
         "or the end, saved less waiting, at idle latencies, than its migrations stalled the program. All promoted "
-        f"pages together saved {1e-9 * facts[k.SAVED]:.4g} s. "
-        f"{_share(facts[k.BACK_UP], facts[k.PROMOTIONS])} came within {k.SOON} intervals of the page's demotion. Of "
-        f"{facts[k.DEMOTIONS]:,.0f} demotions {_share(facts[k.BACK_DOWN], facts[k.DEMOTIONS])} came within {k.SOON} "
-        f"intervals of the page's promotion, and {_share(facts[k.HOT_DEMOTED], facts[k.DEMOTIONS])} were of pages that "
+        f"pages together saved {1e-9 * facts[SAVED]:.4g} s. "
+        f"{_share(facts[BACK_UP], facts[PROMOTIONS])} came within {SOON} intervals of the page's demotion. Of "
+        f"{facts[DEMOTIONS]:,.0f} demotions {_share(facts[BACK_DOWN], facts[DEMOTIONS])} came within {SOON} "
+        f"intervals of the page's promotion, and {_share(facts[HOT_DEMOTED], facts[DEMOTIONS])} were of pages that "
         "were hot in the next interval."
     )
 

@@ -69,6 +69,10 @@ class TieringResult:
         }
 
 
+History = tuple[NDArray[np.uint8], NDArray[np.float64]]
+"""Where pages are, of shape (intervals, pages), and what intervals took, (intervals, 3): see `kernels.state`."""
+
+
 @dataclass(frozen=True, eq=False)
 class AccessSamples:
     """Sampled accesses of each interval and page, of shape (intervals, pages): one in `period`."""
@@ -106,14 +110,14 @@ def simulate(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
-    history: NDArray[np.uint8] | None = None,
+    history: History | None = None,
 ) -> TieringResult:
     """Run a policy of the task `memory_tiering`, or one of `KNOWN`, starting with no page mapped.
 
     `capacity` is how many pages the fast tier holds, `migration_limit` how many may be copied after each interval. The
     intervals from `measure_from` to `measure_to` (without it) are measured, all before are run. Each page stands for
-    `weight` ones: then the capacity and the limit are that many times as large too. `history`, zeros of shape
-    (intervals, pages), takes where each page is in each interval (`kernels.state`). Raises UserError for a fast tier
+    `weight` ones: then the capacity and the limit are that many times as large too. `history`, zeros, takes what
+    happens in each interval. Raises UserError for a fast tier
     that has no page, KeyError for a name that is not known.
     """
     from vulcan_tiering.kernels import state
@@ -134,7 +138,7 @@ def simulate(
     limits = capacity, migration_limit, measure_from, last
     room = (
         fast, best, others, np.zeros(pages, np.uint64), places, np.zeros(DIGITS, np.int64), rest, carried, totals,
-        np.zeros((0, 0), np.uint8) if history is None else history,
+        *((np.zeros((0, 0), np.uint8), np.zeros((0, 0))) if history is None else history),
     )  # fmt: skip
     if isinstance(who, str):
         from vulcan_tiering.kernels.baselines import BASELINE_NUMBERS, MEMORY, OWN, place_all

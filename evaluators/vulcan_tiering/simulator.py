@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
@@ -21,7 +20,7 @@ from vulcan.sizes import BYTES
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.account import Inputs, account, describe, hot_pages
 from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
-from vulcan_tiering.simulate import KNOWN, AccessSamples, TieringResult, sample_accesses, simulate
+from vulcan_tiering.simulate import KNOWN, AccessSamples, History, TieringResult, sample_accesses, simulate
 from vulcan_tiering.spec import TieringSpec
 from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 
@@ -49,7 +48,6 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
     spec = TieringSpec
     known = KNOWN
     kernels = ("vulcan_tiering.kernels.ranking",)
-    explaining_kernels = ("vulcan_tiering.kernels.attribution",)
     caches_baselines = True
     unmeasured = ("trace",)
 
@@ -101,9 +99,9 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
 
     @override
     def run(
-        self, who: Policy | str, spec: TieringSpec, workload: Workload, history: NDArray[np.uint8] | None = None
+        self, who: Policy | str, spec: TieringSpec, workload: Workload, history: History | None = None
     ) -> TieringResult:
-        """Run a policy or a baseline, and record the history if an array is given (`simulate`).
+        """Run a policy or a baseline, and record the history if it is given (`simulate`).
 
         Taking samples costs time that the threads share, and that does not depend on placement.
         """
@@ -154,7 +152,7 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
             seconds = self.run(who, spec, workload).seconds
             return Account(name, "interval", "ms", {"at the least": np.full(measured, 1e3 * seconds / measured)})
         hot = self.once("hot", replace(spec, limit=0), lambda: hot_pages(inputs.counts, inputs.capacity))
-        history = np.zeros(hot.shape, np.uint8)
+        history = np.zeros(hot.shape, np.uint8), np.zeros((len(hot), 3))
         seconds = self.run(who, spec, workload, history).seconds
         return account(name, inputs, spec.machine, history, hot, spec.measure_from, spec.measure_to, seconds)
 

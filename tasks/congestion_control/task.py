@@ -249,8 +249,8 @@ TASK = Task(
         Setting(
             "signals",
             "text",
-            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, cubic_cwnd_packets, and what "
-            "happened in each tenth of a second, with statistics of them",
+            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, and what happened in each "
+            "tenth of a second, with statistics of them",
             "basic",
             choices=("basic", "extended"),
         ),

@@ -17,32 +17,30 @@ not admitted.
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event
-from vulcan.kernel_support import allocating_helper, allocating_kernel, helper, kernel, types
+from vulcan.kernel_support import B1, F1, RF1, RI1, allocating_helper, allocating_kernel, helper, kernel, types
 from vulcan_cache.kernels.intrinsics import prefetch
 
 U = np.uint64
 AHEAD = U(16)
 A_LINE = U(8)  # float64 slots of a cache line
 
-FLOATS = types.Array(types.float64, 1, "C")
-INTEGERS = types.Array(types.int64, 1, "C")
 WORDS = types.Array(types.uint64, 1, "C")
 HALF_WORDS = types.Array(types.uint32, 1, "C")
 ADDRESS = types.int64
 """Of a function of the policy; 0 where there is none, or nothing to call it for."""
 
-OBJECTS, SIZES = types.Array(types.uint32, 1, "C", readonly=True), types.Array(types.int64, 1, "C", readonly=True)
+OBJECTS, SIZES = types.Array(types.uint32, 1, "C", readonly=True), RI1
 """Columns of a trace."""
 
 _COUNTS = types.Tuple((types.int64, types.int64, types.int64, types.uint64))
 _RUN = (
     OBJECTS,
     SIZES,
-    types.Array(types.float64, 1, "C", readonly=True),  # times; empty where the time is the request's index
+    RF1,  # times; empty where the time is the request's index
     types.float64,  # weight
-    FLOATS,  # globals
-    FLOATS,  # records
-    FLOATS,  # statistics
+    F1,  # globals
+    F1,  # records
+    F1,  # statistics
     types.uint64,  # statistics an object
     types.int64,  # capacity, bytes
     types.int64,  # measure from
@@ -65,11 +63,11 @@ baseline_kernel = allocating_kernel(
     types.UniTuple(types.int64, 3)(
         OBJECTS,
         SIZES,
-        types.Array(types.int64, 1, "C", readonly=True),
+        RI1,
         types.int64,
         types.int64,
         types.int64,
-        types.Array(types.uint8, 1, "C"),
+        B1,
     )
 )
 """Decorator of a baseline's `simulate`."""

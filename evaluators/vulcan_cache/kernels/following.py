@@ -6,9 +6,9 @@ a policy that a safe one guards, `exported.guarded_cache`, which has the account
 
 import numpy as np
 
-from vulcan.kernel_support import allocating_helper, allocating_kernel, types
+from vulcan.kernel_support import I1, allocating_helper, allocating_kernel, types
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, newer, oldest, push_newest, unlink
-from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, HIT, INTEGERS, OBJECTS, OUTCOME_BITS, SIZES
+from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, HIT, OBJECTS, OUTCOME_BITS, SIZES
 
 POLICY, SAFE = 0, 1
 """The two policies, where one guards the other."""
@@ -34,7 +34,7 @@ def _list_strays(links, is_stray, recency, holds):
 
 @allocating_kernel(
     types.UniTuple(_I64, 6)(
-        OBJECTS, SIZES, types.Array(types.uint32, 2, "C"), INTEGERS, INTEGERS, _I64, _I64, _I64, types.boolean, _F64,
+        OBJECTS, SIZES, types.Array(types.uint32, 2, "C"), I1, I1, _I64, _I64, _I64, types.boolean, _F64,
         types.boolean, _F64, _F64, HALF_WORDS,
     )
 )  # fmt: skip

@@ -11,11 +11,10 @@ import math
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import helper, types
+from vulcan.kernel_support import B1, F1, helper, types
 from vulcan_cache import queue_layout as m
 from vulcan_cache.kernels.common import (
     AHEAD,
-    FLOATS,
     HALF_WORDS,
     U,
     fetch_object,
@@ -38,7 +37,6 @@ _FORGET = -1
 _NOWHERE = 0
 _REFUSE = -1  # of `room.queue`
 _NO_LIST, _FIRST_LIST = 0, 1  # of `room.list`
-_BYTES = types.Array(types.uint8, 1, "C")
 
 
 @helper
@@ -200,9 +198,9 @@ def _control(globals_, slot, low, high):
     types.uint64,  # 1 if the policy reads anything of the objects at the tails, with a bit for each queue whose records
     types.boolean,  # whether it reads that at hits too
     types.boolean,  # whether a hit may move an object
-    FLOATS,  # room for the share of the ghost list and of each queue, in bytes
+    F1,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
-    _BYTES,  # the ghost list that each object was put on; empty if there is only one
+    B1,  # the ghost list that each object was put on; empty if there is only one
 )
 def queues(
     policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,

@@ -9,12 +9,11 @@ import math
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import function, helper, types
+from vulcan.kernel_support import I1, function, helper, types
 from vulcan_cache import layout as m
 from vulcan_cache.kernels.common import (
     AHEAD,
     HALF_WORDS,
-    INTEGERS,
     WORDS,
     U,
     fetch_object,
@@ -50,7 +49,7 @@ WORST = 1e300  # priorities are held within +-1e300, the declared range of cache
 
 _ranking = policy_kernel(
     13,  # priority, admit, recheck, enter, update, leave, the handlers of `mechanisms.RANKING_EVENTS`, release
-    INTEGERS,  # the memory of the records, for positions
+    I1,  # the memory of the records, for positions
     types.int64,  # objects drawn at an eviction
     types.uint64,  # seed of the draw
     WORDS,  # nodes of an empty heap, as `heap.new_nodes` makes them

@@ -5,7 +5,7 @@ Hits, misses and what is in the cache are known here alone; a decision that cann
 
 import numpy as np
 
-from vulcan.kernel_support import allocating_kernel, types
+from vulcan.kernel_support import I1, RI1, allocating_kernel, types
 from vulcan_cache.kernels.common import ADMITTED, HALF_WORDS, OBJECTS, OUTCOME_BITS, REFUSED, SIZES
 
 ABSENT = -1
@@ -16,13 +16,11 @@ FINISHED, DUE, NOT_THERE = range(3)
 # Places in the state: int64. TAKEN is how many of the answers were used
 POSITION, END, USED, MISSES, MISSED_BYTES, BYPASSED, DIGEST, TAKEN, STATE = range(9)
 
-_NUMBERS = types.Array(types.int64, 1, "C")
-_ANSWERS = types.Array(types.int64, 1, "C", readonly=True)
 _PRIME = 1099511628211  # of the hash FNV-1a
 _I64 = types.int64
 
 
-@allocating_kernel(types.void(OBJECTS, SIZES, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ANSWERS, HALF_WORDS))
+@allocating_kernel(types.void(OBJECTS, SIZES, _I64, _I64, _I64, _I64, I1, I1, RI1, HALF_WORDS))
 def replay(objects, sizes, stop, capacity, measure_from, admits, resident_size, state, answers, history):
     """Go on to request `stop`, taking the answers as decisions are due.
 

@@ -10,7 +10,7 @@ At one and the same time the link acts first; then acknowledgements arrive in th
 act in their order, each by the order of the sources in `engine_state`.
 """
 
-from vulcan.kernel_support import helper, kernel, types
+from vulcan.kernel_support import B2, F1, F2, F3, I1, I2, I3, RF1, RI1, helper, kernel, types
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s
 from vulcan_link.algorithms import POLICY, dispatch
@@ -122,38 +122,33 @@ def serve(
         link[m.SERVICE] = link[m.CYCLE] + times[link[m.POSITION]]
 
 
-_I1 = types.Array(types.int64, 1, "C")
-_I2 = types.Array(types.int64, 2, "C")
-_I3 = types.Array(types.int64, 3, "C")
-_F1 = types.Array(types.float64, 1, "C")
-_F2 = types.Array(types.float64, 2, "C")
 _SIGNATURE = types.int64(
     # addresses of the policy's score, update, end of a round trip and of an interval, 0 for none; has it handlers?
     types.Tuple((types.int64, types.int64, types.int64, types.int64, types.boolean)),
-    _I1,  # addresses of these
-    types.Array(types.int64, 1, "C", readonly=True),  # times of the link's trace
-    types.Array(types.float64, 1, "C", readonly=True),  # its rates
-    types.Array(types.int64, 1, "C", readonly=True),  # settings
+    I1,  # addresses of these
+    RI1,  # times of the link's trace
+    RF1,  # its rates
+    RI1,  # settings
     types.float64,  # probability of loss
-    _F1,  # the state of the loss's generator
-    _F2,  # flows
-    _I2,  # the same, what only the mechanism sees
-    _I2,  # when their sources of events are due
-    _I3,  # packets
-    _I2,  # ring of transmissions: sequence numbers
-    _I2,  # ring of packets to retransmit
-    types.Array(types.uint8, 2, "C"),  # received out of order
-    _I3,  # ring of packets received and not yet known to the sender
-    _I3,  # ring of acknowledgements
-    _I3,  # ring of packets that are late
-    _I2,  # ring of the queue
-    _I1,  # link
-    _F2,  # features of policies
-    _F1,  # memory for a policy's arguments that this kind of task has not
-    _I2,  # bins of queueing delays
-    _I2,  # counts when the measured time began
-    types.Array(types.float64, 3, "C"),  # series
-    _I2,  # log, without rows where nobody asks for one
+    F1,  # the state of the loss's generator
+    F2,  # flows
+    I2,  # the same, what only the mechanism sees
+    I2,  # when their sources of events are due
+    I3,  # packets
+    I2,  # ring of transmissions: sequence numbers
+    I2,  # ring of packets to retransmit
+    B2,  # received out of order
+    I3,  # ring of packets received and not yet known to the sender
+    I3,  # ring of acknowledgements
+    I3,  # ring of packets that are late
+    I2,  # ring of the queue
+    I1,  # link
+    F2,  # features of policies
+    F1,  # memory for a policy's arguments that this kind of task has not
+    I2,  # bins of queueing delays
+    I2,  # counts when the measured time began
+    F3,  # series
+    I2,  # log, without rows where nobody asks for one
 )
 
 

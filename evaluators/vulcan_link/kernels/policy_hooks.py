@@ -46,7 +46,7 @@ def begin(mine, flow, shown, ecn):
     shown[p.SSTHRESH] = MAX_WINDOW
     shown[p.ECN] = ecn
     shown[p.MSS] = flow[s.PAYLOAD_BYTES]
-    shown[p.CWND] = shown[p.EXACT] = shown[p.MAX_CWND] = shown[p.CUBIC] = flow[s.CWND]
+    shown[p.CWND] = shown[p.EXACT] = shown[p.MAX_CWND] = flow[s.CWND]
     cubic.begin(flow)
     if mine[m.SIGNALS] == 1:
         begin_signals(flow)

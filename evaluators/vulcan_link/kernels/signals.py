@@ -1,8 +1,5 @@
-"""Signals that only some policies read: application limits, one-way delay, ACK aggregation, CUBIC's own window, and
-what happened in intervals of time.
-
-They are kept behind a flow's slots, and only for a policy that reads one of them. CUBIC runs on the flow's
-acknowledgements and losses with a window of its own, which nothing follows but a policy that returns it.
+"""Signals that only some policies read: application limits, one-way delay, ACK aggregation, and what happened in
+intervals of time. They are kept behind a flow's slots, and only for a policy that reads one of them.
 """
 
 import math
@@ -11,7 +8,6 @@ from vulcan.kernel_support import function
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s
 from vulcan_link import policy_state as p
-from vulcan_link.algorithms import cubic
 
 ROUNDS = 5.0
 """Round trips after which the older of two maxima is forgotten: both are of the latest 5 to 10, as in Linux's BBR."""
@@ -23,8 +19,7 @@ MAX_EPOCH = float(1 << 20)
 INTERVAL = 100_000_000.0
 """Nanoseconds that an interval lasts, or a multiple of them where nothing is delivered."""
 
-# Behind CUBIC's row.
-_LEAST_ONE_WAY = s.SIGNALS + s.SLOTS  # ns
+_LEAST_ONE_WAY = s.SIGNALS  # ns
 _EPOCH_BEGAN = _LEAST_ONE_WAY + 1  # ns, 0 before the first
 _EPOCH_ACKED = _LEAST_ONE_WAY + 2  # packets
 _PERIOD_BEGAN = _LEAST_ONE_WAY + 3  # round trips when the newer maxima began
@@ -46,12 +41,6 @@ _LOST = _BEGAN + 9
 def begin_signals(flow):
     """Initialise the signals at the start of a flow."""
     flow[_LEAST_ONE_WAY] = -1.0
-    own = flow[s.SIGNALS : s.SIGNALS + s.SLOTS]
-    own[s.CWND] = flow[s.CWND]
-    own[s.SSTHRESH] = s.NO_THRESHOLD
-    own[s.STATE] = s.OPEN
-    own[s.NOW], own[s.NEXT] = flow[s.NOW], flow[s.NEXT]
-    cubic.begin(own)
     flow[_BEGAN] = flow[s.NOW]
     flow[_LEAST_RTT] = math.inf
 
@@ -69,8 +58,6 @@ def show_signals(mine, flow, shown, over):
             flow[_LEAST_ONE_WAY] = flow[s.ONE_WAY]
         shown[p.ONE_WAY] = (flow[s.ONE_WAY] - flow[_LEAST_ONE_WAY]) // 1e3
     _aggregation(flow, shown, over)
-    _cubic(mine, flow)
-    shown[p.CUBIC] = min(max(flow[s.SIGNALS + s.CWND], 1.0), 65_535.0)
     return _observe_interval(mine, flow, shown)
 
 
@@ -130,26 +117,3 @@ def _observe_interval(mine, flow, shown):
     if flow[s.SAMPLE_INTERVAL] > 0.0:
         flow[_MOST_RATE] = max(flow[_MOST_RATE], shown[p.RATE])
     return is_over
-
-
-@function
-def _cubic(mine, flow):
-    """CUBIC's window after this event. What proportional rate reduction does meanwhile is not part of it."""
-    own = flow[s.SIGNALS : s.SIGNALS + s.SLOTS]
-    for slot in (s.NOW, s.NEXT, s.ACKED, s.RTT, s.SMOOTHED_RTT, s.UNACKED, s.PACED, s.PACKET_BYTES, s.WINDOW_LIMITED):
-        own[slot] = flow[slot]
-    cause = mine[m.ASK]
-    if cause == s.ACKNOWLEDGEMENT:
-        cubic.sampled(own)
-        if flow[s.STATE] not in (s.REDUCING, s.RECOVERY):
-            own[s.STATE] = s.LOSS if flow[s.STATE] == s.LOSS else s.OPEN
-            if flow[s.ACKED] > 0.0:
-                cubic.acknowledged(own)
-    elif own[s.STATE] != s.LOSS or cause != s.TIMEOUT:
-        own[s.PRIOR_CWND] = own[s.CWND]
-        own[s.SSTHRESH] = cubic.reduced(own)
-        own[s.CWND] = own[s.SSTHRESH]
-        if cause == s.TIMEOUT:
-            own[s.STATE] = s.LOSS
-            cubic.changed(own)
-            own[s.CWND] = 1.0

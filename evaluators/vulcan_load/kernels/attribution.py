@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.kernel_support import allocating_kernel, types
+from vulcan.kernel_support import F1, F2, I1, I2, allocating_kernel, types
 from vulcan_load.kernels.engine import drop_first, first_free, push
 from vulcan_load.kernels.sharer import done_from, later_spell
 
@@ -26,23 +26,19 @@ ALONE, BEST, SPEED, IN_FLIGHT, NUMBERS = range(5)
 """Of a request: ms on the fastest of empty servers, and on the server that is done first; the chosen server's speed
 over the fastest one's; requests in flight in the whole cluster."""
 
-_F1 = types.Array(types.float64, 1, "C")
-_F2 = types.Array(types.float64, 2, "C")
-_I1 = types.Array(types.int64, 1, "C")
-_I2 = types.Array(types.int64, 2, "C")
 _SIGNATURE = types.void(
-    _F1,  # arrivals, ms
-    _F1,  # work, ms
-    _I1,  # balancers
-    _I2,  # whom they ask for reports
-    _F2,  # when speeds change, by server
-    _F2,  # speeds
+    F1,  # arrivals, ms
+    F1,  # work, ms
+    I1,  # balancers
+    I2,  # whom they ask for reports
+    F2,  # when speeds change, by server
+    F2,  # speeds
     types.int64,  # cores
     types.int64,  # the number of balancers
     types.float64,  # delay of a report, ms
-    _I1,  # servers chosen
-    _F2,  # numbers of the requests, of shape (NUMBERS, requests)
-    _I1,  # causes
+    I1,  # servers chosen
+    F2,  # numbers of the requests, of shape (NUMBERS, requests)
+    I1,  # causes
 )
 
 

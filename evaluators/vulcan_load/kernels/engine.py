@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import allocating_kernel, helper, types
+from vulcan.kernel_support import F1, F2, I1, I2, allocating_kernel, helper, types
 from vulcan_load import layout as m
 from vulcan_load.kernels import balancing, sharer
 from vulcan_load.kernels.sharer import done_at
@@ -21,31 +21,27 @@ QUEUES, PER_QUEUE = 64, 8
 """A report's latency is of the last requests that found as many in flight as there are now, or about as many: of the
 last whatever they found, a server that got none for a while has latencies from when its queue was long."""
 
-_F1 = types.Array(types.float64, 1, "C")
-_F2 = types.Array(types.float64, 2, "C")
-_I1 = types.Array(types.int64, 1, "C")
-_I2 = types.Array(types.int64, 2, "C")
 _SIGNATURE = types.uint64(
     types.int64,  # who decides
     types.UniTuple(types.int64, 7),  # addresses of the policy: score, enter, update, its handlers of dispatch, report
     # and completion, and what observes completions; 0 for none
-    _F1,  # arrivals, ms
-    _F1,  # work, ms
-    _I1,  # balancers
-    _I2,  # whom they ask for reports
-    _F2,  # when speeds change, by server
-    _F2,  # speeds
+    F1,  # arrivals, ms
+    F1,  # work, ms
+    I1,  # balancers
+    I2,  # whom they ask for reports
+    F2,  # when speeds change, by server
+    F2,  # speeds
     types.int64,  # cores
     types.boolean,  # whether a server's requests share its cores, instead of waiting in a queue
     types.float64,  # delay of a report, ms
     types.uint64,  # seed of `chance`
-    _F2,  # globals, a row a balancer
-    _F1,  # records of servers, by balancer and server
-    _F1,  # statistics, likewise
+    F2,  # globals, a row a balancer
+    F1,  # records of servers, by balancer and server
+    F1,  # statistics, likewise
     types.int64,  # slots of the statistics of one
-    _F1,  # latencies of requests, ms
-    _I1,  # servers that they were sent to
-    _F1,  # busy ms until the last arrival, of all cores of a server
+    F1,  # latencies of requests, ms
+    I1,  # servers that they were sent to
+    F1,  # busy ms until the last arrival, of all cores of a server
 )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event
-from vulcan.kernel_support import allocating_kernel, helper, types
+from vulcan.kernel_support import F1, I1, RF1, RI1, allocating_kernel, helper, types
 from vulcan_prefix import layout as at
 from vulcan_prefix.kernels.host import keep
 from vulcan_prefix.kernels.scores import TURNS, class_of, key_of, sift_down, sift_up
@@ -46,38 +46,34 @@ from vulcan_prefix.kernels.tree import (
 )
 
 U = types.uint64
-_F1 = types.Array(types.float64, 1, "C")
-_I1 = types.Array(types.int64, 1, "C")
-_RF1 = types.Array(types.float64, 1, "C", readonly=True)
-_RI1 = types.Array(types.int64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
     types.int64,  # what decides
     types.boolean,  # whether blocks leave one by one, from a leaf's end
     types.UniTuple(types.int64, 7),  # addresses of the policy: score, enter, update, leave, its handlers of hits,
     # insertions and evictions; 0 for none
-    _RF1,  # arrivals, s
-    _RI1,  # tokens of prompts
-    _RI1,  # tokens of outputs
-    _RI1,  # where a request's blocks start
-    _RI1,  # blocks
-    _RI1,  # full blocks of prompts
-    _RI1,  # sessions
-    _RI1,  # whether the session ends with the request
-    _RI1,  # turns
-    _RI1,  # kinds
-    _RI1,  # priorities
+    RF1,  # arrivals, s
+    RI1,  # tokens of prompts
+    RI1,  # tokens of outputs
+    RI1,  # where a request's blocks start
+    RI1,  # blocks
+    RI1,  # full blocks of prompts
+    RI1,  # sessions
+    RI1,  # whether the session ends with the request
+    RI1,  # turns
+    RI1,  # kinds
+    RI1,  # priorities
     types.int64,  # how many different blocks there are
     types.int64,  # tokens of a block
     types.int64,  # capacity, blocks
     types.int64,  # capacity of the host, blocks
-    _F1,  # the server's numbers
-    _F1,  # globals
-    _F1,  # initial statistics of a node
+    F1,  # the server's numbers
+    F1,  # globals
+    F1,  # initial statistics of a node
     types.int64,  # slots of these
-    _I1,  # blocks of each request's prompt found in the tree
-    _I1,  # blocks found in the host after these
-    _F1,  # seconds to compute each prompt
-    _F1,  # time to first token, s
+    I1,  # blocks of each request's prompt found in the tree
+    I1,  # blocks found in the host after these
+    F1,  # seconds to compute each prompt
+    F1,  # time to first token, s
 )
 
 

@@ -16,41 +16,35 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import allocating_kernel, helper, types
+from vulcan.kernel_support import F1, F2, I1, I2, RF1, RI1, allocating_kernel, helper, types
 from vulcan_serving import layout as at
 from vulcan_serving.kernels import memory, routing
 
 U = types.uint64
-_F1 = types.Array(types.float64, 1, "C")
-_F2 = types.Array(types.float64, 2, "C")
-_I1 = types.Array(types.int64, 1, "C")
-_I2 = types.Array(types.int64, 2, "C")
-_RF1 = types.Array(types.float64, 1, "C", readonly=True)
-_RI1 = types.Array(types.int64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
     types.UniTuple(types.int64, 11),  # addresses of the scheduler: score, preempt, reserve, enter, update, leave, and
     # its handlers of arrivals, admissions, first tokens, preemptions and ends; 0 for none
     types.UniTuple(types.int64, 9),  # of the router: score, enter, update, what observes arrivals and ends, and its
     # handlers of dispatches, reports, first tokens and ends
-    _RF1,  # arrivals, s
-    _RI1,  # blocks of requests
+    RF1,  # arrivals, s
+    RI1,  # blocks of requests
     types.int64,  # how many different ones there are
     types.int64,  # sessions
-    _I1,  # the integers of the layout
-    _F1,  # its numbers
-    _F2,  # globals of the schedulers, a row a replica
-    _F1,  # records of requests
-    _F1,  # their statistics
+    I1,  # the integers of the layout
+    F1,  # its numbers
+    F2,  # globals of the schedulers, a row a replica
+    F1,  # records of requests
+    F1,  # their statistics
     types.int64,  # slots of these of one
-    _F2,  # globals of routers, a row a router
-    _F1,  # their records of replicas
-    _F1,  # statistics of these
+    F2,  # globals of routers, a row a router
+    F1,  # their records of replicas
+    F1,  # statistics of these
     types.int64,  # slots of one
-    _I2,  # replicas drawn for each request
-    _F2,  # chances of replicas at each request; empty without a router's policy
-    _I2,  # the table of requests
-    _F2,  # their times
-    _I2,  # the record of steps
+    I2,  # replicas drawn for each request
+    F2,  # chances of replicas at each request; empty without a router's policy
+    I2,  # the table of requests
+    F2,  # their times
+    I2,  # the record of steps
 )
 
 

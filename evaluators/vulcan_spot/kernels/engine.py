@@ -25,7 +25,7 @@ Spot costs the same in all regions, or has a price in each region and tick, whic
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import helper, kernel, types
+from vulcan.kernel_support import F1, I2, RB2, RF1, RF2, RI1, helper, kernel, types
 from vulcan_spot import layout as m
 from vulcan_spot.kernels.rules import (
     LOOK,
@@ -101,8 +101,6 @@ REST_SPOT, REST_ON_DEMAND, WAITED_WITH_SPOT, WAITED, MOVING, USES = range(START 
 """Seconds paid for after the job is done, by kind of VM; seconds without a VM: spot was available, or was not, or the
 job moved."""
 
-_F = types.Array(types.float64, 1, "C")
-_FRESH = types.Array(types.float64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
     types.int64,  # who decides: see `vulcan_spot.layout`
     types.boolean,  # whether a baseline moves, to the next region in turn
@@ -110,25 +108,24 @@ _SIGNATURE = types.uint64(
     types.UniTuple(
         types.int64, 5
     ),  # addresses of the policy's functions: who decides, who ranks, enter, update, on_tick; 0 for none
-    _FRESH,  # globals of a policy that has seen nothing
-    _F,  # room for them
-    _FRESH,  # statistics of regions of which nothing was seen
-    _F,  # room for them
+    RF1,  # globals of a policy that has seen nothing
+    F1,  # room for them
+    RF1,  # statistics of regions of which nothing was seen
+    F1,  # room for them
     types.uint64,  # statistics a region
-    _F,  # room for records, (regions * RECORD,)
-    types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
-    types.Array(types.int64, 1, "C", readonly=True),  # first tick of each window
-    types.Array(types.int64, 1, "C", readonly=True),  # and the one after its last
+    F1,  # room for records, (regions * RECORD,)
+    RB2,  # availability, (regions, ticks)
+    RI1,  # first tick of each window
+    RI1,  # and the one after its last
     types.int64,  # duration, s
     types.int64,  # deadline, s
     types.int64,  # overhead, s
     types.int64,  # gap, s
     types.float64,  # price of spot as a share of that of on-demand
-    types.Array(types.float64, 2, "C", readonly=True),  # the same by (regions, ticks), or (0, 0) for that one
-    types.Array(types.float64, 1, "C"),  # sums of shares paid for ticks on spot, (windows,), or (0,) for that one
-    types.Array(types.int64, 2, "C"),  # results, (windows, RESULTS)
-    types.Array(types.uint8, 2, "C", readonly=True),  # what `PLANNED` does, (windows, ticks)
-    types.Array(types.int64, 2, "C"),  # seconds by use, (windows, USES), or (0, 0)
+    RF2,  # the same by (regions, ticks), or (0, 0) for that one
+    F1,  # sums of shares paid for ticks on spot, (windows,), or (0,) for that one
+    I2,  # results, (windows, RESULTS)
+    I2,  # seconds by use, (windows, USES), or (0, 0)
 )
 
 
@@ -153,7 +150,7 @@ def _preferred(prefer, globals_, records, statistics, width, region, regions, no
 @kernel(_SIGNATURE)
 def run(
     who, moves_on, published, policy, fresh, globals_, fresh_statistics, statistics, width, records, available, begins,
-    ends, duration, deadline, overhead, gap, price_ratio, prices, paid, results, plan, seconds,
+    ends, duration, deadline, overhead, gap, price_ratio, prices, paid, results, seconds,
 ):  # fmt: skip
     counting = seconds.shape[0] > 0
     priced = prices.shape[0] > 0
@@ -252,10 +249,6 @@ def run(
                 asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
                 if asked == LOOK and regions == 1:  # there is nothing to look at
                     asked = ON_DEMAND
-            elif who == m.PLANNED:
-                asked = np.int64(plan[window, tick - begins[window]])
-                if asked >= MOVE:
-                    asked = LOOK if asked >= LOOK_AT else NONE
             elif who == m.ON_DEMAND_ONLY:
                 asked = ON_DEMAND
             elif who == m.SPOT_ONLY:
@@ -272,12 +265,8 @@ def run(
             if looking:
                 request = ON_DEMAND
             moving = request == NONE and (who == m.POLICY or moves_on) and regions > 1
-            if who == m.PLANNED:
-                moving = MOVE <= plan[window, tick - begins[window]] < LOOK_AT
             if moving or looking:
                 to = (region + 1) % regions
-                if who == m.PLANNED:
-                    to = np.int64(plan[window, tick - begins[window]]) - (LOOK_AT if looking else MOVE)
                 if who == m.POLICY:
                     to = _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap)
                 region = to

@@ -16,16 +16,16 @@ regions one cannot wait where spot is available, and a start-up has a state for 
 
 import numpy as np
 
-from vulcan.kernel_support import kernel, types
-from vulcan_spot.kernels.rules import LOOK_AT, MOVE, NONE, ON_DEMAND, SPOT, ceiling, must_hurry
+from vulcan.kernel_support import I1, I2, RB2, RF2, RI1, RI2, kernel, types
+from vulcan_spot.kernels.rules import NONE, ON_DEMAND, SPOT, ceiling, must_hurry
 
 SPOT_TICKS, ON_DEMAND_TICKS, STARTS, PREEMPTED, MOVES, COUNTS = range(6)
 
 ALIKE = 1e-11  # dollars; sums of the same prices in another order differ by less
 _SIGNATURE = types.float64(
-    types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
-    types.Array(types.int64, 2, "C", readonly=True),  # ticks for which spot stays available from each on, likewise
-    types.Array(types.int64, 1, "C", readonly=True),  # ticks before each, and the end, with spot available anywhere
+    RB2,  # availability, (regions, ticks)
+    RI2,  # ticks for which spot stays available from each on, likewise
+    RI1,  # ticks before each, and the end, with spot available anywhere
     types.int64,  # first tick of the window
     types.int64,  # and the one after its last
     types.int64,  # duration, s
@@ -34,26 +34,22 @@ _SIGNATURE = types.float64(
     types.int64,  # gap, s
     types.int64,  # unit of progress, s: a common divisor of overhead and gap
     types.float64,  # price of a tick on spot
-    types.Array(types.float64, 2, "C", readonly=True),  # the same by (regions, ticks), or (0, 0) for that one
+    RF2,  # the same by (regions, ticks), or (0, 0) for that one
     types.float64,  # price of a tick on demand
     types.float64,  # price of a missed deadline
     types.boolean,  # whether the safety net is the published one
     types.float64,  # what some policy pays: more than this is not followed
     types.Array(types.float64, 4, "C"),  # room for costs: (slots, regions, states, units of the duration)
     types.Array(types.int32, 5, "C"),  # room for counts: (slots, regions, states, units of the duration, COUNTS)
-    types.Array(types.int64, 2, "C"),  # room for the fewest and the most units of each slot: (slots, 2)
-    types.Array(types.int64, 1, "C"),  # the best: finished, s, and its counts
-    types.Array(types.uint8, 4, "C"),  # room for origins: (ticks, regions, states, units of the duration), or no ticks
-    types.Array(
-        types.uint8, 1, "C"
-    ),  # the best plan, (ticks,): what runs in each tick, or MOVE or LOOK_AT + the region
+    I2,  # room for the fewest and the most units of each slot: (slots, 2)
+    I1,  # the best: finished, s, and its counts
 )
 
 
 @kernel(_SIGNATURE)
 def least_cost(
     available, lasting, available_before, begin, end, duration, deadline, overhead, gap, unit, spot_price, prices,
-    on_demand_price, missed_price, published, enough, costs, counts, spans, best, origins, plan,
+    on_demand_price, missed_price, published, enough, costs, counts, spans, best,
 ):  # fmt: skip
     # states: 0 is nothing; then spot, a state for each stage of its start-up, of which the last works; then on-demand
     regions = available.shape[0]
@@ -79,8 +75,6 @@ def least_cost(
     spans[0, :] = 0
     now = 0
     tick = last_tick = begin
-    tracing = origins.shape[0] > 0
-    end_tick = end_region = end_state = end_at = end_taken = end_span = 0
     while tick <= last_tick:
         side = (tick - begin) % slots
         first_unit, last_unit = spans[side, 0], spans[side, 1]
@@ -160,8 +154,6 @@ def least_cost(
                                 best[1 + ON_DEMAND_TICKS] += span * (taken == ON_DEMAND)
                                 best[1 + STARTS] += taken != held
                                 best[1 + PREEMPTED] += held != last
-                                end_tick, end_taken, end_span = tick, taken, span
-                                end_region, end_state, end_at = region, state, at
                             continue
                         needed = ceiling(work_left - done, gap)
                         on_spot = min(needed, available_before[end] - available_before[min(tick + span, end)])
@@ -174,9 +166,6 @@ def least_cost(
                         last_tick = max(last_tick, tick + span)
                         if total < costs[other, to_region, reached, to]:
                             costs[other, to_region, reached, to] = total
-                            if tracing:
-                                origin = region * states + state + (states if span > 1 else 0)
-                                origins[tick + span - begin, to_region, reached, to] = origin
                             for i in range(COUNTS):
                                 counts[other, to_region, reached, to, i] = counts[side, region, state, at, i]
                             counts[other, to_region, reached, to, SPOT_TICKS] += span * (taken == SPOT)
@@ -186,26 +175,4 @@ def least_cost(
                             counts[other, to_region, reached, to, MOVES] += to_region != region and taken == NONE
         now += gap
         tick += 1
-    if not tracing:
-        return least
-    plan[end_tick - begin : end_tick - begin + end_span] = end_taken
-    step, region, state, at = end_tick - begin, end_region, end_state, end_at
-    while step > 0:
-        origin = np.int64(origins[step, region, state, at])
-        taken = NONE if state == 0 else SPOT if state <= stages else ON_DEMAND
-        if origin >= regions * states:  # a start-up in one step
-            plan[step - levels : step] = taken
-            at -= (levels * gap - overhead) // unit
-            step, state = step - levels, origin - states
-            continue
-        was_region, was_state = origin // states, origin % states
-        plan[step - 1] = taken if was_region == region else (MOVE if taken == NONE else LOOK_AT) + region
-        if taken != NONE:
-            was = NONE if was_state == 0 else SPOT if was_state <= stages else ON_DEMAND
-            here = begin + step - 1 < end and available[region, begin + step - 1] != 0
-            held = NONE if was == SPOT and not here else was
-            level = levels if at_once else (was_state - 1) % levels + 1
-            passed = level if taken == held else 0
-            at -= (gap - min(gap, max(0, overhead - passed * gap))) // unit
-        step, region, state = step - 1, was_region, was_state
     return least

@@ -15,7 +15,7 @@ LOOK = 3
 """On-demand, and what is seen at the next tick is another region."""
 
 MOVE, LOOK_AT = 3, 128
-"""In plans and in the hash of decisions, with the number of a region added: to move there, or to look at it."""
+"""In the hash of decisions, with the number of a region added: to move there, or to look at it."""
 
 U = np.uint64
 

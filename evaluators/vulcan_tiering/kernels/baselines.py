@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from vulcan.kernel_support import kernel, types
+from vulcan.kernel_support import B1, F1, F2, kernel, types
 from vulcan_tiering.kernels import arms, arms_like, hemem, memtis, tpp
-from vulcan_tiering.kernels.ranking import BYTES, FLOATS, INPUTS, ROOM
+from vulcan_tiering.kernels.ranking import INPUTS, ROOM
 from vulcan_tiering.kernels.state import FAST_PAGES, MAPPED, PROMOTED, exchange, map_pages, mark_best, serve
 
 U = np.uint64
@@ -29,15 +29,15 @@ OWN, MEMORY = 5, 64
         types.int64,  # the way
         *INPUTS,
         types.int64,  # one access in so many is sampled
-        BYTES,  # the pages that the static oracle has in the fast tier
-        types.Array(types.float64, 2, "C"),  # room for what a way keeps of pages, zeroed
-        FLOATS,  # and of the memory
+        B1,  # the pages that the static oracle has in the fast tier
+        F2,  # room for what a way keeps of pages, zeroed
+        F1,  # and of the memory
         *ROOM,
     )
 )
 def place_all(
     way, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, period, chosen, own, memory, fast,
-    rises, falls, keys, pages, histogram, rest, carried, totals, history,
+    rises, falls, keys, pages, histogram, rest, carried, totals, history, took,
 ):  # fmt: skip
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     moves = U(0)
@@ -48,7 +48,7 @@ def place_all(
             for page in range(before, n):
                 carried[FAST_PAGES] += np.int64(chosen[page]) - np.int64(fast[page])
                 fast[page] = chosen[page]
-        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first, history)
+        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first, history, took)
         if interval + 1 == last:
             break
         if way == TPP:

@@ -8,7 +8,7 @@ limit allows. What is decided after the last interval is not carried out.
 import numpy as np
 
 from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import helper, kernel, types
+from vulcan.kernel_support import B1, B2, F1, F2, I1, helper, kernel, types
 from vulcan_tiering import layout as at
 from vulcan_tiering.kernels.cost import WEIGHT
 from vulcan_tiering.kernels.selection import key_of
@@ -29,23 +29,21 @@ from vulcan_tiering.kernels.state import (
 U = np.uint64
 WORST = 1e300  # scores are held within +-1e300
 
-FLOATS = types.Array(types.float64, 1, "C")
-BYTES = types.Array(types.uint8, 1, "C")
 _TABLE = types.Array(types.uint32, 2, "C", readonly=True)
-_PLACES = types.Array(types.int64, 1, "C")
 
 INPUTS = (
     *(_TABLE,) * 4,  # loads, stores, sampled reads, sampled writes
     types.Array(types.int32, 1, "C", readonly=True),  # arrivals
-    FLOATS,  # the machine's numbers
+    F1,  # the machine's numbers
     *(types.int64,) * 4,  # capacity of the fast tier and limit of migrations, in pages; measured intervals: from, to
 )
 ROOM = (
-    *(BYTES,) * 3,  # fast, and room for pages that belong there, and for others
+    *(B1,) * 3,  # fast, and room for pages that belong there, and for others
     types.Array(types.uint64, 1, "C"),  # room for keys
-    *(_PLACES,) * 3,  # room for twice the pages, a histogram, and twice the pages
-    *(FLOATS,) * 2,  # carried, totals
-    types.Array(types.uint8, 2, "C"),  # room for a history, or none: see `serve`
+    *(I1,) * 3,  # room for twice the pages, a histogram, and twice the pages
+    *(F1,) * 2,  # carried, totals
+    B2,  # room for a history, or none: see `serve`
+    F2,  # and for what intervals took
 )
 """Arguments that all kernels have."""
 
@@ -61,16 +59,16 @@ def _bounded(score):
         types.UniTuple(types.int64, 7),  # addresses of score, enter, update, interval, and the handlers of the task's
         # events; 0 where nothing needs them
         *INPUTS,
-        FLOATS,  # globals
-        FLOATS,  # records
-        FLOATS,  # statistics
+        F1,  # globals
+        F1,  # records
+        F1,  # statistics
         types.uint64,  # statistics a page
         *ROOM,
     )
 )
 def rank_all(
     policy, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, globals_, records, statistics,
-    width, fast, best, others, keys, pages, histogram, rest, carried, totals, history,
+    width, fast, best, others, keys, pages, histogram, rest, carried, totals, history, took,
 ):  # fmt: skip
     """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     score, enter, update, of_interval, on_tick, on_page, on_move = policy
@@ -80,7 +78,7 @@ def rank_all(
     globals_[at.FAST_CAPACITY] = capacity * weight
     for interval in range(last):
         n = map_pages(fast, arrivals, interval, capacity, carried)
-        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first, history)
+        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first, history, took)
         if interval + 1 == last:
             break
         now = float(interval)

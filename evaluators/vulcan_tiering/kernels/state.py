@@ -51,10 +51,11 @@ def map_pages(fast, arrivals, interval, capacity, carried):
 
 
 @function
-def serve(m, loads, stores, interval, n, fast, carried, totals, counts, history):
+def serve(m, loads, stores, interval, n, fast, carried, totals, counts, history, took):
     """Serve the accesses of an interval with pages where they are; the migrations before it take bandwidth.
 
-    `history`, of shape (intervals, pages) or empty, takes `MAPPED_SLOW` and `MAPPED_FAST` for the pages mapped.
+    `history`, of shape (intervals, pages) or empty, takes `MAPPED_SLOW` and `MAPPED_FAST` for the pages mapped, and
+    `took`, of shape (intervals, 3) then, the time and the latencies of the fast and the slow tier under load.
     """
     if history.shape[0] > 0:
         for page in range(n):
@@ -89,6 +90,8 @@ def serve(m, loads, stores, interval, n, fast, carried, totals, counts, history)
     carried[FAST_NS] = loaded_latency(m, m[FAST_LATENCY], bf, time)
     carried[SLOW_NS] = loaded_latency(m, m[SLOW_LATENCY], bs, time)
     carried[INTERVAL_NS] = time
+    if history.shape[0] > 0:
+        took[interval, 0], took[interval, 1], took[interval, 2] = time, carried[FAST_NS], carried[SLOW_NS]
     carried[HIT_SHARE] = hits / accesses if accesses > 0.0 else 0.0
     if counts:
         totals[TIME] += time

@@ -103,9 +103,9 @@ def test_time_and_migrations_are_divided_as_a_slow_count_does(case: Case, number
         case.capacity, case.limit, case.weight,
     )  # fmt: skip
     memory.run(PlainRanking(policy, memory), case.first, case.last)
-    history = np.zeros((c.intervals, c.pages), np.uint8)
+    history = np.zeros((c.intervals, c.pages), np.uint8), np.zeros((c.intervals, 3))
     result = simulate(policy, c, case.samples, case.capacity, **case.arguments(), history=history)
-    assert history.tolist()[: case.last] == [
+    assert history[0].tolist()[: case.last] == [
         [1 + fast[p] if p in fast else 0 for p in range(c.pages)] for fast, _, _ in memory.intervals
     ]
     inputs = Inputs(c, case.samples, case.capacity, case.limit, case.weight)

@@ -10,7 +10,6 @@ from vulcan.registry import find_task
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
-from vulcan_traces.links import load_link
 
 
 def run(body: str, flow: Flow, **around: float) -> LinkResult:
@@ -78,26 +77,3 @@ def test_aggregation_is_what_acknowledgements_run_ahead_by(batch: float, least: 
     """At a packet a millisecond, a batch of 20 ms delivers 20 packets at once."""
     extra = last_window(run("150 + state.extra_acked_packets", sender(), ack_batch_ms=batch)) - 150
     assert least <= extra <= most
-
-
-@pytest.mark.parametrize(
-    ("link", "packets", "loss"),
-    [
-        ("constant:rate=12", 40, 0.0),
-        ("constant:rate=40", 200, 0.0),
-        ("constant:rate=20", 60, 0.001),
-        ("steps:rates=24-6-16-3,every=3", 100, 0.0),
-    ],
-)
-def test_the_window_of_cubic_followed_is_cubic(link: str, packets: int, loss: float) -> None:
-    """What its window does during recovery, proportional rate reduction, is not part of it, and differs."""
-
-    def with_(flow: Flow) -> LinkResult:
-        scenario = Scenario(load_link(link), Queue(packets=packets), (flow,), 30.0, loss=loss)
-        return simulate(scenario, policy("state.cubic_cwnd_packets"))
-
-    known, ours = with_(Flow("cubic")), with_(Flow("policy", slow_start="policy"))
-    assert ours.goodput_bps == pytest.approx(known.goodput_bps, rel=0.005)
-    assert ours.flows[0].window_avg == pytest.approx(known.flows[0].window_avg, rel=0.05)
-    assert ours.queueing_delay_avg_ms == pytest.approx(known.queueing_delay_avg_ms, rel=0.06)
-    assert abs(ours.flows[0].recoveries - known.flows[0].recoveries) <= 1

@@ -136,7 +136,7 @@ def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, pat
     link, queue, more = PATHS[path]
     flow = Flow("policy", delay_ms=15.0, called=called, slow_start=slow_start, ecn=queue.ecn)
     others = (Flow("cubic", delay_ms=15.0, start_s=2.0, stop_s=6.0),)
-    source = task.seed_policies()["reno_like"].replace("packets + 1", "packets + 1 + 0 * state.cubic_cwnd_packets")
+    source = task.seed_policies()["reno_like"].replace("packets + 1", "packets + 1 + 0 * state.extra_acked_packets")
     watched = WatchedPolicy.of(check(source, task))
     simulate(Scenario(load_link(link), queue, (flow, *others), duration_s=12.0, **more), watched)
     assert not set(SIGNALS).isdisjoint(watched.plan.features)
