@@ -29,7 +29,7 @@ from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import BOUND, simulate, simulate_regions
+from vulcan_spot.simulate import BOUND, simulate
 from vulcan_spot.simulator import public_score
 from vulcan_spot.windows import Windows, load_regions, regular
 from vulcan_traces.spot import load_spot
@@ -121,7 +121,7 @@ def bills(who: Policy | str, cases: Iterable[Case]) -> tuple[float, float, int]:
     """Return the scores by each hour's own price and by the public evaluator's bill, and how many runs are late."""
     own, public, missed = [], [], 0
     for job, windows in cases:
-        runs = simulate_regions(who, windows, job, net="published")
+        runs = simulate(who, windows, job, net="published")
         bill = least_bill(windows, job, Prices()) if who == BOUND else public_bill(runs, windows, Prices())
         own.append(public_score(float(runs.cost.mean()), job, Prices()))
         public.append(public_score(float(bill.mean()), job, Prices()))
@@ -147,7 +147,7 @@ def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.flo
         one = windows.single(window)
         assert one.prices is not None
         lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
-        runs = simulate_regions(BOUND, replace(one, prices=lowest), job, prices, "published")
+        runs = simulate(BOUND, replace(one, prices=lowest), job, prices, "published")
         least.append(runs.cost[0] - prices.missed * (runs.finished[0] > job.deadline))
     return np.array(least)
 
@@ -179,15 +179,14 @@ def table(task: str, sets: dict[str, list[Case]]) -> list[str]:
 
     The least cost is that of the first set.
     """
-    run = simulate if task == "spot_single" else simulate_regions
     rows = []
     for name, who in policies_of(task).items():
         cells = []
         for number, cases in enumerate(sets.values()):
-            if who == "least_cost":
-                found = measure(lambda job, windows: run("least_cost", windows, job), cases) if number == 0 else None
+            if who == BOUND:
+                found = measure(lambda job, windows: simulate(BOUND, windows, job), cases) if number == 0 else None
             else:
-                found = measure(lambda job, windows, who=who: run(who, windows, job, net="published"), cases)
+                found = measure(lambda job, windows, who=who: simulate(who, windows, job, net="published"), cases)
             cells.append(found)
         rows.append((name, cells))
     rows.sort(key=lambda row: -row[1][0][0])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import Protocol
 
 import numpy as np
 
@@ -25,22 +23,19 @@ from vulcan_spot.least_cost import cheapest
 from vulcan_spot.runs import Counts, Decider, JobRuns, run
 from vulcan_spot.windows import Windows
 
-Baselines = Mapping[str, tuple[int, bool]]
-"""Number of each baseline, as the kernels number them, and whether it moves to the next region where it would wait."""
-
-BASELINES: Baselines = {
-    "on_demand": (ON_DEMAND_ONLY, False),
-    "greedy": (GREEDY, False),
-    "spot_only": (SPOT_ONLY, False),
-    "uniform_progress": (UNIFORM_PROGRESS, False),
-}
-REGION_BASELINES: Baselines = {
+BASELINES: Mapping[str, tuple[int, bool]] = {
     "on_demand": (ON_DEMAND_ONLY, False),
     "greedy": (GREEDY, False),
     "greedy_round_robin": (GREEDY, True),
+    "spot_only": (SPOT_ONLY, False),
     "uniform_progress": (UNIFORM_PROGRESS, False),
     "uniform_progress_round_robin": (UNIFORM_PROGRESS, True),
 }
+"""Number of each baseline, as the kernels number them, and whether it moves to the next region where it would wait."""
+
+OF_ONE = ("on_demand", "greedy", "spot_only", "uniform_progress")
+OF_SEVERAL = ("on_demand", "greedy", "greedy_round_robin", "uniform_progress", "uniform_progress_round_robin")
+"""Baselines of the tasks of one region and of several."""
 
 BOUND = "least_cost"
 """The oracle, what no policy can beat (`vulcan_spot.least_cost`)."""
@@ -48,22 +43,7 @@ BOUND = "least_cost"
 MAX_REGIONS = 64
 
 
-class Simulate(Protocol):
-    """`simulate` or `simulate_regions`."""
-
-    def __call__(
-        self,
-        who: Policy | str,
-        windows: Windows,
-        job: SpotJob,
-        prices: Prices | None = None,
-        net: SafetyNet = "exact",
-        seconds: Counts | None = None,
-    ) -> JobRuns: ...
-
-
-def _simulate(
-    baselines: Baselines,
+def simulate(
     who: Policy | str,
     windows: Windows,
     job: SpotJob,
@@ -71,7 +51,7 @@ def _simulate(
     net: SafetyNet = "exact",
     seconds: Counts | None = None,
 ) -> JobRuns:
-    """Run a policy of the task, or a baseline of that name, once per window; `seconds` as in `run`.
+    """Run a policy of either task, one of `BASELINES`, or `BOUND`, once per window; `seconds` as in `run`.
 
     `vulcan_spot.kernels.engine` has the rules. Raises KeyError for another name, UserError for too many regions.
     """
@@ -80,12 +60,13 @@ def _simulate(
     if not 1 <= regions <= MAX_REGIONS:
         raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
     if who == BOUND:
-        known = [_simulate(baselines, name, windows, job, prices, net) for name in baselines if name != "spot_only"]
-        return cheapest(known, windows, job, prices, net)
+        known = OF_ONE if regions == 1 else OF_SEVERAL
+        runs = [simulate(name, windows, job, prices, net) for name in known if name != "spot_only"]
+        return cheapest(runs, windows, job, prices, net)
     if isinstance(who, str):
-        number, moves_on = baselines[who]
+        number, moves_on = BASELINES[who]
         decider = Decider(number, np.zeros(GLOBALS), moves_on)
-    elif baselines is BASELINES:
+    elif not who.task.others:
         native = who.native(LAYOUT)
         # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
         addresses = (native.score, 0, native.update, native.update, native.events.get("on_tick", 0))
@@ -97,10 +78,3 @@ def _simulate(
         statistics = native.new_statistics(regions)
         decider = Decider(POLICY, native.new_globals(), addresses=addresses, statistics=statistics)
     return run(decider, windows, job, prices, net, seconds)
-
-
-simulate: Simulate = partial(_simulate, BASELINES)
-"""Run a policy of the task `spot_single`, one of `BASELINES` or `BOUND`."""
-
-simulate_regions: Simulate = partial(_simulate, REGION_BASELINES)
-"""Run a policy of the task `spot_multi`, one of `REGION_BASELINES` or `BOUND`; a job begins in the first region."""

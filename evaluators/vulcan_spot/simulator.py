@@ -23,7 +23,7 @@ from vulcan_spot.account import account
 from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of, say_once
 from vulcan_spot.least_cost import MAX_WORK, work_of
 from vulcan_spot.runs import Counts, JobRuns, late_there_too
-from vulcan_spot.simulate import BASELINES, BOUND, REGION_BASELINES, Simulate, simulate, simulate_regions
+from vulcan_spot.simulate import BOUND, OF_ONE, OF_SEVERAL, simulate
 from vulcan_spot.spec import BOTH, SpotSpec
 from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, apart, load_regions, places_of, room
 from vulcan_spot.workload import describe
@@ -103,7 +103,6 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
     """Whether a job may move to another region."""
 
     usual_job: ClassVar[UsualJob]
-    simulate: ClassVar[Simulate]
 
     @abstractmethod
     def load_traces(self, source: str, meaning: str | None, nodes: int) -> Regions:
@@ -173,10 +172,10 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
         Under `both` a run is late, and pays for it, where it would be under the published safety net.
         """
         job, costs = spec.job, spec.costs
-        runs = self.simulate(who, workload, job, costs, spec.net, seconds)
+        runs = simulate(who, workload, job, costs, spec.net, seconds)
         published = None
         if spec.safety_net == BOTH and who != BOUND:
-            published = self.simulate(who, workload, job, costs, "published")
+            published = simulate(who, workload, job, costs, "published")
             runs = late_there_too(runs, published, job, costs)
         return SpotResult(runs, published, spec, workload.gap)
 
@@ -239,8 +238,7 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
 class SpotSimulator(WindowsSimulator):
     """An environment is one region."""
 
-    simulate = simulate
-    known = kinds_of(BASELINES, (BOUND,))
+    known = kinds_of(OF_ONE, (BOUND,))
     usual_job = USUAL_SINGLE
     caches_baselines = True
 
@@ -274,8 +272,7 @@ class RegionsSimulator(WindowsSimulator):
     """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
 
     migrates = True
-    simulate = simulate_regions
-    known = kinds_of(REGION_BASELINES, (BOUND,))
+    known = kinds_of(OF_SEVERAL, (BOUND,))
     usual_job = USUAL_MULTI
     caches_baselines = True
 

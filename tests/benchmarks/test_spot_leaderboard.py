@@ -14,7 +14,7 @@ from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.simulate import simulate
 from vulcan_spot.windows import Windows
 
 PAGE = (ROOT / "docs" / "results" / "spot.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def test_scores_of_several_regions_are_those_of_the_page() -> None:
         who = policy(name, "spot_multi")
 
         def runs_of(job: SpotJob, windows: Windows, who: Policy = who) -> JobRuns:
-            return simulate_regions(who, windows, job, net="published")
+            return simulate(who, windows, job, net="published")
 
         score, missed = measure(runs_of, spot_leaderboard.several_regions())
         assert missed == 0
@@ -61,7 +61,7 @@ def test_bills_are_the_score_where_every_region_has_the_one_price(tmp_path: Path
     who = policy("spot_looks", "spot_multi")  # which reads no price
 
     def runs_of(job: SpotJob, windows: Windows) -> JobRuns:
-        return simulate_regions(who, windows, job, net="published")
+        return simulate(who, windows, job, net="published")
 
     score, missed = measure(runs_of, spot_leaderboard.several_regions())
     own, public, late = bills(who, spot_leaderboard.several_regions(tmp_path))

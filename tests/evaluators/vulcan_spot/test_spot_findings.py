@@ -17,7 +17,7 @@ from vulcan.simulator.account import Account
 from vulcan_spot.account import CAUSES, account
 from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import simulate, simulate_regions
+from vulcan_spot.simulate import simulate
 from vulcan_spot.windows import Windows
 from vulcan_spot.workload import describe
 from vulcan_traces.spot import SpotTrace
@@ -139,7 +139,7 @@ def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None
         policy, name = policies[seed % POLICIES], list(plain_regions.BASELINES)[seed % 5]
         baseline = (plain_regions.BASELINES[name], plain_regions.in_turn)
         for who, (decides, prefers) in ((policy, plain_regions.policy_runs(policy)), (name, baseline)):
-            found = accounted(simulate_regions, who, several(regions, case.gap), case.job, net)
+            found = accounted(simulate, who, several(regions, case.gap), case.job, net)
             decide, prefer, log = with_log(decides, prefers)
             plain = plain_regions.run(decide, prefer, regions, case.gap, case.job, net)
             agrees(found, plain_spending(log, plain, case.gap, case.job))
@@ -156,13 +156,13 @@ def test_dollars_with_prices_by_region_add_up_and_the_difference_of_prices_is_a_
     here = Windows.of_regions(traces, [(0, 0, 60)], priced=True)
     moves = "def decide(job, spot, vm, regions):\n    return 0 if job.elapsed_s == 7200 else 1\n\n\n"
     policy = check(moves + "def prefer(job, regions, region):\n    return 1\n", task)
-    runs, _, found = accounted(simulate_regions, policy, here, job, "exact")
+    runs, _, found = accounted(simulate, policy, here, job, "exact")
     # two hours at 1.50, one tick to move, then 2 h of work and two starts at 0.50
     assert [found.total[0], runs.cost[0]] == pytest.approx(2 * [2 * 1.5 + (2 + 2 / 6) * 0.5])
     assert found.groups[1].classes.tolist() == [1]  # the region at the end
     nominal = (2 * 3600 + (2 + 2 / 6) * 3600) / 3600 * PRICES.spot
     assert found.parts[CAUSES[-1]] == pytest.approx(runs.cost - nominal)
-    assert simulate_regions("least_cost", here, job, PRICES, "exact").cost[0] == pytest.approx((4 + 1 / 6) * 0.5)
+    assert simulate("least_cost", here, job, PRICES, "exact").cost[0] == pytest.approx((4 + 1 / 6) * 0.5)
     assert "$1.50 in region 0, $0.50 in region 1" in describe(here, job, PRICES)[0].text
 
 

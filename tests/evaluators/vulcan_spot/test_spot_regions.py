@@ -14,7 +14,7 @@ from stateful_programs import stateful_programs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot.simulate import REGION_BASELINES, simulate, simulate_regions
+from vulcan_spot.simulate import OF_SEVERAL, simulate
 from vulcan_spot.windows import Windows
 from vulcan_traces.spot import SpotTrace
 
@@ -45,7 +45,7 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
         case, regions = spot_cases.regions_case(seed)
         policy = check(spot_cases.regions_policy(seed), TASK)
         net = spot_cases.net(seed)
-        runs = simulate_regions(policy, windows(regions, case.gap), case.job, net=net)
+        runs = simulate(policy, windows(regions, case.gap), case.job, net=net)
         plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net)
         agree(runs, plain)
         assert runs.overruled[0] == plain.overruled
@@ -58,7 +58,7 @@ def test_with_prices_by_region_policies_agree_with_their_reference_and_pay_what_
         prices = spot_cases.prices_of(seed, regions)
         policy = check(spot_cases.regions_policy(seed, priced=True), TASK)
         net = spot_cases.net(seed)
-        runs = simulate_regions(policy, windows(regions, case.gap, prices), case.job, net=net)
+        runs = simulate(policy, windows(regions, case.gap, prices), case.job, net=net)
         plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net, prices)
         agree(runs, plain)
         assert runs.ended_in[0] == plain.region
@@ -70,18 +70,18 @@ def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulat
     fields = 0
     for seed, policy in enumerate(stateful_programs(TASK, Random(2), examples(90))):
         case, regions = spot_cases.regions_case(seed)
-        runs = simulate_regions(policy, windows(regions, case.gap), case.job)
+        runs = simulate(policy, windows(regions, case.gap), case.job)
         agree(runs, plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job))
         fields += any(variable.is_field for variable in policy.program.variables)
     assert fields > 2
 
 
-@pytest.mark.parametrize("name", REGION_BASELINES)
+@pytest.mark.parametrize("name", OF_SEVERAL)
 def test_baselines_agree_with_the_plain_simulator(name):
     for seed in range(CASES):
         case, regions = spot_cases.regions_case(seed)
         net = spot_cases.net(seed)
-        runs = simulate_regions(name, windows(regions, case.gap), case.job, net=net)
+        runs = simulate(name, windows(regions, case.gap), case.job, net=net)
         decide = plain_regions.BASELINES[name]
         agree(runs, plain_regions.run(decide, plain_regions.in_turn, regions, case.gap, case.job, net))
 
@@ -92,7 +92,7 @@ def test_one_region_is_the_simulator_of_one_region(name):
         case = spot_cases.case(seed)
         traces = [SpotTrace("case", case.gap, np.array(case.available, np.uint8))]
         alone = simulate(name, Windows.of(traces, [(0, 0, len(case.available))]), case.job)
-        several = simulate_regions(name, windows([case.available], case.gap), case.job)
+        several = simulate(name, windows([case.available], case.gap), case.job)
         for field in dataclasses.fields(alone):
             if field.name != "overruled" and name != "least_cost":
                 assert np.all(getattr(alone, field.name) == getattr(several, field.name)), field.name
@@ -109,7 +109,7 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions(priced, cases):
             continue
         compared += 1
         net, prices = spot_cases.net(compared), spot_cases.prices_of(seed, regions) if priced else ()
-        found = simulate_regions("least_cost", windows(regions, case.gap, prices or None), case.job, net=net)
+        found = simulate("least_cost", windows(regions, case.gap, prices or None), case.job, net=net)
         least = plain_regions.least_cost(regions, case.gap, case.job, 4, net, prices)
         assert found.cost[0] == pytest.approx(least, abs=1e-9)
         if compared == cases:
@@ -121,9 +121,9 @@ def test_no_policy_beats_the_bound_and_more_regions_never_raise_it():
     for seed in range(0, CASES, 4):
         case, regions = spot_cases.regions_case(seed)
         here = windows(regions, case.gap)
-        bound = simulate_regions("least_cost", here, case.job).cost[0]
+        bound = simulate("least_cost", here, case.job).cost[0]
         policy = check(spot_cases.regions_policy(seed), TASK)
-        for who in (*REGION_BASELINES, policy):
-            assert bound <= simulate_regions(who, here, case.job).cost[0] + 1e-9
+        for who in (*OF_SEVERAL, policy):
+            assert bound <= simulate(who, here, case.job).cost[0] + 1e-9
         if len(regions) > 2:
-            assert bound <= simulate_regions("least_cost", windows(regions[:-1], case.gap), case.job).cost[0] + 1e-9
+            assert bound <= simulate("least_cost", windows(regions[:-1], case.gap), case.job).cost[0] + 1e-9

@@ -18,7 +18,7 @@ from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import Draft
 from vulcan.task import Split
 from vulcan_spot.job import Prices, SpotJob
-from vulcan_spot.simulate import simulate_regions
+from vulcan_spot.simulate import simulate
 from vulcan_spot.simulator import RegionsSimulator
 from vulcan_spot.windows import Windows, load_regions, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS
@@ -59,7 +59,7 @@ def test_its_numbers_are_the_simulators(evaluator):
     regions = load_regions(PAIR, None, 1)
     windows = Windows.of_regions(regions, places_of(regions[0], 52 * 3600, 6, 0, 0.6, PAIR))
     for who in ("greedy_round_robin", "uniform_progress_round_robin"):
-        runs = simulate_regions(who, windows, SpotJob.of_hours(48, 52, 0.2))
+        runs = simulate(who, windows, SpotJob.of_hours(48, 52, 0.2))
         policy, baseline = evaluator.evaluate(seed(who), instances[0]), evaluator.evaluate_baseline(who, instances[0])
         assert policy["mean_cost"] == baseline["mean_cost"] == runs.cost.mean()
         assert policy["moves"] == baseline["moves"] == runs.moves.mean() > 1
@@ -126,7 +126,7 @@ def test_with_prices_by_region_each_hour_costs_what_it_does_there_and_the_public
     assert before["mean_cost"] != after["mean_cost"]
     assert after.keys() == before.keys()
     windows, job = evaluator.at(several)[1], SpotJob.of_hours(48, 52, 0.2)
-    runs = simulate_regions(policy, windows, job, net="published")
+    runs = simulate(policy, windows, job, net="published")
     ended_at = np.where(runs.ended_in == 0, 1.5, 0.9)
     bill = (runs.spot_ticks * ended_at + runs.on_demand_ticks * 3.06) * windows.gap / 3600
     assert public_bill(runs, windows, Prices()) == pytest.approx(bill)
