@@ -64,6 +64,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     kernels = ("vulcan_cache.kernels.ranking", "vulcan_cache.kernels.queues")
     explaining_kernels = ("vulcan_cache.kernels.attribution",)
     caches_baselines = True
+    least_window = MIN_WINDOW
     unmeasured = (
         "trace", "trace_format", "columns", "skip_bad_lines", "one_in", "sample_size", "sample_seed", "told", "guard",
         "shift", "shift_to",
@@ -146,10 +147,9 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
                 object_count=r.object_count, times=r.times, weight=spec.one_in, history=record,
             )  # fmt: skip
         room = max(1, spec.capacity // spec.one_in)
-        kernel = BASELINES[who].kernel()
-        counts = kernel(r.objects, r.sizes, r.following, r.object_count, room, r.measure_from, record)
+        counts = BASELINES[who].run(r.objects, r.sizes, r.following, r.object_count, room, r.measure_from, record)
         measured = r.sizes[r.measure_from :]
-        return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), *map(int, counts))
+        return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), *counts)
 
     @override
     def version_of(self, baseline: str) -> Json:
@@ -244,12 +244,6 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """Return spatial samples of the traces."""
         return make_rungs(instances, [self._scale(self.spec_of(instance)).residents for instance in instances])
-
-    @override
-    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        """Return ranges of requests of equal length."""
-        spec = self.spec_of(instance)
-        return self.windows_between(instance, count, spec.measure_from, spec.measure_to, MIN_WINDOW)
 
     @override
     def nearby(self, instance: Instance) -> Sequence[Instance]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vulcan.errors import UserError
+from vulcan.simulator import within
 
 if TYPE_CHECKING:
     from vulcan_traces.links import LinkTrace
@@ -17,9 +19,7 @@ SlowStart = Literal["mechanism", "policy"]
 MAX_PACKETS = 65_535
 """The largest window, and the largest receive window, in packets."""
 
-MIN_POLICER_MBPS, MAX_POLICER_MBPS, MAX_POLICER_BYTES = 0.01, 100_000.0, 1_000_000_000
-
-MAX_LATE_MS = 10_000.0
+MAX_LATE_MS, MAX_SHARE = 10_000.0, 0.999_999
 
 HEADERS = 52
 """Bytes of IP and TCP headers of a packet with the timestamp option."""
@@ -47,14 +47,13 @@ class Queue:
     def __post_init__(self) -> None:
         if self.kind not in ("droptail", "codel", "fq_codel"):
             raise UserError(f"queue {self.kind!r}: it must be droptail, codel or fq_codel")
-        for name in ("packets", "bytes", "mark_packets"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 1:
-                raise UserError(f"queue: {name} is {limit}; at least 1 is needed")
+        any_number, some_time = (1, math.inf), (1e-6, math.inf)
+        within(
+            self, packets=any_number, bytes=any_number, mark_packets=any_number, target_ms=some_time,
+            interval_ms=some_time,
+        )  # fmt: skip
         if self.mark_packets is not None and not self.ecn:
             raise UserError("queue: mark_packets is given without ecn; set ecn to have packets marked")
-        if not (self.target_ms > 0 and self.interval_ms > 0):
-            raise UserError("queue: target_ms and interval_ms must be above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +95,13 @@ class Flow:
     write_ms: float = 100.0
 
     def __post_init__(self) -> None:
-        if self.write_packets < 0 or not self.write_ms >= 0.001:
-            raise UserError(
-                f"flow: its application writes {self.write_packets} packets every {self.write_ms} ms; needed are 0 or "
-                "more packets, and 0.001 ms or more"
-            )
-        if self.delay_ms < 0 or (self.return_delay_ms or 0.0) < 0:
-            raise UserError(f"flow: delay {self.delay_ms} ms; a delay is at least 0")
-        if self.start_s < 0 or (self.stop_s is not None and self.stop_s <= self.start_s):
-            raise UserError(f"flow: it starts at {self.start_s} s and stops at {self.stop_s} s; start first, from 0 on")
-        if not HEADERS < self.packet_bytes <= 1500:
-            raise UserError(f"flow: packets of {self.packet_bytes} bytes; from {HEADERS + 1} to 1500 are possible")
-        if not 1 <= self.initial_window <= self.receive_window <= MAX_PACKETS:
-            raise UserError(
-                f"flow: initial window {self.initial_window} and receive window {self.receive_window} packets; "
-                f"needed are 1 <= initial window <= receive window <= {MAX_PACKETS}"
-            )
+        some = (0, math.inf)
+        within(
+            self, write_packets=some, write_ms=(0.001, math.inf), delay_ms=some, return_delay_ms=some, start_s=some,
+            packet_bytes=(HEADERS + 1, 1500), receive_window=(1, MAX_PACKETS), initial_window=(1, self.receive_window),
+        )  # fmt: skip
+        if self.stop_s is not None and self.stop_s <= self.start_s:
+            raise UserError(f"flow: it starts at {self.start_s} s and stops at {self.stop_s} s; start first")
         if self.called not in ("ack", "round"):
             raise UserError(f"flow: called {self.called!r}; it must be ack or round")
         if self.slow_start not in ("mechanism", "policy"):
@@ -163,25 +153,12 @@ class Scenario:
     def __post_init__(self) -> None:
         if not self.flows:
             raise UserError("scenario: it has no flow; name at least one")
-        if not 0 <= self.measure_from_s < self.duration_s <= 100_000:
-            raise UserError(
-                f"scenario: measured from {self.measure_from_s} s to {self.duration_s} s; "
-                "needed are 0 <= from < to <= 100000"
-            )
-        if not (0 <= self.late_share < 1 and 0 <= self.late_ms <= MAX_LATE_MS):
-            raise UserError(
-                f"scenario: a share of {self.late_share} of the packets is late by {self.late_ms} ms; needed are a "
-                f"share from 0 and below 1, and a time from 0 to {MAX_LATE_MS:,.0f} ms"
-            )
-        if not 0 <= self.loss < 1:
-            raise UserError(f"scenario: loss {self.loss}; a probability below 1 is needed")
-        if min(self.link_offset_s, self.clock_ms, self.jitter_us, self.ack_batch_ms) < 0:
-            raise UserError("scenario: link_offset_s, clock_ms, jitter_us and ack_batch_ms must be at least 0")
-        if self.policer_mbps != 0 and not (
-            MIN_POLICER_MBPS <= self.policer_mbps <= MAX_POLICER_MBPS
-            and 1500 <= self.policer_bytes <= MAX_POLICER_BYTES
-        ):
-            raise UserError(
-                f"scenario: a policer of {self.policer_mbps:g} Mbit/s and {self.policer_bytes} bytes; possible are "
-                f"{MIN_POLICER_MBPS:g} to {MAX_POLICER_MBPS:,.0f} Mbit/s and 1500 to {MAX_POLICER_BYTES:,} bytes"
-            )
+        share, some = (0, MAX_SHARE), (0, math.inf)
+        within(
+            self, duration_s=(1e-6, 100_000), late_share=share, late_ms=(0, MAX_LATE_MS), loss=share,
+            link_offset_s=some, clock_ms=some, jitter_us=some, ack_batch_ms=some,
+        )  # fmt: skip
+        if not 0 <= self.measure_from_s < self.duration_s:
+            raise UserError(f"scenario: measured from {self.measure_from_s} s to {self.duration_s} s; 0 <= from < to")
+        if self.policer_mbps:
+            within(self, policer_mbps=(0.01, 100_000), policer_bytes=(1500, 1_000_000_000))

@@ -18,7 +18,7 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_link.account import LinkAccount, account, describe_path
 from vulcan_link.algorithms import ALGORITHMS
 from vulcan_link.result import LinkResult, completion_of, metrics_of
-from vulcan_link.scenario import Scenario
+from vulcan_link.scenario import MAX_SHARE, Scenario
 from vulcan_link.simulate import capacity, simulate
 from vulcan_link.spec import LinkSpec
 from vulcan_link.workloads import MAX_FLOWS, NONE, OPTIONAL, WORKLOADS, LinkWorkload, buffer_in_packets
@@ -122,7 +122,7 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[LinkSpec]]:
         s: Any = settings
         within(
-            s, duration_s=(1e-3, 100_000), flows=(1, MAX_FLOWS), loss=(0, 0.999_999), delay_ms=(1e-3, _MAX_DELAY_MS),
+            s, duration_s=(1e-3, 100_000), flows=(1, MAX_FLOWS), loss=(0, MAX_SHARE), delay_ms=(1e-3, _MAX_DELAY_MS),
             jitter_ms=(0, _MAX_DELAY_MS), ack_batch_ms=(0, _MAX_DELAY_MS), competing_delay_ms=(0, _MAX_DELAY_MS),
             windows=(1, 1e6),
         )  # fmt: skip

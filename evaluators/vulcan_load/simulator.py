@@ -31,7 +31,6 @@ _HELD_OUT = 8
 _PROBED, _SAMPLED = 400, 0.2
 """Requests that tell policies apart, and the share of the requests on the first rung."""
 
-_LEAST_WINDOW = 500
 _MANY_OVERTAKE = 0.01
 
 
@@ -70,6 +69,7 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     kernels = ("vulcan_load.kernels.engine",)
     explaining_kernels = ("vulcan_load.kernels.attribution",)
     caches_baselines = True
+    least_window = 500
     unmeasured = ("trace",)
 
     @override
@@ -121,9 +121,8 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
         return replace(spec, measure_from=0, measure_to=0)
 
     @override
-    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        measured = self.spec_of(instance).measured
-        return self.windows_between(instance, count, measured.start, measured.stop, _LEAST_WINDOW)
+    def measured_range(self, spec: Cluster) -> tuple[int, int]:
+        return spec.measured.start, spec.measured.stop
 
     @override
     def notes(self, instance: Instance) -> Sequence[str]:

@@ -24,9 +24,6 @@ from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
 _PROBED = 600
 """Requests of each training instance that tell policies apart, with a cache in proportion."""
 
-_LEAST_WINDOW = 60
-"""Requests of a block of time that an interval is over."""
-
 _SERVER = ("token_us", "pair_ns", "overhead_ms", "decode_ms", "transfer_us")
 _SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Sizes of a sweep, in those of the instance's cache."""
@@ -47,6 +44,7 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
     known = kinds_of(BASELINES, [BOUND])
     kernels = ("vulcan_prefix.kernels.engine",)
     caches_baselines = True
+    least_window = 60
     unmeasured = ("trace", "trace_format", "block_tokens")
 
     @override
@@ -92,11 +90,6 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
             load=spec.load,
             measure_from=spec.measure_from,
         )
-
-    @override
-    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        spec = self.spec_of(instance)
-        return self.windows_between(instance, count, spec.measure_from, spec.measure_to, _LEAST_WINDOW)
 
     @override
     def probe(self, spec: PrefixSpec) -> PrefixSpec:

@@ -38,7 +38,7 @@ _WARM_UP = 0.1
 _PROBED, _PROBED_LOAD = 400, 2.0
 """Requests that tell policies apart, and what multiplies their load so that there is something to decide."""
 
-_SAMPLED, _LEAST_WINDOW = 0.25, 60
+_SAMPLED = 0.25
 _SWEPT = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
 
 
@@ -51,6 +51,7 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
     spec = ServingSpec
     kernels = ("vulcan_serving.kernels.engine",)
     caches_baselines = True
+    least_window = 60
     unmeasured = ("trace", "trace_format", "block_tokens")
     task: ClassVar[str]
     oracles: ClassVar[Mapping[str, str]]
@@ -155,11 +156,6 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
             for i, n in zip(instances, counts, strict=True)
         )
         return (Rung("a quarter of the requests", cheaper, 0.4, _SAMPLED),)
-
-    @override
-    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        spec = self.spec_of(instance)
-        return self.windows_between(instance, count, spec.measure_from, spec.measure_to, _LEAST_WINDOW)
 
     @override
     def notes(self, instance: Instance) -> Sequence[str]:

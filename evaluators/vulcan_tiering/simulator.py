@@ -49,6 +49,7 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
     known = KNOWN
     kernels = ("vulcan_tiering.kernels.ranking",)
     caches_baselines = True
+    least_window = 1
     unmeasured = ("trace",)
 
     @override
@@ -133,11 +134,6 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
     def sampled(self, instance: Instance, one_in: int) -> Instance:
         """Return the instance on a sample of one page in N."""
         return self.like(instance, f"{instance.name} R={1 / one_in:g}", instance.split, one_in=one_in)
-
-    @override
-    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
-        spec = self.spec_of(instance)
-        return self.windows_between(instance, count, spec.measure_from, spec.measure_to)
 
     @override
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:

@@ -36,7 +36,7 @@ def native(name: str, objects: np.ndarray, sizes: np.ndarray, capacity: int, mea
     nowhere = np.full(len(objects), -1, np.int64)
     count = int(objects.max(initial=0)) + 1
     return tuple(
-        map(int, BASELINES[name.replace("_", "-")].kernel()(objects, sizes, nowhere, count, capacity, measure_from))
+        map(int, BASELINES[name.replace("_", "-")].run(objects, sizes, nowhere, count, capacity, measure_from))
     )
 
 

@@ -51,6 +51,7 @@ class Rooms(Simulator[Room, list[int], Filled]):
     spec = Room
     known = kinds_of(["half", "most"], ["all"])
     caches_baselines = True
+    least_window = 5
     unmeasured = ("path",)
 
     def __post_init__(self) -> None:
@@ -116,10 +117,11 @@ def test_instances_are_cut_along_time_and_workloads_loaded_once() -> None:
     simulator.prepare(instances)
     simulator.prepare(instances)
     assert simulator.loads == ["a", "b"]
-    windows = simulator.windows_between(instances[1], 4, 60, 80)
+    windows = simulator.windows(instances[1], 4)
     assert [simulator.spec_of(w).measure_from for w in windows] == [60, 65, 70, 75]
     assert {w.split for w in windows} == {"validation"}
-    assert simulator.windows_between(instances[1], 4, 60, 80, least=6) == ()
+    simulator.least_window = 6
+    assert simulator.windows(instances[1], 4) == ()
 
 
 def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> None:

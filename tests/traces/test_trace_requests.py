@@ -50,7 +50,7 @@ def with_sizes(requests: Sequence[Request]) -> list[Request]:
 
 
 def lru(trace: Trace, capacity: int) -> int:
-    run = BASELINES["lru"].kernel()
+    run = BASELINES["lru"].run
     return int(run(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0, None)[0])
 
 

@@ -17,8 +17,7 @@ def miss_ratios():
     for trace in map(load_trace, SPECS):
         given = trace.objects, trace.sizes, trace.next_access, trace.object_count, trace.footprint // 10, 0
         table[trace.name] = {
-            name.upper(): BASELINES[name].kernel()(*given)[0] / trace.requests
-            for name in ("lru", "fifo", "lfu", "gdsf")
+            name.upper(): BASELINES[name].run(*given)[0] / trace.requests for name in ("lru", "fifo", "lfu", "gdsf")
         }
     return table
 

@@ -80,6 +80,9 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     unmeasured: ClassVar[tuple[str, ...]] = ()
     """Fields of the spec that no result depends on, such as the path of a trace whose digest is another field."""
 
+    least_window: ClassVar[int] = 0
+    """The fewest events of a window of the measured range, for specs that have one; 0: there are no windows."""
+
     def __init__(self) -> None:
         self._memory: dict[tuple[str, object], Any] = {}
         self._probes: tuple[SpecT, ...] | None = None
@@ -129,20 +132,10 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
         """Return an instance whose spec differs in these fields."""
         return Instance(name, split, encode(replace(self.spec_of(instance), **changes)))
 
-    def windows_between(
-        self, instance: Instance, count: int, first: int, stop: int, least: int = 1
-    ) -> Sequence[Instance]:
-        """Return windows of equal length between two events; none if they would have fewer than `least` events.
-
-        For specs that are measured from `measure_from` to `measure_to`.
-        """
-        if stop - first < least * count:
-            return ()
-        ends = [first + (stop - first) * n // count for n in range(count + 1)]
-        return [
-            self.like(instance, f"{instance.name} window {n}", instance.split, measure_from=start, measure_to=end)
-            for n, (start, end) in enumerate(pairwise(ends), 1)
-        ]
+    def measured_range(self, spec: SpecT) -> tuple[int, int]:
+        """Return the first measured event and the one after the last: `measure_from` and `measure_to` of most specs."""
+        found: Any = spec
+        return found.measure_from, found.measure_to
 
     def best_baseline(self, instance: Instance, quality: Callable[[Metrics], float]) -> str:
         """Return the first of the baselines with the highest quality, oracles aside."""
@@ -176,6 +169,18 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
         self._probes = tuple(probe for probe in probes if probe is not None)
         for probe in self._probes:
             self.workload_of(probe)
+
+    @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return windows of equal length; none if they would have fewer than `least_window` events."""
+        first, stop = self.measured_range(self.spec_of(instance)) if self.least_window else (0, 0)
+        if not self.least_window or stop - first < self.least_window * count:
+            return ()
+        ends = [first + (stop - first) * n // count for n in range(count + 1)]
+        return [
+            self.like(instance, f"{instance.name} window {n}", instance.split, measure_from=start, measure_to=end)
+            for n, (start, end) in enumerate(pairwise(ends), 1)
+        ]
 
     @override
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:

@@ -6,6 +6,7 @@ fields in their order; a field `from_`, which Python could not name otherwise, i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,7 +51,8 @@ def within(given: object, **ranges: tuple[float, float]) -> None:
         for value in found if isinstance(found, list) else [found]:
             if value is not None and not least <= value <= most:
                 what = f"--{name.replace('_', '-')} {value:g}" if isinstance(given, Mapping) else f"{name} is {value:g}"
-                raise UserError(f"{what}: must be from {least:.12g} to {most:.12g}")
+                limits = f"at least {least:.12g}" if most == math.inf else f"from {least:.12g} to {most:.12g}"
+                raise UserError(f"{what}: must be {limits}")
 
 
 def _key(declared: Field[Any]) -> str:

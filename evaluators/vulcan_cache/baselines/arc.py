@@ -31,8 +31,8 @@ def _move(links, queue, obj, source, target, place, used, kept_size):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     links = empty_lists(object_count, 5)
     queue = object_count  # list k has the sentinel queue + k; number 0 stays empty
     place = np.zeros(object_count, np.uint8)
@@ -47,7 +47,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             _move(links, queue, obj, found, T2, place, used, kept_size)
             continue
         size = np.int64(sizes[now])
-        if not miss(counts, missed, now, size, capacity, measure_from):
+        if not miss(counts, missed, now, size, largest, measure_from):
             continue
         if found == B1:
             target = min(np.float64(capacity), target + size * max(used[B2] / max(used[B1], 1), 1.0))

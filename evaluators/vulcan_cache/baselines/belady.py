@@ -20,8 +20,8 @@ def _key(upcoming):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     nodes, places = heap.empty(object_count)
     residents = U(0)
     resident_size = np.full(object_count, ABSENT, np.int64)
@@ -33,7 +33,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             heap.settle(nodes, places, U(places[obj]), residents, _key(next_access[now]), heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
-        if not miss(counts, missed, now, size, capacity, measure_from):
+        if not miss(counts, missed, now, size, largest, measure_from):
             continue
         while used + size > capacity:
             victim = heap.object_in(nodes[heap.ROOT_ENTRY])

@@ -26,8 +26,8 @@ def _drop(residents, slots, count, obj):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     residents = np.empty(object_count, np.uint32)
     slots = np.empty(object_count, np.uint32)
     upcoming = np.empty(object_count, np.int64)
@@ -47,7 +47,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                 resident_size[obj] = ABSENT
             continue
         size = np.int64(sizes[now])
-        if not miss(counts, missed, now, size, capacity, measure_from):
+        if not miss(counts, missed, now, size, largest, measure_from):
             continue
         if not again:
             continue

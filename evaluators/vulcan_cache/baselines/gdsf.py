@@ -16,8 +16,8 @@ SCALE = 1.0e6
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     nodes, places = heap.empty(object_count)
     residents = U(0)
     frequency = np.zeros(object_count, np.int64)
@@ -35,7 +35,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             heap.settle(nodes, places, U(places[obj]), residents, key, heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
-        if not miss(counts, missed, now, size, capacity, measure_from):
+        if not miss(counts, missed, now, size, largest, measure_from):
             continue
         frequency[obj] = 1
         priority[obj] = clock + SCALE / np.float64(max(size, 1))

@@ -23,8 +23,8 @@ MIN_WEIGHT = 0.01
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     links = empty_lists(object_count, 4)  # list RESIDENT, LRU_GHOST or LFU_GHOST has the sentinel queue + its number
     queue = object_count
     nodes, places = heap.empty(object_count)
@@ -48,7 +48,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             heap.settle(nodes, places, U(places[obj]), residents, key, heap.entry_of(U(now), U(obj)))
             continue
         size = np.int64(sizes[now])
-        fits = miss(counts, missed, now, size, capacity, measure_from)
+        fits = miss(counts, missed, now, size, largest, measure_from)
         if found != NOWHERE:
             age = np.float64(now - evicted_at[obj])
             boost = math.exp(LEARNING_RATE * DISCOUNT ** (age / max(np.int64(residents), 1)))

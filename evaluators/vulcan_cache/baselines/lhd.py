@@ -55,8 +55,8 @@ def _learn(hits, evictions, densities):
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     residents = np.empty(object_count, np.uint32)
     slots = np.empty(object_count, np.uint32)
     resident_size = np.full(object_count, ABSENT, np.int64)
@@ -88,7 +88,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
                 explorer_budget += size
         else:
             size = np.int64(sizes[now])
-            if not miss(counts, missed, now, size, capacity, measure_from):
+            if not miss(counts, missed, now, size, largest, measure_from):
                 continue
             while used + size > capacity:
                 if coarsening == NOT_CHOSEN:

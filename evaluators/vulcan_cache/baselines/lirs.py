@@ -64,9 +64,9 @@ def _evict(stack, queues, bottom, ghosts, state, kept_size, totals):
         push_newest(queues, ghosts, obj)
 
 
-@allocating_helper
-def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
-    """Run the policy; an object larger than `largest` is never admitted."""
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     stack = empty_lists(object_count, 1)
     queues = empty_lists(object_count, 2)
     bottom, ghosts = (object_count, object_count + 1)  # the sentinels of S and of Q, and of the non-resident objects
@@ -111,16 +111,3 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
         while totals[IN_STACK] > 2 * capacity and oldest(queues, ghosts) != ghosts:
             _leave_stack(stack, queues, state, kept_size, totals, oldest(queues, ghosts))
     return counts[0], counts[1], counts[2]
-
-
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
-    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)
-
-
-@baseline_kernel
-def refusing(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`: as libCacheSim has it, refusing what is larger than `largest`."""
-    largest = max(np.int64(1), min(capacity, np.int64(max(1, capacity // 100))))
-    return replay(objects, sizes, object_count, capacity, measure_from, largest, missed)

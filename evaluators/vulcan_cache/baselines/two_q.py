@@ -13,8 +13,8 @@ NOWHERE, IN, MAIN, OUT = 0, 1, 2, 3
 
 
 @baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     links = empty_lists(object_count, 3)
     a1in, am, a1out = object_count, object_count + 1, object_count + 2
     place = np.zeros(object_count, np.uint8)
@@ -32,7 +32,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from, 
             move_to_newest(links, am, obj)
             continue
         size = np.int64(sizes[now])
-        fits = miss(counts, missed, now, size, capacity, measure_from)
+        fits = miss(counts, missed, now, size, largest, measure_from)
         known = place[obj] == OUT
         if known:
             unlink(links, obj)

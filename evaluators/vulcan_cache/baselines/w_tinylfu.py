@@ -26,9 +26,9 @@ def _frequency(counts, halved_at, halvings, obj):
     return np.int64(counts[obj]) >> min(halvings - halved_at[obj], 8)
 
 
-@allocating_helper
-def replay(objects, sizes, object_count, capacity, measure_from, largest, missed):
-    """Run the policy; an object larger than `largest` is never admitted."""
+@baseline_kernel
+def simulate(objects, sizes, next_access, object_count, capacity, largest, measure_from, missed):
+    """See `vulcan_cache.baselines`."""
     links = empty_lists(object_count, 4)  # list WINDOW, PROBATION or PROTECTED has the sentinel queue + its number
     queue = object_count
     place = np.zeros(object_count, np.uint8)
@@ -97,16 +97,3 @@ def replay(objects, sizes, object_count, capacity, measure_from, largest, missed
                 residents -= 1
         most_residents = max(most_residents, residents)
     return total[0], total[1], total[2]
-
-
-@baseline_kernel
-def simulate(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`."""
-    return replay(objects, sizes, object_count, capacity, measure_from, capacity, missed)
-
-
-@baseline_kernel
-def refusing(objects, sizes, next_access, object_count, capacity, measure_from, missed):
-    """See `vulcan_cache.baselines.Kernel`: as libCacheSim has it, refusing what is larger than `largest`."""
-    largest = max(np.int64(1), min(capacity, np.int64(max(1, capacity // 100))))
-    return replay(objects, sizes, object_count, capacity, measure_from, largest, missed)

@@ -67,6 +67,7 @@ baseline_kernel = allocating_kernel(
         types.int64,
         types.int64,
         types.int64,
+        types.int64,
         B1,
     )
 )

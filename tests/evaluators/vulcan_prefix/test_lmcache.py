@@ -140,39 +140,3 @@ def test_a_pinned_chunk_stays(tmp_path: Path) -> None:
     for chunk in range(100, 160):
         cache.use([chunk, chunk])
     assert 7 in cache.chunks
-
-
-def test_lru_written_as_a_policy_evicts_what_its_servers_own_evicts(tmp_path: Path) -> None:
-    """The contract of its server: chunks are told, and a share of them is asked for."""
-    from lmcache.v1.distributed.eviction_policy.lru import LRUEvictionPolicy
-
-    module = module_of("def priority(now, node, server):\n    return node.last_access\n", tmp_path, "server")
-    ours, theirs = module.PolicyEvictionPolicy(), LRUEvictionPolicy()
-    stored: set[int] = set()
-    for number, chunks in enumerate(prompts(4)):
-        fresh, found = [c for c in chunks if c not in stored], [c for c in chunks if c in stored]
-        locked = set(chunks)
-        for policy in (ours, theirs):
-            policy.on_keys_touched(found)
-            policy.on_keys_created(fresh)
-        stored |= set(fresh)
-        if number % 5 == 4:
-            leaving = [p.get_eviction_actions(0.3, lambda key, held=locked: key not in held) for p in (ours, theirs)]
-            assert leaving[0] == leaving[1]
-            gone = [key for action in leaving[0] for key in action.keys]
-            for policy in (ours, theirs):
-                policy.on_keys_removed(gone)
-            stored -= set(gone)
-
-
-def test_its_server_makes_the_policy_in_place_of_one_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from lmcache.v1.distributed.config import EvictionConfig
-    from lmcache.v1.distributed.storage_controllers import eviction_controller
-
-    module = module_of("def priority(now, node, server):\n    return node.hits\n", tmp_path, "made")
-    monkeypatch.setattr(eviction_controller, "CreateEvictionPolicy", eviction_controller.CreateEvictionPolicy)
-    module.register_server()
-    made = {name: eviction_controller.CreateEvictionPolicy(EvictionConfig(name)) for name in ("ARC", "LRU")}
-    assert [type(policy).__name__ for policy in made.values()] == ["PolicyEvictionPolicy", "LRUEvictionPolicy"]

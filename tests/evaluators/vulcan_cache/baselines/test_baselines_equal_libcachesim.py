@@ -30,7 +30,7 @@ EXACT = ("fifo", "lru", "lfu", "clock", "sieve", "2q", "gdsf", "belady")
 
 
 def counts(name, trace, capacity):
-    kernel = BASELINES[name].kernel()
+    kernel = BASELINES[name].run
     return kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)[:2]
 
 

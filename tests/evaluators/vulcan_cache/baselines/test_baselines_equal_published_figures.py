@@ -12,7 +12,7 @@ ARC = (38.93, 46.08, 55.25, 61.87, 65.40)
 
 def hit_percent(name, capacity):
     trace = real_trace("arc/OLTP.lis.zst")
-    kernel = BASELINES[name].kernel()
+    kernel = BASELINES[name].run
     misses = kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)[0]
     return 100 * (1 - misses / len(trace.objects))
 

@@ -42,7 +42,7 @@ SLOW_POLICIES: dict[str, type[Policy]] = {
 
 def both(name, trace, capacity, measure_from):
     arguments = (trace.objects, trace.sizes, trace.next_access)
-    fast = BASELINES[name].kernel()(*arguments, trace.object_count, capacity, measure_from)
+    fast = BASELINES[name].run(*arguments, trace.object_count, capacity, measure_from)
     return fast, simulate_slowly(SLOW_POLICIES[name], *arguments, capacity, measure_from)
 
 
@@ -137,7 +137,7 @@ def test_lhd_when_it_has_learnt_from_what_it_saw():
 def test_a_successor_past_the_end_means_never_as_a_negative_one_does(name):
     trace = real_trace("caffeine/lirs/2_pools.trace.gz").prefix(5000)
     late = np.where(trace.next_access < 0, np.iinfo(np.int64).max, trace.next_access)
-    kernel = BASELINES[name].kernel()
+    kernel = BASELINES[name].run
     assert kernel(trace.objects, trace.sizes, late, trace.object_count, 60, 0) == kernel(
         trace.objects, trace.sizes, trace.next_access, trace.object_count, 60, 0
     )

@@ -112,7 +112,7 @@ def test_misses_are_divided_as_a_slow_count_does(name: str, mechanism: str, larg
     )
     count = int(objects.max()) + 1
     oracle = np.zeros(len(asked), np.uint8)
-    BASELINES["belady-size-sampled"].kernel()(objects, sizes, following, count, CAPACITY, start, oracle)
+    BASELINES["belady-size-sampled"].run(objects, sizes, following, count, CAPACITY, start, oracle)
     history = np.zeros(len(asked), np.uint32)
     result = simulate(
         policy, objects, sizes, CAPACITY, sample_size=4, sample_seed=3, measure_from=start,

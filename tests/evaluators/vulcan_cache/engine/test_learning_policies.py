@@ -71,7 +71,5 @@ def test_miss_ratios_are_near_the_native_ones(name, draws, path, share, within):
     trace = load_trace(real_data("cache", *folder.split("/")) / file)
     capacity = int(trace.footprint * share)
     result = simulate(check(SOURCES[name], TASK), trace.objects, trace.sizes, capacity, sample_size=draws)
-    misses, *_ = BASELINES[name].kernel()(
-        trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0
-    )
+    misses, *_ = BASELINES[name].run(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)
     assert result.miss_ratio == pytest.approx(misses / trace.objects.size, abs=within)

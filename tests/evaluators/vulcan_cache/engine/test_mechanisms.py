@@ -129,9 +129,7 @@ def sized():
 def test_gdsf_is_the_native_one_but_for_rounding(sized, share):
     capacity = int(sized.footprint * share)
     result = simulate(SEEDS["gdsf"], sized.objects, sized.sizes, capacity)
-    misses, _, _ = BASELINES["gdsf"].kernel()(
-        sized.objects, sized.sizes, sized.next_access, sized.object_count, capacity, 0
-    )
+    misses, _, _ = BASELINES["gdsf"].run(sized.objects, sized.sizes, sized.next_access, sized.object_count, capacity, 0)
     assert abs(result.misses - misses) <= 2
     assert simulate(SEEDS["gdsf_admitting"], sized.objects, sized.sizes, capacity).bypassed == 0
 

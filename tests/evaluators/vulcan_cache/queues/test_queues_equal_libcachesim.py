@@ -50,7 +50,7 @@ def test_every_policy_that_is_called_like_a_baseline_is_one_or_is_compared():
 
 
 def native_counts(name, trace, capacity):
-    kernel = BASELINES[name].kernel()
+    kernel = BASELINES[name].run
     return kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)
 
 

@@ -175,10 +175,10 @@ def test_a_series_has_every_sample_and_ends_as_the_counts_do() -> None:
         (lambda: simulate(Scenario(constant(1), Queue(), (Flow("policy"),), 1.0)), "no policy is given"),
         (lambda: Queue(mark_packets=3), "set ecn"),
         (lambda: Flow("reno", start_s=2.0, stop_s=1.0), "start first"),
-        (lambda: Flow("reno", receive_window=5), "initial window"),
+        (lambda: Flow("reno", receive_window=5), "initial_window is 10"),
         (lambda: Scenario(constant(1), Queue(), ()), "no flow"),
         (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, measure_from_s=2.0), "from < to"),
-        (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, late_share=1.0, late_ms=10.0), "late by"),
+        (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, late_share=1.0, late_ms=10.0), "late_share is 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(make: Callable[[], object], says: str) -> None:
