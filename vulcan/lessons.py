@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,25 @@ class Lesson:
             raise ValueError(f"lesson {self.name!r}: a number below 0, or one that is not finite")
         if not (self.costs > 0).all():
             raise ValueError(f"lesson {self.name!r}: a cost that is not above 0")
+
+
+def lesson_of_returns(
+    name: str,
+    program: str,
+    columns: Sequence[NDArray[Any]],
+    returns: NDArray[np.float64],
+    left: NDArray[np.float64],
+    horizon: float,
+    worth: NDArray[np.float64] | float = 1.0,
+) -> Lesson:
+    """Return the lesson on what is kept until it returns, for `worth`, or a horizon is over, or all of the data.
+
+    `columns` are the situations; those in which the return, or the end (`left`), is not ahead are left out.
+    """
+    span = np.minimum(np.minimum(returns, horizon), left)
+    waits = span > 0
+    gains = np.where(returns <= np.minimum(horizon, left), worth, 0.0)
+    return Lesson(name, program, np.column_stack(columns)[waits], gains[waits], span[waits])
 
 
 def stay_that_fills(

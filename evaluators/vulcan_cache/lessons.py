@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.findings import EvaluatorFinding, SmallTable
-from vulcan.lessons import Lesson, stay_that_fills
+from vulcan.lessons import Lesson, lesson_of_returns, stay_that_fills
 from vulcan_cache.spec import Requests
 
 MAX_REQUESTS = 400_000
@@ -128,38 +128,18 @@ def lessons_of(requests: Requests, capacity: int, *, by_bytes: bool) -> Iterator
     if len(chosen) > MAX_SITUATIONS:
         chosen = np.sort(rng.choice(chosen, MAX_SITUATIONS, replace=False))
     idle = np.floor(np.exp(rng.uniform(0.0, np.log1p(2 * found.turnover), len(chosen)))) - 1
+    forward, left = found.forward[chosen], found.left[chosen]
+    worth = found.sizes[chosen] if by_bytes else 1.0
     for memory in MEMORIES:
         gaps, counts = found.remembered(memory * found.turnover)
         known = [column[chosen] for column in (gaps, counts, found.sizes)]
         for reach in REACHES:
             name = f"returns within {reach:g} turnovers of the cache, remembered for {memory:g}"
-            horizon = reach * found.turnover
-            yield _lesson(name, program, found, chosen, np.zeros(len(chosen)), known, horizon, by_bytes=by_bytes)
+            yield lesson_of_returns(name, program, known, forward, left, reach * found.turnover, worth)
     phase = np.where(known[0] > 0, np.exp(np.abs(np.log1p(idle) - np.log1p(known[0]))), 1.0)
     columns = [idle, known[0], phase, *known[1:]]
     name = "returns of idle objects"
-    yield _lesson(name, _SAMPLED, found, chosen, idle, columns, found.turnover, by_bytes=by_bytes)
-
-
-def _lesson(
-    name: str,
-    program: str,
-    found: Returns,
-    chosen: NDArray[np.int64],
-    idle: NDArray[np.float64],
-    columns: list[NDArray[np.float64]],
-    horizon: float,
-    *,
-    by_bytes: bool,
-) -> Lesson:
-    """Return the lesson of those situations in which the object has not returned yet."""
-    forward, left = found.forward[chosen] - idle, found.left[chosen] - idle
-    span = np.minimum(np.minimum(forward, horizon), left)
-    waits = span > 0
-    worth = found.sizes[chosen] if by_bytes else np.ones(len(chosen))
-    gains: NDArray[np.float64] = np.where(forward <= np.minimum(horizon, left), worth, 0.0)
-    situations: NDArray[np.float64] = np.column_stack(columns)[waits]
-    return Lesson(name, program, situations, gains[waits], span[waits])
+    yield lesson_of_returns(name, _SAMPLED, columns, forward - idle, left - idle, found.turnover, worth)
 
 
 _CLASSES = 4

@@ -74,7 +74,7 @@ class CacheProbe:
         result = simulate(
             policy, self.objects, self.sizes, self.capacity, times=self.times, weight=self.weight, **self.settings
         )
-        return f"{result.evictions:016x}"
+        return f"{result.decisions:016x}"
 
 
 def probe_objects(random: np.random.RandomState) -> NDArray[np.uint32]:

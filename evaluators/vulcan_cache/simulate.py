@@ -19,7 +19,7 @@ __all__ = ["CacheResult", "check_sample_size", "generator_state", "simulate"]
 class CacheResult:
     """Counts over the measured requests. `bypassed` are misses of objects larger than the cache or not admitted.
 
-    `evictions` is a hash of the sequence of all objects that were evicted or not admitted, None where it is not known.
+    `decisions` is a hash of the sequence of all objects that were evicted or not admitted, 0 where it is not known.
     """
 
     requests: int
@@ -27,7 +27,7 @@ class CacheResult:
     misses: int
     missed_bytes: int
     bypassed: int
-    evictions: int | None = None
+    decisions: int = 0
 
     @property
     def miss_ratio(self) -> float:
@@ -36,11 +36,6 @@ class CacheResult:
     @property
     def byte_miss_ratio(self) -> float:
         return self.missed_bytes / self.bytes if self.bytes else 0.0
-
-    @property
-    def decisions(self) -> int:
-        """The same hash, 0 where it is not known."""
-        return self.evictions or 0
 
     def metrics(self) -> dict[str, float]:
         """Return `miss_ratio` and `byte_miss_ratio` (shares of 1) with the counts behind them."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vulcan.lessons import Lesson, stay_that_fills
+from vulcan.lessons import Lesson, lesson_of_returns, stay_that_fills
 from vulcan_traces.prompts import PromptTrace
 
 MAX_SITUATIONS = 50_000
@@ -67,11 +66,6 @@ def lessons_of(trace: PromptTrace, stretch: float, capacity: int) -> Iterator[Le
     phase = np.where(gaps > 0, np.exp(np.abs(np.log1p(idle) - np.log1p(gaps))), 1.0)
     depth = (chosen - trace.starts[own] + 1) * trace.block_tokens
     columns = [idle, gaps, phase, hits[chosen], trace.turns[own], depth, trace.ends[own]]
-    remaining, end = forward[chosen] - idle, left[chosen] - idle
     for reach in REACHES:
-        span = np.minimum(np.minimum(remaining, reach * turnover), end)
-        waits = span > 0
-        gains = np.where(remaining <= np.minimum(reach * turnover, end), 1.0, 0.0)
         name = f"returns of blocks within {reach:g} turnovers of the cache"
-        situations: NDArray[np.float64] = np.column_stack(columns)[waits]
-        yield Lesson(name, _PROGRAM, situations, gains[waits], span[waits])
+        yield lesson_of_returns(name, _PROGRAM, columns, forward[chosen] - idle, left[chosen] - idle, reach * turnover)

@@ -29,9 +29,9 @@ MAX_SAMPLE_PERIOD = 2**31
 class TieringResult:
     """Totals of the measured intervals. `seconds` is the program's time, `accesses` are loads and stores of memory.
 
-    `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `moves` is a
-    hash of the sequence of all pages that moved; of the pages `mapped` at the end, `fast` are in the fast tier. These
-    three are None where no placement was simulated.
+    `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `decisions` is a
+    hash of the sequence of all pages that moved; of the pages `mapped` at the end, `fast` are in the fast tier: 0 and
+    None where no placement was simulated.
     """
 
     seconds: float
@@ -40,7 +40,7 @@ class TieringResult:
     promotions: float
     demotions: float
     slow_bytes: float
-    moves: int | None = None
+    decisions: int = 0
     mapped: int | None = None
     fast: int | None = None
 
@@ -51,10 +51,6 @@ class TieringResult:
     @property
     def migrations(self) -> float:
         return self.promotions + self.demotions
-
-    @property
-    def decisions(self) -> int:
-        return self.moves or 0
 
     def metrics(self) -> dict[str, float]:
         """`seconds` of the program, `fast_share` of accesses, `migrations` of pages and bytes of `slow_traffic`."""

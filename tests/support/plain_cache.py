@@ -234,7 +234,7 @@ def assert_equal(
     counted = [size for number, size in missed if number >= measure_from]
     assert (result.misses, result.missed_bytes) == (len(counted), sum(counted))
     assert (result.requests, result.bytes) == (len(requests) - measure_from, int(sizes[measure_from:].sum()))
-    assert result.evictions == hash_of(plain.gone)
+    assert result.decisions == hash_of(plain.gone)
     if measure_from == 0:
         assert result.bypassed == plain.bypassed
     return plain
