@@ -32,7 +32,7 @@ from vulcan.registry import find_task
 from vulcan.scoring import JailedEvaluator, Job, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_cache.mechanisms import MECHANISMS
+from vulcan_cache import layout, queue_layout
 from vulcan_cache.simulate import simulate
 
 ADMIT = "\ndef admit(now, obj, cache, victim, ghost):\n    return {}\n"
@@ -194,13 +194,20 @@ def combinations(quick: bool) -> list[tuple[str, str]]:
     return [pair for pair in pairs if pair[1] in wanted] if quick else pairs
 
 
+OBJECT_BYTES = {
+    "heap": 8 * layout.RECORD + 4 + 16,  # a record, a place and a node
+    "sample": 8 * layout.RECORD + 4,
+    "queues": 8 * queue_layout.RECORD + 8,  # two links
+}
+"""Of each object that a trace has, in the cache or not, beside the policy's statistics."""
+
+
 def computed_bytes(mechanism: str, plan: str, objects: int) -> float:
     """Of an object, as the layouts of the mechanism and the plan add up; the system's own block is shared by all."""
     policy = policy_for(mechanism, plan)
-    used = MECHANISMS[policy.mechanism]
     system = policy.plan.bytes_of_system(policy.task.signature)
     nodes_unused = 8 if plan in HALF_LEAVES and mechanism.startswith("heap") else 0  # half of the objects have none
-    return used.object_bytes - nodes_unused + policy.plan.bytes_per_entity + system / objects
+    return OBJECT_BYTES[policy.mechanism] - nodes_unused + policy.plan.bytes_per_entity + system / objects
 
 
 def growth(objects: int, mechanism: str, plan: str) -> int:

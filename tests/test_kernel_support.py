@@ -12,9 +12,7 @@ PROGRAM = """
 import sys
 from vulcan.anvil.native import jit
 jit.warm_up()
-from vulcan_cache.mechanisms import MECHANISMS
-for mechanism in MECHANISMS.values():
-    mechanism.kernel()
+import vulcan_cache.kernels.queues, vulcan_cache.kernels.ranking
 print(sum(name.startswith("scipy.linalg") for name in sys.modules))
 """
 PRODUCT = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,8 @@ from vulcan_cache import layout, queue_layout
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
 
-Kernel = Callable[..., tuple[int, int, int, int]]
+Counts = tuple[int, int, int, int]
+"""Misses, missed bytes, bypassed requests and a hash of what left."""
 
 FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance.md)."""
@@ -46,32 +46,16 @@ class MechanismRun:
     history: NDArray[np.uint32]
 
 
-@dataclass(frozen=True, slots=True)
-class CacheMechanism:
-    """`kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
-    left. `object_bytes` are kept of each object that a trace has, in the cache or not, beside the policy's statistics:
-    its record, and its place among the others. Memory is touched with an object's first request.
-    """
-
-    kernel: Callable[[], Kernel]
-    run: Callable[[Kernel, MechanismRun], tuple[int, int, int, int]]
-    object_bytes: int
-
-
 def generator_state(seed: int) -> int:
     """Return the initial state of the mechanism `sample`'s generator: splitmix64 of the seed, but never 0."""
     return mix(seed * GOLDEN) or GOLDEN
 
 
-def _kernel(module: str, name: str) -> Kernel:
-    kernel: Kernel = getattr(importlib.import_module(f"vulcan_cache.kernels.{module}"), name)
-    return kernel
-
-
-def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
+def _ranked(name: str, run: MechanismRun) -> Counts:
+    from vulcan_cache.kernels import ranking  # compiles the kernels, or loads them
     from vulcan_cache.kernels.heap import new_nodes
-    from vulcan_cache.kernels.ranking import UNTIMED
 
+    kernel: Callable[..., Counts] = getattr(ranking, name)
     native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
     scores = native.scores
     recheck = scores.get("recheck", 0)
@@ -85,14 +69,16 @@ def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         np.zeros(run.object_count + 1, np.uint32),
         np.empty(run.sample_size, np.uint64),
         new_nodes(run.object_count if recheck else 0),
-        np.full(run.object_count if recheck else 0, UNTIMED, np.uint32),
+        np.full(run.object_count if recheck else 0, ranking.UNTIMED, np.uint32),
     )
 
 
-def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
+def _queued(run: MechanismRun) -> Counts:
+    from vulcan_cache.kernels.queues import queues  # compiles the kernel, or loads it
+
     native, common, _ = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
     decisions = (native.scores[name] for name in ("share", "insert", "hit", "tail", "keep"))
-    return kernel(
+    counts: Counts = queues(
         (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
         _shares_are_fixed(run.policy),
@@ -103,6 +89,7 @@ def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         np.zeros(2 * (run.object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
         np.zeros(run.object_count if "on_room" in native.events else 0, np.uint8),
     )
+    return counts
 
 
 def _tails_read(policy: Policy) -> int:
@@ -170,12 +157,9 @@ def _aligned(slots: int, record: int) -> NDArray[np.float64]:
     return block[offset : offset + slots]
 
 
-_WORD, _HALF_WORD = 8, 4
-_NODE = 2 * _WORD  # of the heap; only objects in the cache have one
-_LINKS = 2 * _HALF_WORD
-
-MECHANISMS: Mapping[str, CacheMechanism] = {
-    "heap": CacheMechanism(partial(_kernel, "ranking", "heap"), _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
-    "sample": CacheMechanism(partial(_kernel, "ranking", "sample"), _ranked, layout.RECORD * _WORD + _HALF_WORD),
-    "queues": CacheMechanism(partial(_kernel, "queues", "queues"), _queued, queue_layout.RECORD * _WORD + _LINKS),
+MECHANISMS: Mapping[str, Callable[[MechanismRun], Counts]] = {
+    "heap": partial(_ranked, "heap"),
+    "sample": partial(_ranked, "sample"),
+    "queues": _queued,
 }
+"""What runs each. Memory of objects is touched with their first request."""

@@ -71,9 +71,7 @@ def simulate(
     no `times`. Raises UserError for a `sample_size` that is out of range.
     """
     check_sample_size(sample_size)
-    used = MECHANISMS[policy.mechanism]
-    misses, missed_bytes, bypassed, evicted = used.run(
-        used.kernel(),
+    misses, missed_bytes, bypassed, evicted = MECHANISMS[policy.mechanism](
         MechanismRun(
             policy=policy,
             objects=objects,
