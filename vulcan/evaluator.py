@@ -12,8 +12,7 @@ Where a task declares several functions (`Task.others`), a policy has them all, 
 
 All functions take the same blocks (`globals`, `entity`, `statistics`). The layout has a slot for everything that any of
 them may read, and an event (`enter`, `update`, `leave`, or `observe` and `forget`) is reported once, with the features
-of all of them set. `policy.function("leave")` is one function alone, with its own `native(layout)` and `reference()`:
-it has only its own statistics, in its own blocks, and every event must be reported to it separately.
+of all of them set.
 
 Features that are observed on an occasion (`observed` of a `Global` or `Feature`, such as `round_trip`) take no part in
 those events. When the occasion occurs, and its features are set, the evaluator calls `native.occasions["round_trip"]`

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from policy_trees import accepted, programs
 
-from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import Rejected, check
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
 from vulcan.anvil.proofs import verify
@@ -112,7 +112,7 @@ def test_each_has_the_limit_on_operations_for_itself() -> None:
     task = replace(TWO, operations=1_000)
     most = 332
     policy = check(module(most, most, most), task)
-    assert [policy.function(name).plan.operations for name in NAMES] == [998] * 3
+    assert [policy.plan_of(name).operations for name in NAMES] == [998] * 3
     assert policy.plan.operations == 998
     for name in NAMES:
         turns = [most + (name == other) for other in NAMES]
@@ -127,7 +127,7 @@ def test_the_functions_have_one_state() -> None:
     """A statistic that two of them ask for is kept once, and an event counts once."""
     policy = check(defining("now.ewma(0.5)", "now.ewma(0.5)", "now.ewma(0.5) - now.ewma(0.25)"), TWO)
     assert [s.arguments for s in policy.plan.statistics] == [(0.25,), (0.5,)]
-    alone = policy.function("rate").plan
+    alone = policy.plan_of("rate")
     assert [s.arguments for s in alone.statistics] == [(0.5,)]
     twin = Twin(policy, TWO_LAYOUT)
     shown = values_for(TWO.interface, Random(5))
@@ -137,12 +137,8 @@ def test_the_functions_have_one_state() -> None:
     assert twin.reference.ask("steer", shown) == 275.0 - 193.75
 
 
-def test_an_event_of_an_entity_is_one_for_a_function_that_is_shown_none() -> None:
-    policy = check(defining(steer="now.ewma(0.5)"), TWO)
-    steer = policy.function("steer").native(TWO_LAYOUT)
-    assert steer.enter and steer.update and not steer.leave
-    assert set(steer.scores) == {"steer"} and steer.score == steer.scores["steer"]
-    whole = policy.native(TWO_LAYOUT)
+def test_each_function_has_an_address_of_its_own() -> None:
+    whole = check(defining(steer="now.ewma(0.5)"), TWO).native(TWO_LAYOUT)
     assert set(whole.scores) == set(NAMES) and whole.score == whole.scores["rate"]
     assert len(set(whole.scores.values())) == 3
 
@@ -164,7 +160,7 @@ def numbers(reference: Reference, random: Random, events: int = 6) -> list[str]:
 @GENERATED
 @given(source=programs(TWO), seed=st.integers(0, 2**32))
 def test_whatever_is_made_of_a_program_computes_the_same(source: str, seed: int) -> None:
-    """Written anew, with its numbers lifted, cleaned, and each function alone."""
+    """Written anew, with its numbers lifted, and cleaned."""
     policy = accepted(source, TWO)
     assume(policy is not None)
     expected = numbers(policy.reference(), Random(seed))
@@ -175,21 +171,6 @@ def test_whatever_is_made_of_a_program_computes_the_same(source: str, seed: int)
         plan = make_plan(program.of("rate"), 10**9)
         joint = replace(plan, statistics=policy.plan.statistics)
         assert numbers(Reference(program, joint, TWO.interface), Random(seed)) == expected
-    assert numbers(_Alone(policy), Random(seed)) == expected  # type: ignore[arg-type]
-
-
-class _Alone:
-    """Each function with a state of its own."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.references = {name: policy.function(name).reference() for name in NAMES}
-
-    def observe(self, key: float, values: dict[str, float]) -> None:
-        for reference in self.references.values():
-            reference.observe(key, values)
-
-    def ask(self, name: str, values: dict[str, float], key: float) -> float:
-        return self.references[name](values, key)
 
 
 # What there is to doubt

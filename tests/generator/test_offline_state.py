@@ -167,7 +167,7 @@ def test_in_a_task_of_several_functions_the_others_keep_their_state() -> None:
     kept = 0
     for proposal in range(8):
         policy = proposed(generator, task, asked("mutate", proposal, source))
-        same = [policy.function(n).program.entry == before.function(n).program.entry for n in ("send", "urgency")]
+        same = [policy.program.of(n).entry == before.program.of(n).entry for n in ("send", "urgency")]
         assert same.count(True) == 1
         assert any(variable.name == "policy.level" for variable in policy.program.variables)
         kept += same[0]

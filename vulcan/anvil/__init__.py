@@ -4,14 +4,13 @@ policy = check(source, task)        # or Rejected, with each violation's locatio
 policy.plan                         # features, statistics and queries it uses
 policy.native(layout).score         # address of its machine code
 policy.reference()                  # reference interpreter under CPython
-policy.function("decide")           # one of several functions of a policy
 
 `hash` and `random` are for policies with state that run in CPython as they stand.
 """
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 from vulcan.anvil.interpreter import Reference
-from vulcan.anvil.policy import Policy, PolicyFunction, check
+from vulcan.anvil.policy import Policy, check
 from vulcan.anvil.rejection import Rejected, Remark
 from vulcan.anvil.semantics import hash, random
 
@@ -19,7 +18,6 @@ __all__ = [
     "HistorySlots",
     "Layout",
     "Policy",
-    "PolicyFunction",
     "Reference",
     "Rejected",
     "Remark",

@@ -1,4 +1,4 @@
-"""Checked policies and their functions, each with its native code, reference interpreter and warnings."""
+"""Checked policies, with their native code, reference interpreter and warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
 from vulcan.anvil.rejection import Remark
 from vulcan.anvil.rewrite.traversal import from_below, program_size
-from vulcan.task import MECHANISM, Json, Program, Rank, Signature, Task, Value
+from vulcan.task import MECHANISM, Json, Signature, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
@@ -46,9 +46,31 @@ def effort(source: str, operations: int, task: Task) -> float:
     return EVENT + operations * max((mechanism.calls for mechanism in own.mechanisms), default=1.0)
 
 
-class Runnable:
-    """A checked program that runs as machine code, or under the reference interpreter."""
+def check(source: str, task: Task) -> Policy:
+    """Check the source against the task, and return its policy. Raises Rejected with locations and reasons.
 
+    The policy's task is that of its mechanism and of the optional functions that it defines (`Task.of_policy`).
+    """
+    tree = parse(source)
+    task = task_of(tree, task)
+    declared = (task.signature, task.others, task.events, task.state_limits, task.policy_choices)
+    program = check_tree(tree, *declared)
+    if MECHANISM in task.policy_choices:
+        named = {MECHANISM: task.mechanism, **dict(program.chosen)}
+        program = replace(program, chosen=tuple(sorted(named.items())))
+    plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
+    return Policy(source, task, program, joined(plans))
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A checked policy: `program` is the whole module, `plan` the combined plan of all of its functions.
+
+    If the task declares several functions, they share one state: `native()` and `reference()` take each event once, and
+    store what any of the functions needs.
+    """
+
+    source: str
     task: Task
     program: ir.Module
     plan: Plan
@@ -79,68 +101,11 @@ class Runnable:
         """
         return Reference(self.program, self.plan, interface_of(self.task, self.program), seed)
 
-
-@dataclass(frozen=True)
-class PolicyFunction(Runnable):
-    """One function that a task declares, as one policy defines it: with the helpers and the plan that it needs.
-
-    `native()` and `reference()` have their own state, with the statistics of this function alone. A caller that uses
-    several functions of a policy this way reports every event to each of them, with separate blocks. The events are the
-    same for all: in a task with an entity, its events also count for a function that is not shown the entity.
-    """
-
-    task: Task
-    signature: Rank | Value
-    program: ir.Module
-    plan: Plan
-
-    @property
-    def name(self) -> str:
-        return self.signature.function
-
-
-def check(source: str, task: Task) -> Policy:
-    """Check the source against the task, and return its policy. Raises Rejected with locations and reasons.
-
-    The policy's task is that of its mechanism and of the optional functions that it defines (`Task.of_policy`).
-    """
-    tree = parse(source)
-    task = task_of(tree, task)
-    declared = (task.signature, task.others, task.events, task.state_limits, task.policy_choices)
-    program = check_tree(tree, *declared)
-    if MECHANISM in task.policy_choices:
-        named = {MECHANISM: task.mechanism, **dict(program.chosen)}
-        program = replace(program, chosen=tuple(sorted(named.items())))
-    plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
-    return Policy(source, task, program, joined(plans))
-
-
-@dataclass(frozen=True)
-class Policy(Runnable):
-    """A checked policy: `program` is the whole module, `plan` the combined plan of all of its functions.
-
-    If the task declares several functions, they share one state: `native()` and `reference()` take each event once, and
-    store what any of the functions needs. `function(name)` is one of them alone.
-    """
-
-    source: str
-    task: Task
-    program: ir.Module
-    plan: Plan
-
-    def function(self, name: str | None = None) -> PolicyFunction:
-        """Return one function alone, by default the main one. Raises KeyError for one the task does not declare."""
-        declared = self.task.function(name)
-        if declared.function not in self._functions:
-            program = self.program.of(declared.function)
-            plan = make_plan(program, self.task.operations) if self.task.others else self.plan
-            assert not isinstance(declared, Program), "whose policies are no Anvil"
-            self._functions[declared.function] = PolicyFunction(self.task, declared, program, plan)
-        return self._functions[declared.function]
-
-    @cached_property
-    def _functions(self) -> dict[str, PolicyFunction]:
-        return {}
+    def plan_of(self, function: str | None = None) -> Plan:
+        """Return the plan of one function alone, by default the main one. Raises KeyError for one that is not there."""
+        if not self.task.others:
+            return self.plan
+        return make_plan(self.program.of(self.task.function(function).function), self.task.operations)
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -96,7 +96,7 @@ def _describe(path: Path, policy: Policy) -> None:
     say(f"accepted: {path}")
     for declared in policy.task.functions:
         of = f" of {declared.function}" if policy.task.others else ""
-        operations = policy.function(declared.function).plan.operations
+        operations = policy.plan_of(declared.function).operations
         say(f"  operations  at most {operations:,} per call{of} (limit {policy.task.operations:,})")
     say(f"  features    {', '.join(plan.features) or 'none'}")
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
@@ -145,11 +145,11 @@ def _spelled(used: StatisticMemory, task: Task) -> str:
 def _document(policy: Policy) -> PlanDocument:
     plan = policy.plan
     memory = plan.memory(policy.task.whole_interface)
-    functions = [policy.function(declared.function) for declared in policy.task.functions]
+    plans = {declared.function: policy.plan_of(declared.function) for declared in policy.task.functions}
     return {
         "functions": [
-            {"function": each.name, "features": list(each.plan.features), "operations": each.plan.operations}
-            for each in functions
+            {"function": name, "features": list(each.features), "operations": each.operations}
+            for name, each in plans.items()
         ],
         "features": list(plan.features),
         "statistics": [

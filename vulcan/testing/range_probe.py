@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vulcan.anvil import Layout, Policy, ir
 from vulcan.anvil.interpreter import Features, Reference
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.policy import PolicyFunction, interface_of
+from vulcan.anvil.policy import interface_of
 from vulcan.task import MECHANISM, Event, Feature, Signature, Task
 
 if TYPE_CHECKING:
@@ -70,17 +70,8 @@ class WatchedPolicy(Policy):
         return cls(policy.source, policy.task, policy.program, policy.plan)
 
     def native(self, layout: Layout, hurried: bool = False) -> Native:
-        return self._watch_native(super().native(layout, hurried), layout)
-
-    def reference(self, seed: int = 0) -> Reference:
-        return WatchedReference(self.program, self.plan, self.task, self.seen, seed)
-
-    def function(self, name: str | None = None) -> PolicyFunction:
-        alone = super().function(name)
-        return WatchedFunction(alone.task, alone.signature, alone.program, alone.plan, self)
-
-    def _watch_native(self, native: Native, layout: Layout) -> Native:
         """Put a callback that checks features before each entry point of machine code."""
+        native = super().native(layout, hurried)
         made = copy.copy(native)
         interface = self.task.interface
         declared, occasions = dict(interface.features()), interface.occasions
@@ -125,18 +116,8 @@ class WatchedPolicy(Policy):
         }
         return made
 
-
-@dataclass(frozen=True)
-class WatchedFunction(PolicyFunction):
-    """A single function of a watched policy."""
-
-    of: WatchedPolicy
-
-    def native(self, layout: Layout, hurried: bool = False) -> Native:
-        return self.of._watch_native(super().native(layout, hurried), layout)
-
     def reference(self, seed: int = 0) -> Reference:
-        return WatchedReference(self.program, self.plan, self.task, self.of.seen, seed)
+        return WatchedReference(self.program, self.plan, self.task, self.seen, seed)
 
 
 class WatchedReference(Reference):

@@ -78,10 +78,10 @@ class Judge:
     """A check of whether points refute a property of a policy."""
 
     def __init__(self, policy: Policy, declared: Property) -> None:
-        function = policy.function(declared.function)
         self._declared = declared
-        self._signature = function.signature
-        self._policy = SolverModel(function.program, function.plan, function.signature)
+        self._signature = policy.task.function(declared.function)
+        program = policy.program.of(self._signature.function)
+        self._policy = SolverModel(program, policy.plan_of(declared.function), self._signature)
         when, claim = conditions(policy.task, declared)
         self._when = _asked(when)
         self._claim = _asked(claim)
