@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.grammar.examples import HEAD, Example, RejectedExample, body, framed, module, no, stateful, top
+from anvil_fragments import HEAD, Example, RejectedExample, body, framed, module, no, stateful, top
+
 from vulcan.anvil.grammar.limits import (
     MAX_CALL_DEPTH,
     MAX_ELEMENTS,

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import anvil_entries
 import anvil_examples
+from anvil_fragments import Example, RejectedExample
 
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.examples import Example, RejectedExample
 from vulcan.anvil.grammar.tables import StatisticKind
 from vulcan.anvil.log_buckets import MIN_EXPONENT
 from vulcan.anvil.policy import check
@@ -235,7 +236,7 @@ within the array."""
 
 def _state() -> str:
     operations = [
-        (code(o.syntax), o.meaning, _accepted(o.example), _rejected(o.counterexample))
+        (code(o.syntax), o.meaning, *_pair(*anvil_entries.OPERATIONS[o.syntax]))
         for o in grammar.STATE_FUNCTIONS.values()
     ]
     undrawn, drawn = anvil_examples.RULES["random"]
@@ -317,21 +318,24 @@ def _exact(value: float) -> str:
 def _statements() -> str:
     return table(
         ("written", "meaning", "accepted", "rejected"),
-        ((code(syntax), s.meaning, *_pair(s.example, s.counterexample)) for syntax, s in grammar.STATEMENTS.items()),
+        (
+            (code(syntax), meaning, *_pair(*anvil_entries.STATEMENTS[syntax]))
+            for syntax, meaning in grammar.STATEMENTS.items()
+        ),
     )
 
 
 def _operations() -> str:
     rows: list[tuple[str, ...]] = [
-        (code(o.syntax), o.meaning, *_pair(o.example, o.counterexample))
+        (code(o.syntax), o.meaning, *_pair(*anvil_entries.OPERATIONS[o.syntax]))
         for operations in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS)
         for o in operations.values()
     ]
-    for c in grammar.COMPARISON_ENTRIES.values():
+    for symbol in grammar.COMPARISONS.values():
         meaning = "1 where it holds, else 0; comparisons chain"
-        rows.append((code(f"a {c.symbol} b"), meaning, *_pair(c.example, c.counterexample)))
-    for name, constant in grammar.CONSTANT_ENTRIES.items():
-        rows.append((code(name), "constant", *_pair(constant.example, constant.counterexample)))
+        rows.append((code(f"a {symbol} b"), meaning, *_pair(*anvil_entries.COMPARISONS[symbol])))
+    for name in grammar.CONSTANTS:
+        rows.append((code(name), "constant", *_pair(*anvil_entries.CONSTANTS[name])))
     return table(("written", "meaning", "accepted", "rejected"), rows)
 
 
@@ -373,13 +377,13 @@ def _statistics() -> str:
 
 def _statistic_rows() -> Iterator[tuple[str, ...]]:
     for kind in grammar.STATISTICS.values():
-        for scope, (example, counterexample) in kind.examples.items():
-            yield code(kind.short), scope, kind.meaning, *_pair(example, counterexample)
+        for scope in kind.scopes:
+            yield code(kind.short), scope, kind.meaning, *_pair(*anvil_entries.STATISTICS[kind.name][scope])
 
 
 def _memory() -> Iterator[tuple[str, ...]]:
     for kind in grammar.STATISTICS.values():
-        for example, _ in kind.examples.values():
+        for example, _ in anvil_entries.STATISTICS[kind.name].values():
             entity, system = _bytes(example, kind)
             yield code(example.text), f"{entity:,}", f"{system:,}"
 
@@ -396,10 +400,10 @@ def _histories() -> str:
         (
             (
                 code(f"HISTORY.{query}(ENTITY.KEY)"),
-                asked.meaning.format(count_of="declared feature", age_unit="time"),
-                *_pair(asked.example, asked.counterexample),
+                meaning.format(count_of="declared feature", age_unit="time"),
+                *_pair(*anvil_entries.HISTORY_QUERIES[query]),
             )
-            for query, asked in grammar.HISTORY_QUERIES.items()
+            for query, meaning in grammar.HISTORY_QUERIES.items()
         ),
     )
 

@@ -3,21 +3,21 @@
 import ast
 from collections.abc import Iterator
 
+import anvil_entries
 import anvil_examples
 import pytest
+from anvil_fragments import Example, RejectedExample
 from anvil_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
 from anvil_twin import Twin
 
 from vulcan.anvil import HistorySlots, Layout, Rejected, Slot, check
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.examples import Example, RejectedExample
 
-TABLES = {
-    "BINARY": grammar.BINARY, "UNARY": grammar.UNARY, "BOOLEAN": grammar.BOOLEAN, "FUNCTIONS": grammar.FUNCTIONS,
-    "COMPARISONS": grammar.COMPARISON_ENTRIES, "CONSTANTS": grammar.CONSTANT_ENTRIES,
-    "HISTORY_QUERIES": grammar.HISTORY_QUERIES, "STATEMENTS": grammar.STATEMENTS,
-    "STATE_FUNCTIONS": grammar.STATE_FUNCTIONS,
-}  # fmt: skip
+OPERATIONS = [
+    operation
+    for table in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS, grammar.STATE_FUNCTIONS)
+    for operation in table.values()
+]
 
 
 EXAMPLE_LAYOUT = Layout(
@@ -41,12 +41,12 @@ EXAMPLE_LAYOUT = Layout(
 
 def entries() -> Iterator[tuple[str, Example, RejectedExample]]:
     """Every entry with its name, what is accepted and what is rejected."""
-    for table, rows in TABLES.items():
-        for key, row in rows.items():
-            yield f"{table} {getattr(key, '__name__', key)}", row.example, row.counterexample
-    for kind in grammar.STATISTICS.values():
-        for scope, (example, counterexample) in kind.examples.items():
-            yield f"STATISTICS {kind.name} of the {scope}", example, counterexample
+    for table in ("OPERATIONS", "COMPARISONS", "CONSTANTS", "HISTORY_QUERIES", "STATEMENTS"):
+        for key, (example, counterexample) in getattr(anvil_entries, table).items():
+            yield f"{table} {key}", example, counterexample
+    for name, scopes in anvil_entries.STATISTICS.items():
+        for scope, (example, counterexample) in scopes.items():
+            yield f"STATISTICS {name} of the {scope}", example, counterexample
     for name, (example, counterexample) in anvil_examples.LIMITS.items():
         yield f"LIMITS {name}", example, counterexample
     for name, (violates, instead) in anvil_examples.RULES.items():
@@ -62,18 +62,16 @@ def rules_broken(source: str) -> set[str]:
     return {violation.rule for violation in caught.value.violations}
 
 
-def test_the_tables_walked_here_are_all_that_the_module_has():
-    tables = {name for name, value in vars(grammar).items() if name.isupper() and isinstance(value, dict)}
-    walked = {*TABLES, "STATISTICS", "LIMITS", "RULES", "WARNINGS"}
-    assert anvil_examples.LIMITS.keys() == grammar.LIMITS.keys()
-    assert anvil_examples.RULES.keys() == grammar.RULES.keys()
-    assert tables - walked == {"COMPARISON_ENTRIES", "CONSTANT_ENTRIES", "OPERATIONS"}  # the same entries by other keys
-    assert (
-        len(ENTRIES)
-        == sum(map(len, [*TABLES.values(), grammar.LIMITS, grammar.RULES])) + 2 * len(grammar.STATISTICS) - 1
-    )
-    assert {kind: entry.symbol for kind, entry in grammar.COMPARISON_ENTRIES.items()} == grammar.COMPARISONS
-    assert {name: entry.value for name, entry in grammar.CONSTANT_ENTRIES.items()} == grammar.CONSTANTS
+def test_each_entry_of_the_table_has_examples() -> None:
+    assert list(anvil_entries.OPERATIONS) == [operation.syntax for operation in OPERATIONS]
+    assert list(anvil_entries.COMPARISONS) == list(grammar.COMPARISONS.values())
+    assert {name: kind.scopes for name, kind in grammar.STATISTICS.items()} == {
+        name: tuple(scopes) for name, scopes in anvil_entries.STATISTICS.items()
+    }
+    for name in ("CONSTANTS", "HISTORY_QUERIES", "STATEMENTS"):
+        assert getattr(anvil_entries, name).keys() == getattr(grammar, name).keys()
+    for name in ("LIMITS", "RULES", "WARNINGS"):
+        assert getattr(anvil_examples, name).keys() == getattr(grammar, name).keys()
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -98,21 +96,21 @@ def test_what_an_entry_rejects_is_rejected_by_the_rule_that_it_names_and_by_no_o
 
 def test_the_examples_of_an_entry_are_about_it():
     """An example holds what its entry offers; those of operations, statistics and queries say the result."""
-    for operations in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS, grammar.STATE_FUNCTIONS):
-        for operation in operations.values():
-            spelled = operation.syntax.partition("(")[0] if "(" in operation.syntax else operation.syntax.strip("ab ")
-            assert spelled in operation.example.text
-            assert operation.example.gives is not None
-    for kind in grammar.STATISTICS.values():
-        for scope, (example, _) in kind.examples.items():
+    for operation in OPERATIONS:
+        spelled = operation.syntax.partition("(")[0] if "(" in operation.syntax else operation.syntax.strip("ab ")
+        example, _ = anvil_entries.OPERATIONS[operation.syntax]
+        assert spelled in example.text
+        assert example.gives is not None
+    for name, scopes in anvil_entries.STATISTICS.items():
+        for scope, (example, _) in scopes.items():
             (statistic,) = check(example.source, EXAMPLE_TASK).plan.statistics
-            assert (statistic.kind, statistic.scope) == (kind.name, scope)
+            assert (statistic.kind, statistic.scope) == (name, scope)
             assert example.gives is not None
-    for query, asked in grammar.HISTORY_QUERIES.items():
-        (used,) = check(asked.example.source, EXAMPLE_TASK).plan.queries
+    for query, (example, _) in anvil_entries.HISTORY_QUERIES.items():
+        (used,) = check(example.source, EXAMPLE_TASK).plan.queries
         assert used.query == query
-    for comparison in grammar.COMPARISON_ENTRIES.values():
-        assert f" {comparison.symbol} " in comparison.example.text
+    for symbol, (example, _) in anvil_entries.COMPARISONS.items():
+        assert f" {symbol} " in example.text
 
 
 @pytest.mark.parametrize("name", grammar.RULES)

@@ -99,7 +99,7 @@ SCOPE = (
 
 
 def _statements() -> str:
-    return "\n".join(f"- `{syntax}`: {statement.meaning}" for syntax, statement in grammar.STATEMENTS.items())
+    return "\n".join(f"- `{syntax}`: {meaning}" for syntax, meaning in grammar.STATEMENTS.items())
 
 
 def _operations() -> str:
@@ -225,8 +225,8 @@ def _histories(task: Task) -> str:
         key = f"{argument.entity}.{entity.key}"
         lines = [
             f"- `{argument.name}.{query}({key})`: "
-            + asked.meaning.format(count_of=f"`{argument.entity}.{argument.count_of}`", age_unit=argument.age_unit)
-            for query, asked in grammar.HISTORY_QUERIES.items()
+            + meaning.format(count_of=f"`{argument.entity}.{argument.count_of}`", age_unit=argument.age_unit)
+            for query, meaning in grammar.HISTORY_QUERIES.items()
         ]
         parts.append(f"`{argument.name}` is {argument.meaning}. It is asked with `{key}` only.\n\n" + "\n".join(lines))
     return "\n\n".join(parts)

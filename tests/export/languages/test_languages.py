@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import anvil_entries
 import pytest
 from anvil_state import STATEFUL
 from anvil_toy import HEAD, TOY, returning
@@ -20,7 +21,6 @@ from sender_states import sender_state
 from stateful_lives import lived_in_doubles
 
 from vulcan.anvil import Policy, check, ir
-from vulcan.anvil.grammar import grammar
 from vulcan.registry import find_task
 from vulcan.task import Task
 
@@ -66,8 +66,8 @@ def compare(language: type[LanguageProgram], programs: list[LanguageProgram], fo
 
 
 def every_statistic(feature: str) -> str:
-    """A policy of each statistic of each scope, as the grammar's table has it for examples."""
-    texts = [each.text for kind in grammar.STATISTICS.values() for each, _ in kind.examples.values()]
+    """A policy of each statistic of each scope, as the language's page has it for examples."""
+    texts = [each.text for of in anvil_entries.STATISTICS.values() for each, _ in of.values()]
     names = {"obj.": "item.", "pool.": "world.", ".size": f".{feature}"}
     for old, new in names.items():
         texts = [text.replace(old, new) for text in texts]

@@ -1,6 +1,6 @@
 """Reasons to reject a program, each with a hint; read as `grammar.RULES`.
 
-Derived statistics, each with its examples; read as `grammar.STATISTICS`.
+Derived statistics; read as `grammar.STATISTICS`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vulcan.anvil.grammar.examples import Example, RejectedExample, no
 from vulcan.anvil.grammar.limits import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM
 
 
@@ -104,18 +103,13 @@ class StatisticKind:
 
     Before the first observation it is the feature's `unknown`. If `looks_for` is set, the first argument is any
     expression: a value that is looked for among the observations, and the statistic of no observations is 0.
-    `examples` has an accepted and a rejected one for each scope.
     """
 
     name: str
     arguments: tuple[StatisticArgument, ...]
     meaning: str
-    examples: dict[Scope, tuple[Example, RejectedExample]]
+    scopes: tuple[Scope, ...]
     looks_for: bool = False
-
-    @property
-    def scopes(self) -> tuple[Scope, ...]:
-        return tuple(self.examples)
 
     @property
     def short(self) -> str:
@@ -124,91 +118,59 @@ class StatisticKind:
         return f"{self.name}({', '.join(names)})"
 
 
-def _streams(
-    entity: tuple[str, float, str, str], system: tuple[str, float, str, str]
-) -> dict[Scope, tuple[Example, RejectedExample]]:
-    """Make the examples of each scope of a stream from accepted text, its result, rejected text, and the rule."""
-    return {
-        "entity": (Example(*entity[:2]), no(*entity[2:])),
-        "system": (Example(*system[:2]), no(*system[2:])),
-    }
-
-
+_OBSERVED: tuple[Scope, ...] = ("entity", "system")
 _ALPHA = StatisticArgument("alpha", 0.001, 0.999)  # with 1, rounding could move the average out of its range
 _SHARE = StatisticArgument("p", 0.0, 1.0)
 _LAST = StatisticArgument("n", 1, MAX_KEPT_OF_SYSTEM, whole=True, entity_high=MAX_KEPT_OF_ENTITY)
 _KTH = StatisticArgument("k", 1, MAX_KEPT_OF_SYSTEM, whole=True, entity_high=MAX_KEPT_OF_ENTITY)
 
-# fmt: off
 STATISTICS: dict[str, StatisticKind] = {
     kind.name: kind
     for kind in (
-        StatisticKind("latest", (), "the latest observation", _streams(
-            ("obj.size.latest()", 4.0, "obj.size.latest(1)", "statistic-argument"),
-            ("pool.size.latest()", 4.0, "pool.id.latest()", "statistic"),
-        )),
-        StatisticKind("avg", (), "the mean of all observations", _streams(
-            ("obj.size.avg()", 5.0, "obj.id.avg()", "statistic"),
-            ("pool.size.avg()", 7.75, "pool.size.mean()", "statistic"),
-        )),
-        StatisticKind("min", (), "the smallest observation", _streams(
-            ("obj.size.min()", 2.0, "obj.size.min(3)", "statistic-argument"),
-            ("pool.size.min()", 2.0, "past.min()", "history"),
-        )),
-        StatisticKind("max", (), "the largest observation", _streams(
-            ("obj.size.max()", 9.0, "obj.max()", "statistic"),
-            ("pool.size.max()", 16.0, "pool.load.max(0)", "statistic-argument"),
-        )),
+        StatisticKind("latest", (), "the latest observation", _OBSERVED),
+        StatisticKind("avg", (), "the mean of all observations", _OBSERVED),
+        StatisticKind("min", (), "the smallest observation", _OBSERVED),
+        StatisticKind("max", (), "the largest observation", _OBSERVED),
         StatisticKind(
-            "ewma", (_ALPHA,),
+            "ewma",
+            (_ALPHA,),
             "exponentially weighted moving average: the first observation starts it, each later one x moves it by "
             "alpha * (x - average)",
-            _streams(
-                ("obj.size.ewma(0.5)", 4.75, "obj.size.ewma(obj.drift)", "statistic-argument"),
-                ("now.ewma(0.5)", 100.0, "pool.size.ewma(0)", "statistic-argument"),
-            ),
+            _OBSERVED,
         ),
         StatisticKind(
-            "recent", (_KTH,),
+            "recent",
+            (_KTH,),
             "the k-th most recent observation, `recent(1)` being the latest; unknown while there are fewer than k",
-            _streams(
-                ("obj.size.recent(3)", 2.0, "obj.size.recent(65)", "statistic-argument"),
-                ("pool.size.recent(4)", 16.0, "pool.size.recent(0)", "statistic-argument"),
-            ),
+            _OBSERVED,
         ),
-        StatisticKind("window_avg", (_LAST,), "the mean of the last n observations, of all while fewer", _streams(
-            ("obj.size.window_avg(2)", 6.5, "obj.size.window_avg(1.5)", "statistic-argument"),
-            ("pool.size.window_avg(4096)", 7.75, "pool.size.window_avg(4097)", "statistic-argument"),
-        )),
+        StatisticKind("window_avg", (_LAST,), "the mean of the last n observations, of all while fewer", _OBSERVED),
         StatisticKind(
-            "window_percentile", (_SHARE, _LAST),
+            "window_percentile",
+            (_SHARE, _LAST),
             "the value that a share p of the last n observations does not exceed (nearest rank), of all while fewer",
-            _streams(
-                ("obj.size.window_percentile(0.5, 3)", 4.0, "obj.size.window_percentile(50, 3)", "statistic-argument"),
-                ("pool.size.window_percentile(0.75, 4)", 9.0, "pool.size.window_percentile(1)", "statistic-argument"),
-            ),
+            _OBSERVED,
         ),
         StatisticKind(
-            "count", (_LAST,), "how many of the last n observations are equal to the value",
-            _streams(
-                ("obj.size.count(9, 3)", 1.0, "obj.size.count(9)", "statistic-argument"),
-                ("pool.id.count(obj.id, 4)", 3.0, "pool.id.count(obj, 4)", "argument-use"),
-            ),
+            "count",
+            (_LAST,),
+            "how many of the last n observations are equal to the value",
+            _OBSERVED,
             looks_for=True,
         ),
         StatisticKind(
-            "contains", (_LAST,), "1 where one of the last n observations is equal to the value, else 0",
-            _streams(
-                ("obj.size.contains(5, 3)", 0.0, "obj.size.contains(5, now)", "statistic-argument"),
-                ("pool.id.contains(2, 4)", 1.0, "obj.id.contains(2, 4)", "statistic"),
-            ),
+            "contains",
+            (_LAST,),
+            "1 where one of the last n observations is equal to the value, else 0",
+            _OBSERVED,
             looks_for=True,
         ),
         StatisticKind(
-            "percentile", (_SHARE,),
+            "percentile",
+            (_SHARE,),
             "the value that a share p of all live entities does not exceed (nearest rank), rounded towards zero to the "
             "feature's resolution",
-            {"population": (Example("pool.size.percentile(0.9)", 16.0), no("obj.size.percentile(0.9)", "statistic"))},
+            ("population",),
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""Examples of the grammar table: short fragments, and the frames that make whole programs of them.
+"""Examples of the language: short fragments, and the frames that make whole programs of them.
 
 They are about the task of `docs/generators/anvil_page.py`, whose function is `score(now, obj, pool, past)`.
 """
