@@ -112,7 +112,7 @@ def test_more_state_than_the_kernel_keeps_is_refused_with_the_reason() -> None:
         "def cwnd(state, window):\n    return policy.a[3] + policy.n\n"
     )
     policy = check(source, replace(SENDER, state_limits=StateLimits()))
-    assert "policy_at_a" in fixed_header(policy, provenance("congestion_control"))
+    assert "policy_at(state->policy.a, " in fixed_header(policy, provenance("congestion_control"))
     with pytest.raises(UserError, match=r"state takes 40,968 bytes, over the 40,960 .*: declare shorter arrays"):
         export_policy(policy, "bpf", provenance("congestion_control"))
 

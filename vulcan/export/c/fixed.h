@@ -432,6 +432,82 @@ POLICY_INLINE policy_word policy_index(policy_fixed x, int scale, policy_word fa
 }
 
 
+/* The element at a place of an array of that length, by a bound that the verifier of Linux sees. */
+POLICY_INLINE policy_fixed policy_at(const policy_fixed *array, policy_word place, policy_word length)
+{
+    POLICY_HIDE(place);
+    if (place >= length)
+        place = 0;
+    return array[place];
+}
+
+
+POLICY_INLINE void policy_put(policy_fixed *array, policy_word place, policy_word length, policy_fixed value)
+{
+    POLICY_HIDE(place);
+    if (place >= length)
+        place = 0;
+    array[place] = value;
+}
+
+
+/* One more observation in a sorted window of the last: the one that leaves a full window is taken out first. Free
+   places are last. */
+POLICY_INLINE void policy_sorted_observe(policy_fixed *sorted, int window, policy_fixed observations,
+                                         policy_fixed leaving, policy_fixed moving)
+{
+    policy_fixed other;
+    int gone = 0, is_full = observations >= window;
+    if (observations == 0)
+        sorted[0] = POLICY_MOST;
+    for (int i = 0; i < window; i++) {
+        POLICY_BARRIER;
+        other = sorted[i];
+        gone |= is_full & (other == leaving);
+        if (gone)
+            other = i < window - 1 ? sorted[i < window - 1 ? i + 1 : i] : POLICY_MOST;
+        sorted[i] = other;
+    }
+    for (int i = 0; i < window; i++) {
+        POLICY_BARRIER;
+        other = sorted[i];
+        sorted[i] = policy_min(other, moving);
+        moving = policy_max(other, moving);
+    }
+}
+
+
+/* The observation of a sorted window whose place `places` has, by how many there are. */
+POLICY_INLINE policy_fixed policy_ranked(const policy_fixed *sorted, policy_word window, policy_fixed observations,
+                                         const unsigned short *places)
+{
+    policy_word count = (policy_word)observations;
+    if (count > window)
+        count = window;
+    return policy_at(sorted, places[count], window);
+}
+
+
+/* How many of the latest observations are equal to a value. Comparisons are taken from sign bits, hidden from the
+   compiler: with a branch for each observation, the verifier of Linux would follow two paths from each, 2^window in
+   all. */
+POLICY_INLINE policy_fixed policy_ring_count(const policy_fixed *ring, int window, policy_fixed observations,
+                                             policy_fixed wanted)
+{
+    policy_word found = 0, differs, is_observed;
+    for (int i = 0; i < window; i++) {
+        POLICY_BARRIER;
+        differs = (policy_word)ring[i] ^ (policy_word)wanted;
+        differs |= 0 - differs;
+        is_observed = (policy_word)i - (policy_word)observations;
+        POLICY_HIDE(differs);
+        POLICY_HIDE(is_observed);
+        found += (~differs & is_observed) >> 63;
+    }
+    return (policy_fixed)found;
+}
+
+
 /* The next 64 bits of the generator splitmix64 in this state. */
 POLICY_INLINE policy_word policy_mix(policy_word word)
 {

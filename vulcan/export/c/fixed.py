@@ -90,21 +90,6 @@ class FixedState(OwnState):
                 ["if (!entity)", "    return 0;", *self.fields_initialised(), "return 0;"],
             )
 
-    def accesses(self) -> Iterator[str]:
-        """Yield the functions that read and write arrays, at places whose bound the verifier of Linux sees."""
-        for name, length in self.lengths.items():
-            bound = ["POLICY_HIDE(place);", f"if (place >= {length})", "    place = 0;"]
-            yield function(
-                f"POLICY_INLINE policy_fixed policy_at_{self.members[name]}(const struct policy_state *state, "
-                "policy_word place)",
-                [*bound, f"return {self.lvalue(name)}[place];"],
-            )
-            yield function(
-                f"POLICY_INLINE void policy_put_{self.members[name]}(struct policy_state *state, policy_word place, "
-                "policy_fixed value)",
-                [*bound, f"{self.lvalue(name)}[place] = value;"],
-            )
-
 
 class FixedProgram:
     """The context shared by the functions of one program."""
@@ -194,13 +179,13 @@ class _Function(Statements):
         text = self.value(write.value).at(self.kinds.variable(write.name).scale)
         if write.index is None:
             return own_state.lvalue(write.name), text
-        return f"policy_put_{own_state.members[write.name]}(state, {self.place(write.name, write.index)}, ", text
+        return f"policy_put({own_state.lvalue(write.name)}, {self.place(write.name, write.index)}, ", text
 
     def place(self, array: str, index: ir.Expression) -> str:
-        """Return the place of an index in an array."""
+        """Return the place of an index in an array, and the array's length."""
         value, length = self.value(index), self.shared.own_state.lengths[array]
         factor = pow(2, -value.scale, length) if value.scale < 0 else 1 % length
-        return f"policy_index({value.text}, {max(value.scale, 0)}, {factor}, {length})"
+        return f"policy_index({value.text}, {max(value.scale, 0)}, {factor}, {length}), {length}"
 
     def compared(self, comparison: ir.Compare) -> Iterator[str]:
         values = [self.value(operand) for operand in comparison.operands]
@@ -238,8 +223,8 @@ class _Function(Statements):
             case ir.Cell(name):
                 return Fixed(self.shared.own_state.lvalue(name), kind.scale, kind)
             case ir.Element(name, index):
-                member = self.shared.own_state.members[name]
-                return Fixed(f"policy_at_{member}(state, {self.place(name, index)})", kind.scale, kind)
+                array = self.shared.own_state.lvalue(name)
+                return Fixed(f"policy_at({array}, {self.place(name, index)})", kind.scale, kind)
             case ir.Draw():
                 return Fixed(f"policy_draw({self.shared.own_state.generator})", _DRAWN, kind)
             case ir.Compare() | ir.Operate("not" | "truth"):

@@ -118,8 +118,7 @@ def _parts(
         arguments = own_state.handler_arguments(name, has_fields and own_state.shows_entity(name))
         openings[name] = f"{happens(event)}\nPOLICY_FUNCTION int policy_{name}({', '.join(arguments)})"
     functions = [
-        *statistics.functions(),
-        *own_state.accesses(),
+        *statistics.places(),
         function(
             "POLICY_FUNCTION int policy_init(struct policy_state *state)",
             [

@@ -138,102 +138,26 @@ class FixedStatistics:
                 yield f"    {place} = policy_subtract({place}, {oldest});"
                 yield f"{place} = policy_add({place}, {value});"
             case "sorted":
-                yield from self.sorted_(group, part, value)
-
-    def sorted_(self, group: Group, part: Part, value: str) -> Iterator[str]:
-        """Yield the update of a sorted window: evict the oldest if full, insert the value; free slots are last."""
-        window, place = int(part.argument), self.lvalue(group, part)
-        oldest = f"{self.lvalue(group, Part('ring', part.feature))}[{window - 1}]"
-        yield "{"
-        yield f"    policy_fixed moving = {value}, leaving = {oldest}, other;"
-        yield f"    int gone = 0, is_full = {self.observations(group)} >= {window};"
-        yield f"    if ({self.observations(group)} == 0)"
-        yield f"        {place}[0] = POLICY_MOST;"
-        yield f"    for (int i = 0; i < {window}; i++) {{"
-        yield "        POLICY_BARRIER;"
-        yield f"        other = {place}[i];"
-        yield "        gone |= is_full & (other == leaving);"
-        if window > 1:
-            yield "        if (gone)"
-            yield f"            other = i < {window - 1} ? {place}[i < {window - 1} ? i + 1 : i] : POLICY_MOST;"
-        else:
-            yield "        if (gone)"
-            yield "            other = POLICY_MOST;"
-        yield f"        {place}[i] = other;"
-        yield "    }"
-        yield f"    for (int i = 0; i < {window}; i++) {{"
-        yield "        POLICY_BARRIER;"
-        yield f"        other = {place}[i];"
-        yield f"        {place}[i] = policy_min(other, moving);"
-        yield "        moving = policy_max(other, moving);"
-        yield "    }"
-        yield "}"
+                window, place = int(part.argument), self.lvalue(group, part)
+                oldest = f"{self.lvalue(group, Part('ring', part.feature))}[{window - 1}]"
+                yield f"policy_sorted_observe({place}, {window}, {before}, {oldest}, {value});"
 
     # Reads
 
-    def functions(self) -> Iterator[str]:
-        """Yield functions for the statistics that take more than one read."""
+    def places(self) -> Iterator[str]:
+        """Yield a table for each percentile: the place in order, by how many observations there are."""
         for statistic in self.plan.statistics:
-            group = group_of(statistic, self.groups, self.signature)
             if statistic.kind == "window_percentile":
-                yield self.percentile(statistic, group)
-            elif statistic.kind in ("count", "contains"):
-                yield self.counting(statistic, group)
+                share, window = statistic.arguments[0], int(statistic.arguments[1])
+                ranks = ", ".join(["0", *(str(nearest_rank(share, count) - 1) for count in range(1, window + 1))])
+                yield (
+                    f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */\n"
+                    f"static const unsigned short {self.places_of(statistic)}[{window + 1}] = {{{ranks}}};"
+                )
 
-    def answer_name(self, statistic: ir.Statistic) -> str:
-        """Return the name of a statistic's function, with its number in the plan."""
-        return f"policy_{flat(statistic.feature)}_{statistic.kind}_{self.plan.statistics.index(statistic)}"
-
-    def percentile(self, statistic: ir.Statistic, group: Group) -> str:
-        share, window = statistic.arguments[0], int(statistic.arguments[1])
-        ranks = ", ".join(["0", *(str(nearest_rank(share, count) - 1) for count in range(1, window + 1))])
-        place = self.lvalue(group, Part("sorted", statistic.feature, statistic.arguments[1]))
-        return "\n".join(
-            (
-                f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */",
-                f"static const unsigned short {self.answer_name(statistic)}_places[{window + 1}] = {{{ranks}}};",
-                "",
-                f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state)",
-                "{",
-                f"    policy_word count = (policy_word){self.observations(group)}, place;",
-                f"    if (count > {window})",
-                f"        count = {window};",
-                f"    place = {self.answer_name(statistic)}_places[count];",
-                "    POLICY_HIDE(place);",
-                f"    if (place >= {window})",
-                "        place = 0;",
-                f"    return {place}[place];",
-                "}",
-            )
-        )
-
-    def counting(self, statistic: ir.Statistic, group: Group) -> str:
-        """Return the function that counts a value in a window.
-
-        It takes its comparisons from sign bits, hidden from the compiler: with a branch for each observation, the
-        kernel's verifier would follow two paths from each, 2^window in all.
-        """
-        window = int(statistic.arguments[-1])
-        place = self.lvalue(group, Part("ring", statistic.feature))
-        return "\n".join(
-            (
-                f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state, "
-                "policy_fixed wanted)",
-                "{",
-                "    policy_word found = 0, differs, is_observed;",
-                f"    for (int i = 0; i < {window}; i++) {{",
-                "        POLICY_BARRIER;",
-                f"        differs = (policy_word){place}[i] ^ (policy_word)wanted;",
-                "        differs |= 0 - differs;",
-                f"        is_observed = (policy_word)i - (policy_word){self.observations(group)};",
-                "        POLICY_HIDE(differs);",
-                "        POLICY_HIDE(is_observed);",
-                "        found += (~differs & is_observed) >> 63;",
-                "    }",
-                "    return (policy_fixed)found;",
-                "}",
-            )
-        )
+    def places_of(self, statistic: ir.Statistic) -> str:
+        """Return the name of a percentile's table, with its number in the plan."""
+        return f"policy_{flat(statistic.feature)}_places_{self.plan.statistics.index(statistic)}"
 
     def answer(self, statistic: ir.Statistic) -> tuple[str, int]:
         """Return the expression and scale of a statistic that looks for no value."""
@@ -251,7 +175,10 @@ class FixedStatistics:
                 count = f"policy_max(1, policy_min({self.observations(group)}, {window}))"
                 return f"policy_divide({self.lvalue(group, part)}, {count}, {scale - self.scale(part)})", scale
             case _:
-                return f"{self.answer_name(statistic)}(state)", self.kinds.feature(feature).scale
+                window = int(statistic.arguments[1])
+                place = self.lvalue(group, Part("sorted", feature, statistic.arguments[1]))
+                numbers = f"{window}, {self.observations(group)}, {self.places_of(statistic)}"
+                return f"policy_ranked({place}, {numbers})", self.kinds.feature(feature).scale
 
     def occurrences(self, statistic: ir.Statistic, value: str, scale: int, at: ir.Position) -> str:
         """Return the expression of a statistic that looks for a value of that scale."""
@@ -259,5 +186,7 @@ class FixedStatistics:
             raise refusal(f"{statistic.feature}.{statistic.kind} is a statistic of each entity", at)
         own = self.kinds.feature(statistic.feature).scale
         looked_for = value if own == scale else f"policy_exactly({value}, {own - scale})"
-        found = f"{self.answer_name(statistic)}(state, {looked_for})"
+        group = group_of(statistic, self.groups, self.signature)
+        ring = self.lvalue(group, Part("ring", statistic.feature))
+        found = f"policy_ring_count({ring}, {int(statistic.arguments[-1])}, {self.observations(group)}, {looked_for})"
         return found if statistic.kind == "count" else f"({found} != 0 ? 1 : 0)"
