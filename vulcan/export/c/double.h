@@ -186,6 +186,16 @@ static inline double policy_ring_sum(const double *ring, int64_t start, int64_t 
 }
 
 
+/* The sum of the last `window` observations, added up anew every so many, so that rounding errors do not add up. */
+static inline double policy_renewed(const double *ring, int64_t observations, int64_t window, int64_t length,
+                                    double total)
+{
+    if (observations % window != 0)
+        return total;
+    return policy_ring_sum(ring, policy_back(observations, window, length), window, length);
+}
+
+
 /* How many of the latest `window` observations are equal to the value. */
 static inline double policy_ring_count(const double *ring, int64_t observations, int64_t window, int64_t length,
                                        double value)
@@ -216,6 +226,16 @@ static inline void policy_sorted_replace(double *sorted, int64_t count, double l
     for (; at < count - 1; at++)
         sorted[at] = sorted[at + 1];
     policy_sorted_insert(sorted, count - 1, value);
+}
+
+
+/* One more observation in the last `window` of them, `before` having come before it. */
+static inline void policy_sorted_observe(double *sorted, int64_t before, int64_t window, double leaving, double value)
+{
+    if (before >= window)
+        policy_sorted_replace(sorted, window, leaving, value);
+    else
+        policy_sorted_insert(sorted, before, value);
 }
 
 
@@ -276,6 +296,16 @@ static inline int64_t policy_population_bucket(const int64_t *tree, int64_t buck
             rank -= tree[at];
         }
     return at + 1;
+}
+
+
+/* The value that a share of the population does not exceed (nearest rank). */
+static inline double policy_population_percentile(const int64_t *tree, int64_t buckets, double share, int resolution,
+                                                  int64_t first, int64_t lowest, double unknown)
+{
+    if (tree[0] == 0)
+        return unknown;
+    return policy_bucket_value(policy_population_bucket(tree, buckets, share), resolution, first, lowest);
 }
 
 

@@ -29,11 +29,17 @@ class Doubles:
     """The context shared by the functions of one program."""
 
     def __init__(
-        self, program: ir.Module, signature: Signature, groups: tuple[Group, ...], own_state: OwnState
+        self,
+        program: ir.Module,
+        signature: Signature,
+        groups: tuple[Group, ...],
+        shapes: Mapping[str, PopulationShape],
+        own_state: OwnState,
     ) -> None:
         self.program = program
         self.signature = signature
         self.groups = groups
+        self.shapes = shapes
         self.own_state = own_state
         self.readers = own_state.readers()
         self.parameters = parameter_names(program)
@@ -87,25 +93,31 @@ class Doubles:
         """Return the declaration of a count."""
         return f"const int64_t {name} = {value};"
 
-    def when(self, test: str, then: str, otherwise: str = "") -> Iterator[str]:
-        yield f"if ({test})"
-        yield f"    {then}"
-        if otherwise:
-            yield "else"
-            yield f"    {otherwise}"
-
-    def bucket(self, value: str, shape: PopulationShape) -> str:
-        """Return the number of a value's bucket in a population."""
-        first = log_buckets.first_bucket(shape.resolution)
-        return f"policy_bucket({value}, {shape.resolution}, {first}, {shape.lowest}, {shape.buckets})"
+    def scale(self, shape: PopulationShape) -> str:
+        """Return what tells the bucket of a value: the resolution, and the first and the lowest bucket."""
+        return f"{shape.resolution}, {log_buckets.first_bucket(shape.resolution)}, {shape.lowest}"
 
     def size(self, shape: PopulationShape) -> str:
         """Return what functions of a population have to know of its size."""
         return str(shape.buckets)
 
+    # What all languages spell alike
+
+    def bucket(self, value: str, shape: PopulationShape) -> str:
+        """Return the number of a value's bucket in a population."""
+        return f"policy_bucket({value}, {self.scale(shape)}, {self.whole(shape.buckets)})"
+
+    def population(self, feature: str, changed: bool = False) -> str:
+        """Return the tree of a feature's population as the argument of a function, and its size."""
+        tree = Part("population", feature)
+        place = self.passed(self.kept(Group("system", None, {tree: 1}), tree), changed)
+        return f"{place}, {self.size(self.shapes[feature])}"
+
     def percentile(self, feature: str, share: float) -> str:
         """Return the percentile over all live entities."""
-        return f"policy_{population_name(feature)}_percentile(state, {self.number(share)})"
+        shape = self.shapes[feature]
+        numbers = f"{self.number(share)}, {self.scale(shape)}, {self.number(shape.unknown)}"
+        return f"policy_population_percentile({self.population(feature)}, {numbers})"
 
     def constants(self) -> Iterator[str]:
         """Yield the text of each parameter."""
@@ -256,7 +268,3 @@ class FunctionInDoubles(Statements):
         place = shared.passed(shared.kept(group, ring))
         found = f"policy_ring_count({place}, {shared.kept(group, OBSERVATIONS)}, {numbers})"
         return found if statistic.kind == "count" else f"({shared.choice(f'{found} != 0.0', '1.0', '0.0')})"
-
-
-def population_name(feature: str) -> str:
-    return f"population_{feature.replace('.', '_')}"

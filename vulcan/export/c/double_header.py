@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vulcan.anvil import Policy, ir, log_buckets
+from vulcan.anvil import Policy, ir
 from vulcan.anvil.policy import interface_of
-from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
-from vulcan.export.c.double import Doubles, population_name
+from vulcan.anvil.state_layout import OBSERVATIONS, Part
+from vulcan.export.c.double import Doubles
 from vulcan.export.c.header import function, functions_of, needed, origin, struct, struct_of_features
 from vulcan.export.c.naming import feature_name, part_names
 from vulcan.export.c.own_state import OwnState, happens
@@ -21,18 +21,17 @@ _WORDS = ("observations", "bucket", "population")
 class DoubleStatistics:
     """A writer of struct members and function bodies for one group, in the spelling of `shared`."""
 
-    def __init__(self, shared: Doubles, group: Group, shapes: Mapping[str, PopulationShape]) -> None:
+    def __init__(self, shared: Doubles, group: Group) -> None:
         self.shared = shared
         self.group = group
         self.declared: Mapping[str, Feature] = dict(shared.signature.features())
-        self.shapes = shapes
         self.before = f"before_{group.owner}"
 
     def members(self) -> Iterator[str]:
         names = part_names(self.group.parts, self.shared.signature)
         for part, length in self.group.parts.items():
             kind = "int64_t" if part.kind in _WORDS else "double"
-            size = f"[{self.shapes[part.feature].buckets + 1}]" if part.kind == "population" else ""
+            size = f"[{self.shared.shapes[part.feature].buckets + 1}]" if part.kind == "population" else ""
             size = f"[{length}]" if part.kind in ("ring", "sorted") else size
             yield f"{kind} {self.group.prefix}{names[part]}{size};"
 
@@ -88,20 +87,16 @@ class DoubleStatistics:
                 yield f"{place} = {shared.choice(is_first, value, moved)};"
             case "min" | "max":
                 sign = "<" if part.kind == "min" else ">"
-                yield from shared.when(f"{is_first} || {value} {sign} {place}", f"{place} = {value};")
+                yield f"{place} = {shared.choice(f'{is_first} || {value} {sign} {place}', value, place)};"
             case "sum":
                 left = shared.choice(f"{before} >= {shared.whole(part.argument)}", self.leaving(part), "0.0")
                 yield f"{place} = ({shared.choice(is_first, '0.0', place)}) - ({left}) + {value};"
             case "sorted":
-                window, changed = shared.whole(part.argument), shared.passed(place, changed=True)
-                yield from shared.when(
-                    f"{before} >= {window}",
-                    f"policy_sorted_replace({changed}, {window}, {self.leaving(part)}, {value});",
-                    f"policy_sorted_insert({changed}, {before}, {value});",
-                )
+                changed, window = shared.passed(place, changed=True), shared.whole(part.argument)
+                yield f"policy_sorted_observe({changed}, {before}, {window}, {self.leaving(part)}, {value});"
             case "bucket":
                 yield "{"
-                yield f"    {shared.count('bucket', shared.bucket(value, self.shapes[part.feature]))}"
+                yield f"    {shared.count('bucket', shared.bucket(value, shared.shapes[part.feature]))}"
                 yield f"    {self.moved(part, 'bucket')}"
                 yield f"    {place} = bucket;"
                 yield "}"
@@ -113,10 +108,8 @@ class DoubleStatistics:
 
     def moved(self, part: Part, to: str) -> str:
         """Return the statement that moves an entity to another bucket of a population."""
-        tree = Part("population", part.feature)
-        population = self.shared.passed(self.shared.kept(Group("system", None, {tree: 1}), tree), changed=True)
-        size = self.shared.size(self.shapes[part.feature])
-        return f"policy_population_move({population}, {size}, {self.kept(part)}, {to});"
+        population = self.shared.population(part.feature, changed=True)
+        return f"policy_population_move({population}, {self.kept(part)}, {to});"
 
     def leaving(self, part: Part) -> str:
         shared, ring = self.shared, Part("ring", part.feature)
@@ -128,26 +121,8 @@ class DoubleStatistics:
         shared, ring = self.shared, Part("ring", part.feature)
         window, length = shared.whole(part.argument), shared.whole(self.group.parts[ring])
         after = f"{self.before} + {shared.whole(1)}"
-        start = f"policy_back({after}, {window}, {length})"
-        total = f"policy_ring_sum({shared.passed(self.kept(ring))}, {start}, {window}, {length})"
-        is_due = f"{shared.rest(f'({after})', window)} == {shared.whole(0)}"
-        yield from shared.when(is_due, f"{self.kept(part)} = {total};")
-
-    def percentiles(self) -> Iterator[str]:
-        """Yield the functions that compute percentiles over all live entities."""
-        for part in self.group.of_kind("population"):
-            shape, tree = self.shapes[part.feature], self.kept(part)
-            first = log_buckets.first_bucket(shape.resolution)
-            yield function(
-                f"static inline double policy_{population_name(part.feature)}_percentile("
-                "const struct policy_state *state, double share)",
-                [
-                    f"if ({tree}[0] == 0)",
-                    f"    return {self.shared.number(shape.unknown)};",
-                    f"return policy_bucket_value(policy_population_bucket({tree}, "
-                    f"{shape.buckets}, share), {shape.resolution}, {first}, {shape.lowest});",
-                ],
-            )
+        place = self.kept(part)
+        yield f"{place} = policy_renewed({shared.passed(self.kept(ring))}, {after}, {window}, {length}, {place});"
 
 
 _ABOUT = """\
@@ -194,8 +169,8 @@ class _Header:
         self.groups = groups_of(policy.plan, self.signature)
         shapes = policy.plan.shapes(self.signature)
         self.own_state = OwnState(policy, "double", "uint64_t", self.initial)
-        self.doubles = Doubles(policy.program, self.signature, self.groups, self.own_state)
-        self.statistics = {_key(group): DoubleStatistics(self.doubles, group, shapes) for group in self.groups}
+        self.doubles = Doubles(policy.program, self.signature, self.groups, shapes, self.own_state)
+        self.statistics = {_key(group): DoubleStatistics(self.doubles, group) for group in self.groups}
 
     def parts(self, provenance: Provenance, remark: str) -> Iterator[str]:
         system = [g for g in self.groups if g.base == "system"]
@@ -212,8 +187,7 @@ class _Header:
             structs.append(struct("policy_entity", "What the policy remembers of one entity.", remembered))
         if controls := self.own_state.controls():
             structs.append(controls)
-        percentiles = [text for group in system for text in self.of(group).percentiles()]
-        functions = [*percentiles, *self.events()]
+        functions = list(self.events())
         # initial values of state name parameters
         constants = list(self.doubles.constants())
         functions = [*constants, *functions] if self.policy.program.variables else [*functions, *constants]

@@ -43,12 +43,12 @@ class PolicyFile(Doubles):
         task = policy.task.whole or policy.task
         signature = task.whole_interface if whole else interface_of(policy.task, policy.program)
         groups = groups_of(policy.plan, signature)
-        super().__init__(policy.program, signature, groups, OwnState(policy, "number", "word"))
+        shapes = policy.plan.shapes(signature)
+        super().__init__(policy.program, signature, groups, shapes, OwnState(policy, "number", "word"))
         self.policy = policy
         self.language = language
         self.whole_file = whole
-        self.shapes = policy.plan.shapes(signature)
-        self.statistics = [DoubleStatistics(self, group, self.shapes) for group in groups]
+        self.statistics = [DoubleStatistics(self, group) for group in groups]
         of_entity = any(group.base == "entity" and group.parts for group in groups)
         self.keeps_fields = whole or of_entity or bool(self.own_state.fields)
         self.every_function = task.functions
@@ -112,24 +112,11 @@ class PolicyFile(Doubles):
     def count(self, name: str, value: str) -> str:
         return self.language.local.format(name=name, value=value)
 
-    def when(self, test: str, then: str, otherwise: str = "") -> Iterator[str]:
-        yield f"if ({test}) {{"
-        yield f"    {then}"
-        yield from ("} else {", f"    {otherwise}") if otherwise else ()
-        yield "}"
-
-    def bucket(self, value: str, shape: PopulationShape) -> str:
-        numbers = ", ".join(map(self.whole, (2**shape.resolution, shape.lowest, shape.buckets)))
-        return f"policy_bucket({value}, {numbers})"
+    def scale(self, shape: PopulationShape) -> str:
+        return f"{self.whole(2**shape.resolution)}, {self.whole(shape.lowest)}"
 
     def size(self, shape: PopulationShape) -> str:
         return self.whole(_leaves(shape))
-
-    def percentile(self, feature: str, share: float) -> str:
-        shape, tree = self.shapes[feature], Part("population", feature)
-        place = self.passed(self.kept(Group("system", None, {tree: 1}), tree))
-        numbers = ", ".join(map(self.number, (share, 2.0**shape.resolution, float(shape.lowest), shape.unknown)))
-        return f"policy_population_percentile({place}, {self.size(shape)}, {numbers})"
 
     def blank(self, statistics: DoubleStatistics, part: Part) -> tuple[str, str]:
         """Return the type of a part, and its value before any observation."""
