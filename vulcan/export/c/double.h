@@ -157,6 +157,12 @@ static inline double policy_either(double a, double b)
 }
 
 
+static inline int64_t policy_wrapped(int64_t count, int64_t length)
+{
+    return count % length;
+}
+
+
 /* Where a ring of that length has the observation so many steps back; where there are fewer, a place not yet taken. */
 static inline int64_t policy_back(int64_t observations, int64_t steps, int64_t length)
 {
@@ -190,7 +196,7 @@ static inline double policy_ring_sum(const double *ring, int64_t start, int64_t 
 static inline double policy_renewed(const double *ring, int64_t observations, int64_t window, int64_t length,
                                     double total)
 {
-    if (observations % window != 0)
+    if (policy_wrapped(observations, window) != 0)
         return total;
     return policy_ring_sum(ring, policy_back(observations, window, length), window, length);
 }

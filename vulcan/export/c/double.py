@@ -41,6 +41,7 @@ class Doubles:
         self.groups = groups
         self.shapes = shapes
         self.own_state = own_state
+        self.generator = own_state.generator
         self.readers = own_state.readers()
         self.parameters = parameter_names(program)
         self.lengths = {v.name: v.length for v in program.variables}
@@ -50,15 +51,11 @@ class Doubles:
 
     def number(self, value: float) -> str:
         """Return the exact literal of a number."""
-        return repr(value)
+        return repr(value) if math.copysign(1.0, value) > 0.0 else f"({value!r})"
 
     def whole(self, value: float) -> str:
         """Return the literal of a count."""
         return str(int(value))
-
-    def real(self, count: str) -> str:
-        """Return a count as a number."""
-        return f"(double){count}"
 
     def kept(self, group: Group, part: Part) -> str:
         """Return the place of a part of the statistics."""
@@ -80,14 +77,10 @@ class Doubles:
         return array
 
     def choice(self, test: str, then: str, otherwise: str) -> str:
-        return f"{test} ? {then} : {otherwise}"
+        return f"({test} ? {then} : {otherwise})"
 
     def product(self, a: str, b: str) -> str:
         return f"{a} * {b}"
-
-    def rest(self, count: str, length: str) -> str:
-        """Return a count modulo a length."""
-        return f"{count} % {length}"
 
     def count(self, name: str, value: str) -> str:
         """Return the declaration of a count."""
@@ -183,7 +176,7 @@ class FunctionInDoubles(Statements):
     def value(self, e: ir.Expression) -> str:
         match e:
             case ir.Number(value):
-                return repr(value) if math.copysign(1.0, value) > 0.0 else f"({value!r})"
+                return self.shared.number(value)
             case ir.Parameter(name):
                 return self.shared.parameters[name]
             case ir.Local(name):
@@ -201,11 +194,11 @@ class FunctionInDoubles(Statements):
             case ir.Element(name, index):
                 return self.place(name, index)
             case ir.Draw():
-                return f"policy_draw({self.shared.own_state.generator})"
+                return f"policy_draw({self.shared.generator})"
             case ir.Compare() | ir.Operate("not" | "truth"):
-                return f"({self.truth(e)} ? 1.0 : 0.0)"
+                return self.shared.choice(self.truth(e), "1.0", "0.0")
             case ir.Choose(test, then, otherwise):
-                return f"({self.truth(test)} ? {self.value(then)} : {self.value(otherwise)})"
+                return self.shared.choice(self.truth(test), self.value(then), self.value(otherwise))
             case ir.Call(function, arguments):
                 values = [self.value(argument) for argument in arguments]
                 if function in self.shared.readers:
@@ -253,7 +246,7 @@ class FunctionInDoubles(Statements):
                 return shared.element(shared.kept(group, ring), back)
             case "window_avg":
                 count = f"policy_at_least_one(policy_at_most({observations}, {shared.whole(arguments[0])}))"
-                return f"({shared.kept(group, Part('sum', feature, arguments[0]))} / {shared.real(count)})"
+                return f"({shared.kept(group, Part('sum', feature, arguments[0]))} / {count})"
             case "window_percentile":
                 window = shared.passed(shared.kept(group, Part("sorted", feature, arguments[1])))
                 count = f"policy_at_most({observations}, {shared.whole(arguments[1])})"
@@ -267,4 +260,4 @@ class FunctionInDoubles(Statements):
         numbers = f"{shared.whole(statistic.arguments[-1])}, {shared.whole(group.parts[ring])}, {value}"
         place = shared.passed(shared.kept(group, ring))
         found = f"policy_ring_count({place}, {shared.kept(group, OBSERVATIONS)}, {numbers})"
-        return found if statistic.kind == "count" else f"({shared.choice(f'{found} != 0.0', '1.0', '0.0')})"
+        return found if statistic.kind == "count" else shared.choice(f"{found} != 0.0", "1.0", "0.0")

@@ -68,7 +68,7 @@ class DoubleStatistics:
         for part in self.group.parts:
             yield from self.part(part, self.kept(part), shared.feature(part.feature) if part.feature else "")
         for ring in self.group.of_kind("ring"):
-            place = shared.rest(self.before, shared.whole(self.group.parts[ring]))
+            place = f"policy_wrapped({self.before}, {shared.whole(self.group.parts[ring])})"
             yield f"{shared.element(self.kept(ring), place)} = {shared.feature(ring.feature)};"
         for part in self.group.of_kind("sum"):
             yield from self.renewed(part)
@@ -80,7 +80,7 @@ class DoubleStatistics:
             case "latest":
                 yield f"{place} = {value};"
             case "avg":
-                moved = f"{place} + ({value} - {place}) / {shared.real(f'({before} + {shared.whole(1)})')}"
+                moved = f"{place} + ({value} - {place}) / ({before} + {shared.whole(1)})"
                 yield f"{place} = {shared.choice(is_first, value, moved)};"
             case "ewma":
                 moved = f"{place} + {shared.product(shared.number(part.argument), f'({value} - {place})')}"
@@ -90,7 +90,7 @@ class DoubleStatistics:
                 yield f"{place} = {shared.choice(f'{is_first} || {value} {sign} {place}', value, place)};"
             case "sum":
                 left = shared.choice(f"{before} >= {shared.whole(part.argument)}", self.leaving(part), "0.0")
-                yield f"{place} = ({shared.choice(is_first, '0.0', place)}) - ({left}) + {value};"
+                yield f"{place} = {shared.choice(is_first, '0.0', place)} - {left} + {value};"
             case "sorted":
                 changed, window = shared.passed(place, changed=True), shared.whole(part.argument)
                 yield f"policy_sorted_observe({changed}, {before}, {window}, {self.leaving(part)}, {value});"

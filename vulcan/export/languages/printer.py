@@ -45,6 +45,7 @@ class PolicyFile(Doubles):
         groups = groups_of(policy.plan, signature)
         shapes = policy.plan.shapes(signature)
         super().__init__(policy.program, signature, groups, shapes, OwnState(policy, "number", "word"))
+        self.generator = "state"
         self.policy = policy
         self.language = language
         self.whole_file = whole
@@ -84,9 +85,6 @@ class PolicyFile(Doubles):
     def whole(self, value: float) -> str:
         return self.number(float(value))
 
-    def real(self, count: str) -> str:
-        return count
-
     def member(self, group: Group, part: Part) -> str:
         return group.prefix + part_names(group.parts, self.signature)[part]
 
@@ -105,9 +103,6 @@ class PolicyFile(Doubles):
 
     def product(self, a: str, b: str) -> str:
         return self.language.product.format(a, b)
-
-    def rest(self, count: str, length: str) -> str:
-        return f"policy_wrapped({count}, {length})"
 
     def count(self, name: str, value: str) -> str:
         return self.language.local.format(name=name, value=value)
@@ -282,19 +277,6 @@ class _Function(FunctionInDoubles):
 
     def put(self, place: str, value: str) -> str:
         return self.language.put.format(place=place, value=value)
-
-    def value(self, e: ir.Expression) -> str:
-        match e:
-            case ir.Number(value):
-                return self.file.number(value)
-            case ir.Draw():
-                return "policy_draw(state)"
-            case ir.Compare() | ir.Operate("not" | "truth"):
-                return self.file.choice(self.truth(e), "1.0", "0.0")
-            case ir.Choose(test, then, otherwise):
-                return self.file.choice(self.truth(test), self.value(then), self.value(otherwise))
-            case _:
-                return super().value(e)
 
     def operands(self, operands: tuple[ir.Expression, ...]) -> list[str]:
         values = super().operands(operands)
