@@ -113,3 +113,18 @@ def _hash(a: float, k: float) -> float:
     """A hash of a, a whole number from 0 to 2**53 - 1; each k gives another function."""
     of_a, of_k = struct.unpack("<QQ", struct.pack("<dd", a + 0.0, k + 0.0))  # -0.0 + 0.0 is 0.0
     return float(_mix(_mix(of_k) ^ of_a) >> 11)
+
+
+class _Random:
+    """Random numbers from 0 to below 1, those of splitmix64 from a seed on."""
+
+    __slots__ = ("_word",)
+
+    def __init__(self, seed: int) -> None:
+        self._word = seed & 0xFFFFFFFFFFFFFFFF
+
+    def next(self) -> float:
+        """The next one."""
+        word = self._word
+        self._word = (word + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        return float(_mix(word) >> 11) * 2.0**-53

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from vulcan.anvil import ir, log_buckets
+from vulcan.anvil import ir
 from vulcan.anvil import semantics as total
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.statistic_semantics import PopulationStatistic, Stream
+from vulcan.anvil.statistic_semantics import _Population, _Stream, kept_by_population, kept_by_stream
 from vulcan.task import Feature, Signature
 
 Features = Mapping[str, float]
@@ -51,12 +51,13 @@ class Reference:
         occasions = signature.occasions
         of_system = self._streams("system")
         self._system = {feature: stream for feature, stream in of_system.items() if feature not in occasions}
-        self._occasions: dict[str, dict[str, Stream]] = {occasion: {} for occasion in occasions.values()}
+        self._occasions: dict[str, dict[str, _Stream]] = {occasion: {} for occasion in occasions.values()}
         for feature in of_system.keys() & occasions.keys():
             self._occasions[occasions[feature]][feature] = of_system[feature]
         self._of_system = of_system
-        self._entities: dict[Hashable, dict[str, Stream]] = {}
-        self._populations = {feature: PopulationStatistic() for feature in plan.populations}
+        self._entities: dict[Hashable, dict[str, _Stream]] = {}
+        self._never = self._streams("entity")
+        self._populations = {f: _Population(**kept_by_population(self._declared[f])) for f in plan.populations}
         self._latest: dict[Hashable, dict[str, int]] = {}
         self._handlers = {f.name: f for f in program.handlers}
         self._variables = {variable.name: variable for variable in program.variables}
@@ -66,10 +67,10 @@ class Reference:
         self._controls: dict[str, float] = {}
         self._generator = seed
 
-    def _streams(self, scope: Scope) -> dict[str, Stream]:
+    def _streams(self, scope: Scope) -> dict[str, _Stream]:
         of = self._plan.of_scope(scope)
         return {
-            feature: Stream([s for s in of if s.feature == feature], self._declared[feature].unknown)
+            feature: _Stream(self._declared[feature].unknown, **kept_by_stream([s for s in of if s.feature == feature]))
             for feature in {s.feature for s in of}
         }
 
@@ -82,14 +83,12 @@ class Reference:
             self._entities[key] = self._streams("entity")
         for streams in (self._entities[key], self._system):
             for feature, stream in streams.items():
-                stream.observe(float(features[feature]))
+                stream.append(float(features[feature]))
         latest = self._latest.setdefault(key, {})
         for feature, population in self._populations.items():
-            bucket = log_buckets.bucket_of(features[feature], self._declared[feature].resolution)
-            if feature in latest:
-                population.remove(latest[feature])
-            population.add(bucket)
-            latest[feature] = bucket
+            known = latest.get(feature)
+            value = float(features[feature])
+            latest[feature] = population.add(value) if known is None else population.move(known, value)
 
     def observe_occasion(self, occasion: str, features: Features) -> None:
         """Record an occasion: update the statistics of the features observed at it.
@@ -97,7 +96,7 @@ class Reference:
         Raises KeyError for an occasion that the task does not name.
         """
         for feature, stream in self._occasions[occasion].items():
-            stream.observe(float(features[feature]))
+            stream.append(float(features[feature]))
 
     def forget(self, key: Hashable) -> None:
         """Record that the entity left, and drop its state; the system's observations remain."""
@@ -226,12 +225,11 @@ class Reference:
         raise AssertionError(e)
 
     def _statistic(self, statistic: ir.Statistic, key: Hashable, value: float = 0.0) -> float:
-        declared = self._declared[statistic.feature]
+        numbers = grammar.STATISTICS[statistic.kind].arguments
+        arguments = [int(x) if kind.whole else x for x, kind in zip(statistic.arguments, numbers, strict=True)]
         if statistic.scope == "population":
-            population = self._populations[statistic.feature]
-            if not population:
-                return declared.unknown
-            return log_buckets.value_of(population.percentile(statistic.arguments[0]), declared.resolution)
-        streams = self._entities.get(key) if statistic.scope == "entity" else self._of_system
-        stream = streams[statistic.feature] if streams else Stream((), declared.unknown)
-        return stream.answer(statistic, value)
+            return self._populations[statistic.feature].percentile(*arguments)
+        streams = self._entities.get(key, self._never) if statistic.scope == "entity" else self._of_system
+        looked_for = [value] if grammar.STATISTICS[statistic.kind].looks_for else []
+        answer: float = getattr(streams[statistic.feature], statistic.kind)(*looked_for, *arguments)
+        return answer

@@ -31,7 +31,7 @@ class Expressions:
     `names` maps the program's own names to those in the module; `statistics` has the call of each statistic, `values`
     the bounds of each expression by its identity. `owner` is the argument that the system's statistics and the policy's
     `state` belong to, and `own` how the function at hand calls it. `runtime` collects the required functions of
-    `vulcan.export.python.runtime`.
+    `vulcan.anvil.arithmetic`.
     """
 
     signature: Signature

@@ -15,11 +15,10 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import Policy, arithmetic, ir
+from vulcan.anvil import Policy, arithmetic, ir, statistic_semantics
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
-from vulcan.export.python import runtime
 from vulcan.export.python.functions import PythonSource, python_source, taken_by
 from vulcan.export.python.state import (
     StateNames,
@@ -273,9 +272,12 @@ def _check_state(policy: Policy, owner: str, state: StateNames, template: Templa
 
 def _functions() -> Mapping[str, type]:
     """Return the functions and classes of the runtime, in the order they are written in."""
-    own = [(module.__name__, vars(module)) for module in (arithmetic, runtime)]
+    own = [(module.__name__, vars(module)) for module in (arithmetic, statistic_semantics)]
     return {
-        n: value for module, names in own for n, value in names.items() if getattr(value, "__module__", "") == module
+        name: value
+        for module, names in own
+        for name, value in names.items()
+        if name.startswith("_") and getattr(value, "__module__", "") == module
     }
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import ir, log_buckets
+from vulcan.anvil import ir
 from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.statistic_semantics import WINDOWED
+from vulcan.anvil.statistic_semantics import kept_by_population, kept_by_stream
 from vulcan.task import Feature, Global, Signature
 
 
@@ -102,21 +102,13 @@ def statistic_names(plan: Plan, signature: Signature, decisions: Signature | Non
 
 def _stream(statistics: list[ir.Statistic], feature: Feature) -> str:
     """Return the call that makes the stream which answers all of these statistics of a feature."""
-    longest = max((int(s.arguments[-1]) for s in statistics if s.kind in WINDOWED), default=1)
-    given = {
-        "length": longest if longest > 1 else 0,
-        "whole": any(s.kind in ("avg", "min", "max") for s in statistics),
-        "alphas": tuple(s.arguments[0] for s in statistics if s.kind == "ewma"),
-        "sums": tuple(int(s.arguments[0]) for s in statistics if s.kind == "window_avg"),
-    }
-    written = "".join(f", {name}={value!r}" for name, value in given.items() if value)
+    written = "".join(f", {name}={value!r}" for name, value in kept_by_stream(statistics).items())
     return f"_Stream({float(feature.unknown)!r}{written})"
 
 
 def _population(feature: Feature) -> str:
-    lowest = log_buckets.bucket_of(feature.low, feature.resolution)
-    count = log_buckets.bucket_of(feature.high, feature.resolution) - lowest + 1
-    return f"_Population({lowest}, buckets={count}, resolution={feature.resolution}, unknown={feature.unknown!r})"
+    first, *others = kept_by_population(feature).items()
+    return f"_Population({first[1]}, {', '.join(f'{name}={value!r}' for name, value in others)})"
 
 
 def _short(feature: str, signature: Signature, state: str) -> str:
