@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import struct
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from types import SimpleNamespace
@@ -149,7 +150,14 @@ class _Number(float):
     def percentile(self, share: float) -> float:
         resolution = self.feature.resolution
         live = sorted(log_buckets.bucket_of(value, resolution) for value in self.live or ())
-        return log_buckets.value_of(int(_ranked(live, share)), resolution) if live else self.feature.unknown
+        return _value_of(int(_ranked(live, share)), resolution) if live else self.feature.unknown
+
+
+def _value_of(bucket: int, resolution: int) -> float:
+    """Return the value in the bucket that is nearest to zero."""
+    bits = (abs(bucket) + log_buckets.first_bucket(resolution)) << (52 - resolution)
+    (magnitude,) = struct.unpack("<d", struct.pack("<q", bits))
+    return math.copysign(magnitude, bucket) if bucket else 0.0
 
 
 def _ranked(values: list[Any], share: float) -> Any:

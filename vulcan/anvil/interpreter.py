@@ -12,7 +12,7 @@ from vulcan.anvil import semantics as total
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.statistic_semantics import _Population, _Stream, kept_by_population, kept_by_stream
+from vulcan.anvil.statistic_semantics import _Population, _Stream, kept_by_stream
 from vulcan.task import Feature, Signature
 
 Features = Mapping[str, float]
@@ -57,7 +57,8 @@ class Reference:
         self._of_system = of_system
         self._entities: dict[Hashable, dict[str, _Stream]] = {}
         self._never = self._streams("entity")
-        self._populations = {f: _Population(**kept_by_population(self._declared[f])) for f in plan.populations}
+        shapes = plan.shapes(signature).items()
+        self._populations = {f: _Population(s.lowest, s.buckets, s.resolution, s.unknown) for f, s in shapes}
         self._latest: dict[Hashable, dict[str, int]] = {}
         self._handlers = {f.name: f for f in program.handlers}
         self._variables = {variable.name: variable for variable in program.variables}

@@ -24,12 +24,3 @@ def bucket_of(value: float, resolution: int) -> int:
 def first_bucket(resolution: int) -> int:
     """Return the offset that turns a bucket's number into the leading bits of its float64."""
     return ((MIN_EXPONENT + 1023) << resolution) - 1
-
-
-def value_of(bucket: int, resolution: int) -> float:
-    """Return the value in the bucket that is nearest to zero."""
-    if bucket == 0:
-        return 0.0
-    bits = (abs(bucket) + first_bucket(resolution)) << (52 - resolution)
-    (magnitude,) = struct.unpack("<d", struct.pack("<q", bits))
-    return float(magnitude) if bucket > 0 else -float(magnitude)

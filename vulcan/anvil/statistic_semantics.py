@@ -13,8 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from vulcan.anvil import ir, log_buckets
-from vulcan.task import Feature
+from vulcan.anvil import ir
 
 _WINDOWED = ("recent", "window_avg", "window_percentile", "count", "contains")
 """Statistic kinds whose last argument is the number of observations they need."""
@@ -35,13 +34,6 @@ def kept_by_stream(statistics: Sequence[ir.Statistic]) -> dict[str, Any]:
         "sums": tuple(int(s.arguments[0]) for s in statistics if s.kind == "window_avg"),
     }
     return {name: value for name, value in given.items() if value}
-
-
-def kept_by_population(feature: Feature) -> dict[str, Any]:
-    """Return the arguments of the population of a feature."""
-    lowest = log_buckets.bucket_of(feature.low, feature.resolution)
-    buckets = log_buckets.bucket_of(feature.high, feature.resolution) - lowest + 1
-    return {"lowest": lowest, "buckets": buckets, "resolution": feature.resolution, "unknown": feature.unknown}
 
 
 class _Stream:

@@ -84,13 +84,11 @@ class SavedEntries:
 class JournalContent(SavedEntries):
     """The content of a journal: `digests` has that of each row.
 
-    `damaged` counts the lines that are not as they were written. `length` is the offset after the last whole line, and
-    `torn` is true if an incomplete line follows it.
+    `damaged` counts the lines that are not as they were written; `torn` is true if an incomplete line follows the last.
     """
 
     digests: dict[int, bytes] = field(default_factory=dict)
     damaged: int = 0
-    length: int = 0
     torn: bool = False
 
 
@@ -120,7 +118,6 @@ def read_journal(path: Path) -> JournalContent:
                 if not line.endswith(b"\n"):
                     content.torn = True
                     break
-                content.length += len(line)
                 try:
                     row = _parse(line)
                     data[row.id] = row.data
@@ -186,17 +183,6 @@ class Journal:
                 os.ftruncate(self._file, status.st_size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file)
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def cut_off(self, length: int) -> None:
-        """Truncate the journal after its last whole line."""
-        try:
-            file = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                os.ftruncate(file, length)
-            finally:
-                os.close(file)
         except OSError as error:
             raise self._unwritable(error) from error
 

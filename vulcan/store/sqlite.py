@@ -230,23 +230,18 @@ class SQLiteStore(Store):
             journal, rows = Journal(journal_of(self.path)), [row for row in self._log() if is_journaled(row)]
             there, content = journal.path.exists(), read_journal(journal.path)
             whole = [content.digests.get(row.id) == row.digest for row in rows]
-            left = whole.index(False) if False in whole else len(rows)
             problem = None
             if rows and not there:
                 problem = "is missing"
             elif rows and content.damaged:
                 journal.set_aside()
                 problem = f"has {content.damaged} damaged line{'s' * (content.damaged > 1)}"
-            elif any(whole[left:]):
+            elif whole != sorted(whole, reverse=True):
                 problem = "lacks what the run holds"
             if problem is not None:
-                journal.rewrite(map(line_of, rows))
                 problem = f"the journal of replies {journal.path} {problem}; it is written again from {self.path.name}"
-            else:
-                if content.torn:
-                    journal.cut_off(content.length)
-                if left < len(rows):
-                    journal.append(*map(line_of, rows[left:]))
+            if problem is not None or content.torn or not all(whole):
+                journal.rewrite(map(line_of, rows))
             self._journal = journal
         return problem
 

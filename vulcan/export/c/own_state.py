@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from vulcan.anvil import Policy, ir
+from vulcan.anvil.rewrite.dead_code import cells_read
 from vulcan.export.c.header import described, function, listed
 from vulcan.export.c.naming import CONTROLS, feature_name, member_of, own_names
 from vulcan.task import Entity, Event
@@ -55,14 +56,8 @@ class OwnState:
 
     def readers(self) -> frozenset[str]:
         """Return the helpers that read registers or arrays, directly or by what they call."""
-        found: set[str] = set()
-        for helper in self.program.helpers:
-            if any(
-                isinstance(e, ir.Cell | ir.Element) or (isinstance(e, ir.Call) and e.function in found)
-                for e in ir.expressions(helper.body)
-            ):
-                found.add(helper.name)
-        return frozenset(found)
+        helpers = self.program.helpers
+        return frozenset(helper.name for helper in helpers if cells_read(self.program, [helper]))
 
     def shows_entity(self, handler: str) -> bool:
         return any(isinstance(argument, Entity) for argument in self.events[handler].arguments)

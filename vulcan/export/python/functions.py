@@ -141,7 +141,7 @@ class _FunctionWriter:
     def lines(self, arguments: list[str]) -> Iterator[str]:
         name = self.names.get(self.function.name, self.function.name)
         head = f"def {name}({', '.join(arguments)}) -> float:"
-        if self.expressions.state.variables and len(head) > MAX_LINE:
+        if len(head) > MAX_LINE:
             yield f"def {name}("
             yield from (f"{_INDENT}{argument}," for argument in arguments)
             yield ") -> float:"

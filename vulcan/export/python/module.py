@@ -166,10 +166,7 @@ class _Writer:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
         written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
         yield ""
-        if self.handling:
-            yield from method_head(name, written)
-        else:
-            yield f"    def {name}({', '.join(('self', *written))}) -> None:"
+        yield from method_head(name, written)
         yield f'        """{event}"""'
 
     @property

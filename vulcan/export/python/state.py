@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vulcan.anvil import Policy, ir
+from vulcan.anvil.rewrite.dead_code import cells_read
 from vulcan.export.python.statistic_names import StatisticNames, free_name
 from vulcan.export.quoting import MAX_LINE, WIDTH, docstring
 from vulcan.task import Argument, Entity, Scalar, Task
@@ -80,11 +81,8 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
         # Python gives names that start with an underscore another meaning, in classes even another name
         name = f"{name.strip('_')}_" if name.startswith("_") else name
         attributes[variable.name] = free_name(name, taken[spelled])
-    state = StateNames(program.variables, program.draws, attributes)
-    for helper in program.helpers:  # each behind those that it calls
-        if state.reads(helper):
-            state = replace(state, reading=state.reading | {helper.name})
-    return state
+    reading = frozenset(helper.name for helper in program.helpers if cells_read(program, [helper]))
+    return StateNames(program.variables, program.draws, attributes, reading)
 
 
 def seed_method(state: StateNames) -> Iterator[str]:

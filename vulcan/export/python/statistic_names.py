@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vulcan.anvil import ir
 from vulcan.anvil.grammar.tables import Scope
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.statistic_semantics import kept_by_population, kept_by_stream
+from vulcan.anvil.statistic_semantics import kept_by_stream
 from vulcan.task import Feature, Global, Signature
 
 
@@ -93,7 +93,14 @@ def statistic_names(plan: Plan, signature: Signature, decisions: Signature | Non
             numbers = tuple(others) if statistic in tallied else statistic.arguments
             calls[statistic] = f"{owners[scope]}.{made[key].name}.{statistic.kind}", numbers
         observing[scope] = tuple(made.values())
-    populations = {f: state_of(f, "population", _population(declared[f])) for f in plan.populations}
+    populations = {
+        f: state_of(
+            f,
+            "population",
+            f"_Population({s.lowest}, buckets={s.buckets}, resolution={s.resolution}, unknown={s.unknown!r})",
+        )
+        for f, s in sorted(plan.shapes(signature).items())
+    }
     for statistic in plan.percentiles:
         calls[statistic] = f"{state}.{populations[statistic.feature].name}.percentile", statistic.arguments
     buckets = {f: free_name(f"{_short(f, signature, state)}_bucket", taken) for f in plan.populations}
@@ -104,11 +111,6 @@ def _stream(statistics: list[ir.Statistic], feature: Feature) -> str:
     """Return the call that makes the stream which answers all of these statistics of a feature."""
     written = "".join(f", {name}={value!r}" for name, value in kept_by_stream(statistics).items())
     return f"_Stream({float(feature.unknown)!r}{written})"
-
-
-def _population(feature: Feature) -> str:
-    first, *others = kept_by_population(feature).items()
-    return f"_Population({first[1]}, {', '.join(f'{name}={value!r}' for name, value in others)})"
 
 
 def _short(feature: str, signature: Signature, state: str) -> str:
