@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vulcan.anvil import ir
@@ -126,13 +126,14 @@ class Plan:
 
 
 def make_plan(program: ir.Module, limit: int) -> Plan:
-    """Return the plan of a program.
+    """Return the plan of a program; `operations` is the largest of those of its functions.
 
     Raises Rejected where one call could take more than `limit` operations, or helpers nest too deeply.
     """
     _Depth(program).check()
     used = [e for function in program.functions for e in ir.expressions(function.body)]
-    operations = _operations(program, program.entry.name, limit)
+    main, *others = reversed(program.entries)
+    operations = max(_operations(program, entry.name, limit) for entry in (main, *reversed(others)))
     return Plan(
         features=tuple(sorted({e.feature for e in used if isinstance(e, ir.Read)})),
         statistics=tuple(sorted({_statistic(e) for e in used if isinstance(e, ir.Statistic | ir.Occurrences)})),
@@ -154,23 +155,6 @@ def _operations(program: ir.Module, function: str, limit: int) -> int:
         message = f"one call may take {_spelled(operations)} operations, over the limit of {limit:,}{where}"
         raise Rejected((violation("operations", line, column, message),))
     return operations
-
-
-def joined(plans: Sequence[Plan]) -> Plan:
-    """Merge the plans of a policy's functions; `operations` is the largest of theirs."""
-    if len(plans) == 1:
-        return plans[0]
-    queries = {query for plan in plans for query in plan.queries}
-    return Plan(
-        features=tuple(sorted({feature for plan in plans for feature in plan.features})),
-        statistics=tuple(sorted({statistic for plan in plans for statistic in plan.statistics})),
-        queries=tuple(sorted(queries, key=lambda q: (q.history, q.query))),
-        operations=max(plan.operations for plan in plans),
-        inlined_size=sum(plan.inlined_size for plan in plans),
-        events=plans[0].events,
-        variables=plans[0].variables,
-        draws=plans[0].draws,
-    )
 
 
 def _statistic(e: ir.Statistic | ir.Occurrences) -> ir.Statistic:
@@ -201,9 +185,9 @@ class _Counter:
         return self.helpers[name or self.program.entry.name], heaviest
 
     def written_size(self) -> int:
-        """Return the operations of the main function and of all handlers."""
+        """Return the operations of the functions that the task names, and of all handlers."""
         self.count()
-        return sum(self.helpers[f.name] for f in (self.program.entry, *self.program.handlers))
+        return sum(self.helpers[f.name] for f in (*self.program.entries, *self.program.handlers))
 
     def block(self, body: tuple[ir.Statement, ...]) -> int:
         return sum(self.statement(s) for s in body)

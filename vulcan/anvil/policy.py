@@ -16,7 +16,7 @@ from vulcan.anvil.feature_layout import Layout
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, lint
 from vulcan.anvil.parse import parse
-from vulcan.anvil.plan import Plan, joined, make_plan
+from vulcan.anvil.plan import Plan, make_plan
 from vulcan.anvil.rejection import Remark
 from vulcan.anvil.rewrite.traversal import from_below, program_size
 from vulcan.task import MECHANISM, Json, Signature, Task
@@ -58,8 +58,7 @@ def check(source: str, task: Task) -> Policy:
     if MECHANISM in task.policy_choices:
         named = {MECHANISM: task.mechanism, **dict(program.chosen)}
         program = replace(program, chosen=tuple(sorted(named.items())))
-    plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
-    return Policy(source, task, program, joined(plans))
+    return Policy(source, task, program, make_plan(program, task.operations))
 
 
 @dataclass(frozen=True)

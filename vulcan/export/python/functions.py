@@ -79,10 +79,10 @@ def python_source(
     statistics: StatisticNames,
     signature: Signature,
     *,
-    used_names: Collection[str] = (),
-    annotations: Mapping[str, str] | None = None,
-    with_state: Collection[str] = (),
-    state: StateNames | None = None,
+    used_names: Collection[str],
+    annotations: Mapping[str, str],
+    with_state: Collection[str],
+    state: StateNames,
 ) -> PythonSource:
     """Generate the source of a checked program.
 
@@ -91,8 +91,7 @@ def python_source(
     statistics of the system or state which belong to none of its arguments takes one more, as the last; so does every
     function in `with_state`.
     """
-    state = state or StateNames()
-    types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
+    types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations)
     shown = [argument.name for argument in signature.arguments]
     if (statistics.of_system or with_state or state.variables) and statistics.state not in shown:
         shown.append(statistics.state)

@@ -38,29 +38,23 @@ from vulcan.export.template import FIELDS, LIBRARY, STATE, STATISTICS, Template
 from vulcan.task import History, Json, Scalar, Signature
 
 
-def python_statistics(
-    names: StatisticNames,
-    signature: Signature,
-    annotations: Mapping[str, str],
-    state: StateNames,
-    handling: tuple[Policy, PythonSource] | None = None,
-) -> str:
-    """Generate the source of the two classes. `annotations` are types of the task's arguments, by name.
-
-    `handling` is the policy and the source of its functions, where it has state.
-    """
-    writer = _Writer(names, signature, annotations, state, handling)
-    classes = [writer.entity()] if signature.entity is not None else []
-    return "\n\n\n".join("\n".join(lines) for lines in (*classes, writer.statistics()))
-
-
 @dataclass(frozen=True, slots=True)
 class _Writer:
+    """A writer of the two classes.
+
+    `annotations` are types of the task's arguments, by name; `handling` is the policy and the source of its functions,
+    where it has state.
+    """
+
     names: StatisticNames
     signature: Signature
     annotations: Mapping[str, str]
     state: StateNames
     handling: tuple[Policy, PythonSource] | None
+
+    def classes(self) -> str:
+        written = [self.entity()] if self.signature.entity is not None else []
+        return "\n\n\n".join("\n".join(lines) for lines in (*written, self.statistics()))
 
     # State of an entity
 
@@ -228,7 +222,7 @@ def python_module(
     )
     is_kept = template.text or policy.plan.statistics or with_state
     handling = (policy, source) if with_state else None
-    statistics = python_statistics(names, signature, template.annotations, state, handling) if is_kept else ""
+    statistics = _Writer(names, signature, template.annotations, state, handling).classes() if is_kept else ""
     needed = source.runtime | names.runtime | ({"_Random", "_mix"} if state.draws else set())
     code = [
         *source.functions,
