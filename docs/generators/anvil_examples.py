@@ -1,13 +1,15 @@
-"""Examples of Anvil's limits, rules and warnings, for the language page and the tests."""
+"""Anvil's limits, and examples of these, of rules and of warnings, for the language page and the tests."""
 
 from __future__ import annotations
 
 from anvil_fragments import HEAD, Example, RejectedExample, body, framed, module, no, stateful, top
 
+from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.limits import (
     MAX_CALL_DEPTH,
     MAX_ELEMENTS,
     MAX_LOOP_DEPTH,
+    MAX_OPERATIONS,
     MAX_SOURCE_BYTES,
     MAX_TREE_NODES,
 )
@@ -37,6 +39,21 @@ def _loops(depth: int) -> str:
 def _operations(turns: int) -> str:
     return f"x = 0\nfor i in range({turns}):\n    x += i\nreturn x"
 
+
+MOST: dict[str, tuple[int, str]] = {
+    "source": (grammar.MAX_SOURCE_BYTES, "bytes of source (16 KB)"),
+    "nodes": (grammar.MAX_TREE_NODES, "syntax nodes: names, numbers, operators' expressions, statements"),
+    "nesting": (grammar.MAX_TREE_DEPTH, "levels of syntax nodes within one another"),
+    "calls": (
+        grammar.MAX_CALL_DEPTH,
+        "levels within one another with the helpers counted where they are called",
+    ),
+    "loops": (grammar.MAX_LOOP_DEPTH, "loops within one another"),
+    "operations": (MAX_OPERATIONS, "operations a call, unless the task sets another limit"),
+    "kept of an entity": (grammar.MAX_KEPT_OF_ENTITY, "observations that a statistic of an entity looks back on"),
+    "kept of the system": (grammar.MAX_KEPT_OF_SYSTEM, "observations that a statistic of the system looks back on"),
+}
+"""By limit, the most that there may be, and of what."""
 
 LIMITS: dict[str, tuple[Example, RejectedExample]] = {
     "source": (

@@ -254,7 +254,7 @@ def _state() -> str:
 _BOUNDS = (
     "A program beyond any of these is rejected before it can cost time: a megabyte of source, 10,000 parentheses or a "
     "number of a million digits end in a located rejection. Operations are counted by the text alone: "
-    + limits(grammar.LIMITS["operations"].most, "unless the task sets another limit").rpartition(": ")[2]
+    + limits(anvil_examples.MOST["operations"][0], "unless the task sets another limit").rpartition(": ")[2]
     + ". `vulcan check` prints the count and the limit; where it is too high, the loop that takes the most is named."
 )
 
@@ -412,8 +412,8 @@ def _limits() -> str:
     return table(
         ("limit", "at most", "of", "accepted", "rejected"),
         (
-            (limit.name, f"{limit.most:,}", limit.meaning, *_pair(*anvil_examples.LIMITS[limit.name]))
-            for limit in grammar.LIMITS.values()
+            (name, f"{most:,}", meaning, *_pair(*anvil_examples.LIMITS[name]))
+            for name, (most, meaning) in anvil_examples.MOST.items()
         ),
     )
 

@@ -4,14 +4,13 @@
 """
 
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.executor import DeferredExecutor, Executor, WorkerLost
+from vulcan.scoring.executor import Executor, WorkerLost
 from vulcan.scoring.job import Job, Limits, Outcome, Setup
 from vulcan.scoring.local_pool import LocalExecutor
 from vulcan.scoring.sandbox.lockdown import Defences
 
 __all__ = [
     "Defences",
-    "DeferredExecutor",
     "Executor",
     "JailedEvaluator",
     "Job",

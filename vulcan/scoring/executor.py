@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from vulcan.closing import Closing
 from vulcan.scoring.job import Job, Outcome
 
 
@@ -46,29 +44,3 @@ class Executor(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
-
-
-class DeferredExecutor(Closing):
-    """An `Executor` started by its first job, for commands that may end without one (printing a prompt)."""
-
-    def __init__(self, start: Callable[[], Executor], workers: int) -> None:
-        self._start = start
-        self._workers = workers
-        self._started: Executor | None = None
-
-    @property
-    def name(self) -> str:
-        return "local" if self._started is None else self._started.name
-
-    @property
-    def workers(self) -> int:
-        return self._workers
-
-    def submit(self, job: Job) -> Future[Outcome]:
-        if self._started is None:
-            self._started = self._start()
-        return self._started.submit(job)
-
-    def close(self) -> None:
-        if self._started is not None:
-            self._started.close()

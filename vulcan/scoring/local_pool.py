@@ -60,8 +60,8 @@ class Pool(Closing):
     Jobs are sent to a worker one at a time, unless a subclass batches them.
     """
 
-    def __init__(self, name: str, setup: Setup, workers: Sequence[Worker]) -> None:
-        """Start the first worker. Raises UserError if the set-up fails."""
+    def __init__(self, name: str, setup: Setup, workers: Sequence[Worker], deferred: bool = False) -> None:
+        """Start the first worker, or with `deferred` have the first job do so. Raises UserError if the set-up fails."""
         self.name = name
         self.workers = len(workers)
         self.setup = setup
@@ -74,14 +74,23 @@ class Pool(Closing):
         self._closing = False
         # the threads live as long as the pool, because a child dies with the thread that started it
         self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix=f"vulcan-{name}")
-        with ExitStack() as on_failure:
-            on_failure.callback(self.close)
-            self.defences = self._threads.submit(self._start, workers[0]).result()
-            on_failure.pop_all()
+        self._begun = False
+        if not deferred:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Start the first worker, unless it was. Raises UserError if the set-up fails; then the pool is closed."""
+        if not self._begun:
+            with ExitStack() as on_failure:
+                on_failure.callback(self.close)
+                self._threads.submit(self._start, self._all[0]).result()
+                on_failure.pop_all()
+            self._begun = True
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Queue a job. Raises ValueError for a job that does not fit the set-up, RuntimeError once closed."""
         waiting, batch = QueuedJob(self.setup.request(job)), list[QueuedJob]()
+        self._begin()
         with self._queue_lock:
             self._threads.submit(self._run, batch).add_done_callback(partial(_pass_on_failure, batch))
             self._waiting.append(waiting)
@@ -201,8 +210,9 @@ def _pass_on_failure(batch: Sequence[QueuedJob], finished: Future[None]) -> None
 class LocalExecutor(Pool):
     """An `Executor` whose workers are children of this process.
 
-    Raises UserError if the task, its evaluator or an instance cannot be set up.
+    With `deferred`, for commands that may end without a job, the first one starts it. Raises UserError if the task, its
+    evaluator or an instance cannot be set up.
     """
 
-    def __init__(self, setup: Setup, workers: int) -> None:
-        super().__init__("local", setup, [JailedEvaluator(setup) for _ in range(workers)])
+    def __init__(self, setup: Setup, workers: int, deferred: bool = False) -> None:
+        super().__init__("local", setup, [JailedEvaluator(setup) for _ in range(workers)], deferred)

@@ -16,7 +16,7 @@ from vulcan import __version__
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName, load_evaluator
 from vulcan.registry import recorded_task
-from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
+from vulcan.scoring import Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import (
     EvaluationSet,
@@ -272,7 +272,7 @@ def executor_for(
     address = machines.ray_address or os.environ.get("RAY_ADDRESS")
     if machines.executor == "local" or (machines.executor == "auto" and not address):
         meanwhile()
-        with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
+        with LocalExecutor(setup, machines.count, deferred=True) as executor:
             yield executor
         return
     from vulcan.scoring.ray_executor import RayExecutor

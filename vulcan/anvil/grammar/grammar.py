@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from vulcan.anvil import semantics as total
 from vulcan.anvil.grammar.limits import (
-    LIMITS,
     MAX_CALL_DEPTH,
     MAX_KEPT_OF_ENTITY,
     MAX_KEPT_OF_SYSTEM,
@@ -23,7 +22,6 @@ from vulcan.anvil.grammar.limits import (
     MAX_SOURCE_BYTES,
     MAX_TREE_DEPTH,
     MAX_TREE_NODES,
-    Limit,
 )
 from vulcan.anvil.grammar.tables import RULES, STATISTICS, Rule, Scope, StatisticArgument, StatisticKind
 
@@ -36,8 +34,8 @@ WARNINGS: dict[str, str] = {
 
 
 __all__ = [
-    "LIMITS", "MAX_CALL_DEPTH", "MAX_KEPT_OF_ENTITY", "MAX_KEPT_OF_SYSTEM", "MAX_LOOP_DEPTH", "MAX_SOURCE_BYTES",
-    "MAX_TREE_DEPTH", "MAX_TREE_NODES", "RULES", "STATISTICS", "Limit", "Rule", "Scope", "StatisticArgument",
+    "MAX_CALL_DEPTH", "MAX_KEPT_OF_ENTITY", "MAX_KEPT_OF_SYSTEM", "MAX_LOOP_DEPTH", "MAX_SOURCE_BYTES",
+    "MAX_TREE_DEPTH", "MAX_TREE_NODES", "RULES", "STATISTICS", "Rule", "Scope", "StatisticArgument",
     "StatisticKind",
 ]  # fmt: skip
 """Names of the other files of the table."""

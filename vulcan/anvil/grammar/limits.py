@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from vulcan.task import StateLimits, Task
 
@@ -19,27 +19,3 @@ MAX_KEPT_OF_SYSTEM = 4096
 """Observations that one statistic may look back on, of an entity and of the whole system."""
 MAX_REGISTERS, MAX_ELEMENTS, MAX_FIELDS = (getattr(StateLimits(), field.name) for field in fields(StateLimits))
 """State of a policy, unless the task sets lower limits; elements are those of all arrays together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A limit on programs."""
-
-    name: str
-    most: int
-    meaning: str
-
-
-LIMITS: dict[str, Limit] = {
-    limit.name: limit
-    for limit in (
-        Limit("source", MAX_SOURCE_BYTES, "bytes of source (16 KB)"),
-        Limit("nodes", MAX_TREE_NODES, "syntax nodes: names, numbers, operators' expressions, statements"),
-        Limit("nesting", MAX_TREE_DEPTH, "levels of syntax nodes within one another"),
-        Limit("calls", MAX_CALL_DEPTH, "levels within one another with the helpers counted where they are called"),
-        Limit("loops", MAX_LOOP_DEPTH, "loops within one another"),
-        Limit("operations", MAX_OPERATIONS, "operations a call, unless the task sets another limit"),
-        Limit("kept of an entity", MAX_KEPT_OF_ENTITY, "observations that a statistic of an entity looks back on"),
-        Limit("kept of the system", MAX_KEPT_OF_SYSTEM, "observations that a statistic of the system looks back on"),
-    )
-}
