@@ -142,7 +142,7 @@ def test_a_real_trace_has_the_evictions_of_the_simulator(name: str, disk: tuple[
         for key, size in zip(objects.tolist(), sizes.tolist(), strict=True):
             cache.request(key, size)
         assert (cache.misses, cache.bypassed) == (expected.misses, expected.bypassed)
-        assert hash_of(gone) == expected.evictions
+        assert hash_of(gone) == expected.decisions
         assert len(objects) / 10 < cache.misses < len(objects)
     assert "sketch" not in name or cache._state.refusals == cache.bypassed > 0
 
