@@ -165,22 +165,26 @@ class _Header:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.signature = interface_of(policy.task, policy.program)
-        self.has_entity = self.signature.entity is not None
-        self.groups = groups_of(policy.plan, self.signature)
+        groups = groups_of(policy.plan, self.signature)
         shapes = policy.plan.shapes(self.signature)
         self.own_state = OwnState(policy, "double", "uint64_t", self.initial)
-        self.doubles = Doubles(policy.program, self.signature, self.groups, shapes, self.own_state)
-        self.statistics = {_key(group): DoubleStatistics(self.doubles, group) for group in self.groups}
+        self.doubles = Doubles(policy.program, self.signature, groups, shapes, self.own_state)
+        statistics = [DoubleStatistics(self.doubles, group) for group in groups]
+        self.entity = statistics[0] if self.signature.entity is not None else None
+        self.system = statistics if self.entity is None else statistics[1:]
 
     def parts(self, provenance: Provenance, remark: str) -> Iterator[str]:
-        system = [g for g in self.groups if g.base == "system"]
-        members = [line for group in system for line in self.of(group).members()] + self.own_state.state_members()
+        members = [line for each in self.system for line in each.members()] + self.own_state.state_members()
         structs = [
-            struct_of_features(self.signature, _member, lambda history, query: f"double {query};"),
+            struct_of_features(
+                self.signature,
+                lambda name, _: f"double {feature_name(name.rpartition('.')[2])};",
+                lambda _, query: f"double {query};",
+            ),
             struct("policy_state", "What the policy remembers of the whole system.", members),
         ]
-        if self.has_entity:
-            remembered = list(self.of(self.groups[0]).members())
+        if self.entity is not None:
+            remembered = list(self.entity.members())
             if fields := self.own_state.field_members():
                 structs.append(struct("policy_fields", "What the policy keeps of one entity itself.", fields))
                 remembered.append("struct policy_fields fields;")
@@ -193,7 +197,7 @@ class _Header:
         functions = [*constants, *functions] if self.policy.program.variables else [*functions, *constants]
         functions += self.doubles.functions({**self.openings, **self.handlers})
         library = needed(functions_of("double.h"), "\n".join(functions))
-        use = _WITH_ENTITY if self.has_entity else _WITHOUT_ENTITY
+        use = _WITHOUT_ENTITY if self.entity is None else _WITH_ENTITY
         if others := [name for name in self.openings if name != self.policy.task.signature.function]:
             named = ", ".join(f"policy_score_{name}" for name in others)
             use += _OTHERS.format(main=self.policy.task.signature.function, others=named)
@@ -201,7 +205,7 @@ class _Header:
             use += _HANDLERS.format(handlers=", ".join(f"policy_{name}" for name in self.own_state.events))
         use += _FIELDS if self.own_state.fields else ""
         use += _SEEDED if self.own_state.draws else ""
-        occasions = [g.occasion for g in system if g.occasion]
+        occasions = [each.group.occasion for each in self.system if each.group.occasion]
         told = "".join(f"\npolicy_observe_{o}(&state, &features) on each occasion of {o}." for o in occasions)
         about = _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n")
         yield origin(
@@ -235,46 +239,39 @@ class _Header:
         return made
 
     @property
-    def seen(self) -> str:
-        entity = "const struct policy_entity *entity, " if self.has_entity else ""
-        return f"{entity}const struct policy_features *features"
-
-    @property
     def openings(self) -> dict[str, str]:
         """Return the first line of each entry function."""
         main = self.policy.task.signature.function
         called = {f.function: "" if f.function == main else f"_{f.function}" for f in self.policy.task.functions}
-        shown = f"(const struct policy_state *state, {self.seen})"
+        entity = "" if self.entity is None else "const struct policy_entity *entity, "
+        shown = f"(const struct policy_state *state, {entity}const struct policy_features *features)"
         return {name: f"static inline double policy_score{suffix}{shown}" for name, suffix in called.items()}
 
-    def of(self, group: Group) -> DoubleStatistics:
-        return self.statistics[_key(group)]
-
     def events(self) -> Iterator[str]:
-        system = [g for g in self.groups if g.base == "system"]
-        first = system[0]
-        start = [line for group in system for line in self.of(group).initialised()]
+        start = [line for each in self.system for line in each.initialised()]
         start += self.own_state.initialised()
         yield function(
             "static inline void policy_init(struct policy_state *state)", ["memset(state, 0, sizeof *state);", *start]
         )
         yield from self.own_state.seeded("static inline void")
-        if not self.has_entity:
-            for group in system:
-                suffix = f"_{group.occasion}" if group.occasion else ""
-                yield function(
-                    f"static inline void policy_observe{suffix}(struct policy_state *state, "
-                    "const struct policy_features *features)",
-                    ["(void)state; (void)features;", *self.of(group).observed()],
-                )
-            return
-        entity = self.of(self.groups[0])
+        if self.entity is not None:
+            yield from self.of_entity(self.entity)
+        for each in self.system[self.entity is not None :]:
+            suffix = f"_{each.group.occasion}" if each.group.occasion else ""
+            yield function(
+                f"static inline void policy_observe{suffix}(struct policy_state *state, "
+                "const struct policy_features *features)",
+                ["(void)state; (void)features;", *each.observed()],
+            )
+
+    def of_entity(self, entity: DoubleStatistics) -> Iterator[str]:
+        """Yield the functions of an entity's events, at which the system's statistics observe too."""
         arguments = "struct policy_state *state, struct policy_entity *entity"
         shown = f"{arguments}, const struct policy_features *features"
         unused = "(void)state; (void)entity;"
         yield function(
             f"static inline void policy_observe({shown})",
-            [f"{unused} (void)features;", *entity.observed(), *self.of(first).observed()],
+            [f"{unused} (void)features;", *entity.observed(), *self.system[0].observed()],
         )
         yield function(
             "static inline void policy_entity_init(struct policy_entity *entity)",
@@ -288,17 +285,3 @@ class _Header:
             [*begin, "policy_observe(state, entity, features);"],
         )
         yield function(f"static inline void policy_leave({arguments})", [unused, *entity.left(), *begin])
-        for group in system[1:]:
-            yield function(
-                f"static inline void policy_observe_{group.occasion}(struct policy_state *state, "
-                "const struct policy_features *features)",
-                ["(void)state; (void)features;", *self.of(group).observed()],
-            )
-
-
-def _member(name: str, feature: Feature) -> str:
-    return f"double {feature_name(name.rpartition('.')[2])};"
-
-
-def _key(group: Group) -> tuple[str, str | None]:
-    return group.base, group.occasion
