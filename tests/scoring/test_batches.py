@@ -12,7 +12,7 @@ from scoring_toys import MIN, StandIn, Toy
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
 from vulcan.scoring.job import JobRequest
-from vulcan.scoring.local_pool import Pool, Worker
+from vulcan.scoring.local_pool import Pool
 from vulcan.scoring.ray_executor import BATCH_SECONDS, MAX_JOBS, BatchSizer
 
 TOY = Toy("honest", "nan", "segfault")
@@ -33,10 +33,6 @@ def test_a_batch_has_the_wanted_work_or_a_worker_s_share_of_the_queue(work: floa
 class ByFives(Pool):
     def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
         return 5
-
-    def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
-        assert isinstance(worker, StandIn)
-        return worker.serve_all(requests)
 
 
 def test_each_job_gets_its_own_outcome_once() -> None:

@@ -43,9 +43,6 @@ class StandIn:
     def start(self) -> Defences:
         return Defences()
 
-    def serve(self, request: JobRequest) -> Outcome:
-        return self.serve_all([request])[0]
-
     def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
         self.may_begin.wait(60)
         self.calls.append([request.job for request in requests])

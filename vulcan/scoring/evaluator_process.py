@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import asdict
@@ -238,6 +238,9 @@ class JailedEvaluator:
             logger.info("job %d is run again in a new process, for it ended so: %s", request.job, outcome.message)
             outcome, _ = self._try(request)
         return outcome
+
+    def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
+        return [self.serve(request) for request in requests]
 
     def interrupt(self) -> None:
         """Kill the child for good: no other is started."""

@@ -31,8 +31,8 @@ class Worker(Protocol):
     def start(self) -> Defences:
         """Get ready for jobs. Raises UserError if the set-up fails."""
 
-    def serve(self, request: JobRequest) -> Outcome:
-        """Run a job.
+    def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
+        """Run jobs, in order. An error may be due to any of them.
 
         Raises WorkerLost if the worker failed (it may be reused, unless WorkerRetired), and UserError if it can no
         longer be set up, which may concern this worker alone.
@@ -128,8 +128,8 @@ class Pool(Closing):
         return 1
 
     def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
-        """Run jobs on a worker, in order. Raises as `Worker.serve` does."""
-        return [worker.serve(request) for request in requests]
+        """Run jobs on a worker, in order. Raises as `Worker.serve_all` does."""
+        return worker.serve_all(requests)
 
     def _run(self, batch: list[QueuedJob]) -> None:
         """Run the next batch of queued jobs. There is one call per job, so calls after a batch may find none."""

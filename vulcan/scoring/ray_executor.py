@@ -43,21 +43,12 @@ class ScoringActor:
         except UserError as error:
             return str(error)
 
-    def serve(self, request: JobRequest) -> Outcome | str:
-        try:
-            return self._evaluator.serve(request)
-        except UserError as error:
-            return str(error)
-
     def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome] | str:
         """Score jobs and return their outcomes, in order; or the text of the first UserError, alone."""
-        outcomes = []
-        for request in requests:
-            outcome = self.serve(request)
-            if isinstance(outcome, str):
-                return outcome
-            outcomes.append(outcome)
-        return outcomes
+        try:
+            return self._evaluator.serve_all(requests)
+        except UserError as error:
+            return str(error)
 
     def processes(self) -> tuple[int, int | None]:
         """Return the process ids of the Ray worker and of its child."""
@@ -137,8 +128,7 @@ class RayExecutor(Pool):
             return self._batching.size(waiting, self.workers)
 
     def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
-        assert isinstance(worker, RemoteEvaluator)
-        outcomes = [worker.serve(requests[0])] if len(requests) == 1 else worker.serve_all(requests)
+        outcomes = super().serve_on(worker, requests)
         with self._learning:
             self._batching.learn(requests, outcomes)
         return outcomes
@@ -159,16 +149,10 @@ class RemoteEvaluator:
         defences: Defences = self._answer("start", seconds=self._setup_seconds)
         return defences
 
-    def serve(self, request: JobRequest) -> Outcome:
-        if self._is_local():
-            return self._local.serve(request)
-        outcome: Outcome = self._answer("serve", request, seconds=self._longest(request))
-        return outcome
-
     def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
-        """Score jobs in one call. An error may be due to any of them."""
+        """Score jobs in one call."""
         if self._is_local():
-            return [self._local.serve(request) for request in requests]
+            return self._local.serve_all(requests)
         seconds = sum(self._longest(request) for request in requests)
         outcomes: list[Outcome] = self._answer("serve_all", tuple(requests), seconds=seconds)
         return outcomes
