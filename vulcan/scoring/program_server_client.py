@@ -65,7 +65,6 @@ class ForkServer(Closing):
         *,
         allow_unsandboxed: bool = False,
         layers: Layers = ALL,
-        directory: str | None = None,
     ) -> None:
         """Create a client; nothing is started. `limits` bounds the start, and each child's memory and processor time.
 
@@ -75,7 +74,7 @@ class ForkServer(Closing):
         self.limits = limits
         self.allow_unsandboxed = allow_unsandboxed
         self.layers = layers
-        self.directory = directory or os.getcwd()
+        self.directory = os.getcwd()
         self._process: subprocess.Popen[bytes] | None = None
         self._frames = Frames(-1)
         self._defences = Defences()

@@ -143,13 +143,12 @@ class Subject:
         sources: Iterable[str],
         instances: Sequence[Instance],
         *,
-        probe: bool = False,
         explain: bool = False,
     ) -> list[Outcome]:
         """Run each policy on the instances in a sandboxed child, as a search does."""
         setup = Setup(task=task_reference(self.reference), instances=tuple(instances), explains=explain)
         with LocalExecutor(setup, 1) as executor:
-            jobs = [Job(n, one, tuple(instances), self.seconds, probe, explain) for n, one in enumerate(sources)]
+            jobs = [Job(n, s, tuple(instances), self.seconds, explain=explain) for n, s in enumerate(sources)]
             return [executor.submit(job).result() for job in jobs]
 
     def calling(self, what: str, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:

@@ -12,12 +12,9 @@ _Statements = tuple[ir.Statement, ...]
 Names = frozenset[str]
 
 
-def without_dead(body: tuple[ir.Statement, ...], after: Names = frozenset()) -> tuple[ir.Statement, ...]:
-    """Remove dead assignments, whose value is not read before it is overwritten, and loops that never turn.
-
-    `after` are the names that are read after the statements.
-    """
-    return _walked(body, after, after)[0]
+def without_dead(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
+    """Remove dead assignments, whose value is not read before it is overwritten, and loops that never turn."""
+    return _walked(body, frozenset(), frozenset())[0]
 
 
 def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tuple[tuple[ir.Statement, ...], Names]:

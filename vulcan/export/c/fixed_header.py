@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from vulcan.anvil import Policy
 from vulcan.anvil.policy import interface_of
@@ -53,24 +54,7 @@ seed), where random numbers are drawn, starts them elsewhere than at 0. These ha
 which mixes the doubles nearest to its operands, and is that of the policy in floating point where these are. An index
 is rounded down and wrapped exactly. Registers, arrays and fields round and saturate as other values do."""
 
-TYPES = """\
-typedef long long policy_fixed;
-typedef unsigned long long policy_word;
-
-#define POLICY_MOST 0x7fffffffffffffffLL
-#define POLICY_INLINE static inline __attribute__((always_inline, unused))
-#ifdef __bpf__
-/* Not static: the verifier looks at each such function once, whoever calls it. */
-#define POLICY_FUNCTION __attribute__((noinline))
-/* Keeps the compiler from turning a loop into a call of memmove. */
-#define POLICY_BARRIER __asm__ volatile("" ::: "memory")
-/* Keeps it from leaving out a bound that it can show and the verifier cannot. */
-#define POLICY_HIDE(x) __asm__ volatile("" : "+r"(x))
-#else
-#define POLICY_FUNCTION static __attribute__((unused))
-#define POLICY_BARRIER
-#define POLICY_HIDE(x)
-#endif"""
+TYPES = (Path(__file__).parent / "fixed_types.h").read_text(encoding="utf-8").strip()
 
 
 def fixed_header(policy: Policy, provenance: Provenance, most_bytes: int | None = None) -> str:
