@@ -12,7 +12,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 from json_schema import is_model, keys_of, meaning_of, models_of, type_of
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import card, conversation, host, library, policy, report, run
+from vulcan.documents import conversation, host, library, policy, report, run
 from vulcan.store.events import EVENTS
 from vulcan_link.linux import documents as linux
 from vulcan_traces import documents as traces
@@ -70,11 +70,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan note`", "", (run.NotesDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
     ("`vulcan explain`, `vulcan compare`, `vulcan hazards`", "", (policy.ExplainDocument,)),
-    (
-        "`vulcan export`",
-        "`--format json` writes the [evidence card](exports.md#the-evidence-card), a `CardDocument`.",
-        (run.ExportDocument, run.ExportListDocument, card.CardDocument),
-    ),
+    ("`vulcan export`", "", (run.ExportDocument, run.ExportListDocument)),
     ("`vulcan check`", "", (policy.CheckDocument,)),
     ("`vulcan verify`", "", (policy.VerifyDocument,)),
     ("`vulcan tasks`", "", (policy.TasksDocument,)),

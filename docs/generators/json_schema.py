@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from vulcan.documents.card import CardDocument
 from vulcan.documents.conversation import (
     AnswerDocument,
     AskDocument,
@@ -74,7 +73,6 @@ DOCUMENTS: tuple[type, ...] = (
     ExplainDocument,
     ExportDocument,
     ExportListDocument,
-    CardDocument,
     CheckDocument,
     VerifyDocument,
     TasksDocument,

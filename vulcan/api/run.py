@@ -14,7 +14,7 @@ from vulcan.files import write_files, write_output
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document
-from vulcan.results.evidence_card import export_candidate
+from vulcan.results.recommended import export_candidate
 from vulcan.results.report.data import Report, RunData, difference
 from vulcan.results.run import run_document, state_of
 from vulcan.searches.costs import Costs

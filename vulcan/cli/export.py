@@ -17,7 +17,6 @@ from vulcan.files import write_files
 if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
-    from vulcan.export.formats import Exporter
     from vulcan.python_policy.check import AnyPolicy
     from vulcan.task import Task
 
@@ -38,7 +37,7 @@ def export(
             "--format",
             "-f",
             help="Output format: python (a module, the default), c (a header using doubles), c-fixed (a header using "
-            "64-bit integers), json (the evidence card), bpf (a program for the Linux kernel), or another format of "
+            "64-bit integers), bpf (a program for the Linux kernel), or another format of "
             "the task; see --list.",
         ),
     ] = None,
@@ -73,9 +72,6 @@ def export(
     candidate: Annotated[
         int | None, typer.Option(help="Candidate number. Default: what the verdict recommends.")
     ] = None,
-    seconds: Annotated[
-        float, typer.Option(min=0.0, help="Timeout per property in seconds, for the proofs on the evidence card.")
-    ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +94,7 @@ def export(
         raise UserError("--list writes nothing: give it without --format and --guard")
     if task is not None and run is not None and format is not None:
         _check_format(format, task)
-    subject = _subject(context, run, task, candidate, seconds, runs_dir, listed=show)
+    subject = _subject(context, run, task, candidate, runs_dir, listed=show)
     if show:
         _list(subject, as_json)
     else:
@@ -107,11 +103,10 @@ def export(
 
 @dataclass(frozen=True)
 class _Subject:
-    """The policy to export, its provenance, and the exporters other than its task's."""
+    """The policy to export, and its provenance."""
 
     policy: AnyPolicy
     provenance: Provenance
-    others: dict[str, Exporter]
     document: ExportSubject
     name: str
     cautions: tuple[str, ...] = ()
@@ -126,9 +121,8 @@ def _check_format(format: str, task: str) -> None:
     """Check the format before the policy, which may have errors of its own. Raises UserError."""
     from vulcan.export.formats import find_exporter
     from vulcan.registry import find_task
-    from vulcan.results.evidence_card import CardExporter
 
-    find_exporter(format, find_task(task), {"json": CardExporter()})
+    find_exporter(format, find_task(task))
 
 
 def _subject(
@@ -136,27 +130,24 @@ def _subject(
     run: str | None,
     task: str | None,
     candidate: int | None,
-    seconds: float,
     runs_dir: Path,
     *,
     listed: bool,
 ) -> _Subject:
     if task is not None:
-        return _of_task(context, run, task, candidate, seconds, listed=listed)
+        return _of_task(context, run, task, candidate, listed=listed)
     if run is None:
         raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
     if context.args:
         raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-    from vulcan.results.evidence_card import CardExporter
     from vulcan.results.recommended import find_recommended
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs_dir)
     found, verdict = find_recommended(path, candidate)
     document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
-    card = CardExporter(path, 0.0 if listed else seconds)
     cautions = () if found.number is None else _cautions(path, found.number)
-    return _Subject(found.policy, found.provenance, {card.format: card}, document, found.name, cautions)
+    return _Subject(found.policy, found.provenance, document, found.name, cautions)
 
 
 def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
@@ -169,15 +160,12 @@ def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
         return tuple(cautions_of(RunRecord.of(store.events()), candidate))
 
 
-def _of_task(
-    context: typer.Context, file: str | None, name: str, candidate: int | None, seconds: float, *, listed: bool
-) -> _Subject:
+def _of_task(context: typer.Context, file: str | None, name: str, candidate: int | None, *, listed: bool) -> _Subject:
     """Return a policy's file, or for --list the first policy of the task. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
     from vulcan.export import Provenance
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task
-    from vulcan.results.evidence_card import CardExporter
 
     if candidate is not None:
         raise UserError("--candidate is of a run: it is not expected with --task")
@@ -199,8 +187,7 @@ def _of_task(
         tell(f"rejected: {first}{more}")
         raise typer.Exit(1) from None
     origin = Provenance(declared.name, Path(file or "").name, candidate="", proposer="", date="", settings=settings)
-    card = CardExporter(None, 0.0 if listed else seconds)
-    return _Subject(policy, origin, {card.format: card}, document, shown)
+    return _Subject(policy, origin, document, shown)
 
 
 def _first_seed(task: Task) -> str:
@@ -213,7 +200,7 @@ def _first_seed(task: Task) -> str:
 def _list(subject: _Subject, as_json: bool) -> None:
     from vulcan.export.formats import every_format
 
-    attempts = every_format(subject.policy, subject.provenance, subject.others)
+    attempts = every_format(subject.policy, subject.provenance)
     if as_json:
         rows: list[ExportFormat] = [
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
@@ -235,9 +222,9 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
     for caution in subject.cautions:
         tell(f"warning: {caution}")
     if guard is not None:
-        files = export_guarded(subject.policy, format, subject.provenance, guard, subject.others)
+        files = export_guarded(subject.policy, format, subject.provenance, guard)
     else:
-        files = export_policy(subject.policy, format, subject.provenance, subject.others)
+        files = export_policy(subject.policy, format, subject.provenance)
     replaces = output is not None and output.is_file()
     written = write_files(files, output, format)
     subject.tell_verdict()

@@ -175,19 +175,16 @@ def exporters_of(task: Task) -> dict[str, Exporter]:
     """Return all exporters for a task, by format. Raises UserError if its pack's formats are invalid."""
     added = pack_formats(task)
     for format in added:
-        if format in EXPORTERS or format == "json":
+        if format in EXPORTERS:
             raise UserError(
                 f"task {task.name!r}: its export/formats.toml has a format {format!r}, which is Vulcan's own"
             )
     return {**EXPORTERS, **added}
 
 
-def find_exporter(format: str, task: Task | None = None, others: Mapping[str, Exporter] | None = None) -> Exporter:
-    """Return the exporter to a format: Vulcan's own, one of the task's pack, or one of `others`.
-
-    Raises UserError if there is none.
-    """
-    known = {**(EXPORTERS if task is None else exporters_of(task)), **(others or {})}
+def find_exporter(format: str, task: Task | None = None) -> Exporter:
+    """Return the exporter to a format: Vulcan's own, or one of the task's pack. Raises UserError if there is none."""
+    known = EXPORTERS if task is None else exporters_of(task)
     if format not in known:
         raise UserError(
             f"no export format is called {format!r}{did_you_mean(format, known)} (known: {', '.join(known)})"
@@ -195,15 +192,12 @@ def find_exporter(format: str, task: Task | None = None, others: Mapping[str, Ex
     return known[format]
 
 
-def export_policy(
-    policy: AnyPolicy, format: str, provenance: Provenance, others: Mapping[str, Exporter] | None = None
-) -> dict[str, str]:
+def export_policy(policy: AnyPolicy, format: str, provenance: Provenance) -> dict[str, str]:
     """Export a policy: the text of each file by name, the main one first.
 
-    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python if the
-    format does not support it.
+    Raises UserError, also for a policy in free Python if the format does not support it.
     """
-    return _exported(find_exporter(format, policy.task, others), policy, provenance)
+    return _exported(find_exporter(format, policy.task), policy, provenance)
 
 
 def _exported(exporter: Exporter, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
@@ -236,12 +230,9 @@ class FormatResult:
         return self.exporter.format
 
 
-def every_format(
-    policy: AnyPolicy, provenance: Provenance, others: Mapping[str, Exporter] | None = None
-) -> list[FormatResult]:
-    """Export to every format of the policy's task and to `others`. Raises UserError if the pack is broken."""
-    exporters = {**exporters_of(policy.task), **(others or {})}
-    return [_attempt(policy, exporter, provenance) for exporter in exporters.values()]
+def every_format(policy: AnyPolicy, provenance: Provenance) -> list[FormatResult]:
+    """Export to every format of the policy's task. Raises UserError if the pack is broken."""
+    return [_attempt(policy, exporter, provenance) for exporter in exporters_of(policy.task).values()]
 
 
 def _attempt(policy: AnyPolicy, exporter: Exporter, provenance: Provenance) -> FormatResult:

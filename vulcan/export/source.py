@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import textwrap
 
@@ -11,7 +10,6 @@ from vulcan.anvil.parse import syntax_tree
 
 MARKER = "VULCAN_EXPORT"
 POLICY = "POLICY"
-CARD = "vulcan_evidence_card"
 HEADING = "The policy as it was searched, in the language Anvil:"
 """The line above the source in the first comment of exported C."""
 
@@ -24,15 +22,13 @@ def exported_for(text: str, what: str) -> str | None:
 
 
 def policy_source(text: str) -> str:
-    """Extract the source from an exported Python module, C header or evidence card; return any other text as is.
+    """Extract the source from an exported Python module or C header; return any other text as is.
 
     A source from a C comment has the same meaning but may differ in text: sequences that C would misread in a comment
     are spelled differently there.
     """
     if HEADING in text and text.startswith("/*"):  # first, as a name in the policy may be what marks a module
         return _in_comment(text)
-    if CARD in text and text.lstrip().startswith("{"):
-        return _in_card(text)
     return _in_module(text) if MARKER in text else text
 
 
@@ -50,16 +46,6 @@ def _in_module(text: str) -> str:
     }
     source = constants.get(POLICY)
     return source if MARKER in constants and isinstance(source, str) else text
-
-
-def _in_card(text: str) -> str:
-    try:
-        card = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    policy = card.get("policy") if CARD in card else None
-    source = policy.get("source") if isinstance(policy, dict) else None
-    return source if isinstance(source, str) else text
 
 
 def _in_comment(text: str) -> str:

@@ -27,7 +27,7 @@ from vulcan.models.tool_calls import ToolCall
 from vulcan.python_policy.check import describe_policy
 from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
-from vulcan.results.evidence_card import export_candidate
+from vulcan.results.recommended import export_candidate
 from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options

@@ -15,14 +15,14 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, check_guard, load_evaluator
-from vulcan.export import EXPORTERS, Exporter, Provenance, find_exporter
+from vulcan.export import EXPORTERS, Provenance, find_exporter
 from vulcan.export.c.double_header import double_header
 from vulcan.export.pack_formats import PackFormat
 from vulcan.export.python.module import FORMAT_VERSION
@@ -163,14 +163,12 @@ def _documentation(library: Library, objective: str, members: Iterable[LibraryMe
     return "\n".join(lines)
 
 
-def export_guarded(
-    policy: AnyPolicy, format: str, provenance: Provenance, safe: str, others: Mapping[str, Exporter] | None = None
-) -> dict[str, str]:
+def export_guarded(policy: AnyPolicy, format: str, provenance: Provenance, safe: str) -> dict[str, str]:
     """Export a guarded policy: the text of its one file, by name. Raises UserError where that is not possible."""
     task = policy.task
     evaluator = load_evaluator(task)
     check_guard(evaluator, safe)
-    exporter = find_exporter(format, task, others)
+    exporter = find_exporter(format, task)
     declared, source = evaluator.safe_policies()[safe], evaluator.guard_source()
     # a safe policy is the task's own: of the run that the policy is from it has neither proposer nor scores
     safe_policy = declared.compiled()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.errors import UserError
+from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import recorded_task
@@ -113,6 +114,26 @@ def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCan
         return find_candidate(run, candidate), verdict.sentence
     found = find_candidate(run, verdict.candidate) if verdict.candidate is not None else _known_policy(run, verdict)
     return found, f"{verdict.sentence}{export_note(verdict, found.number)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedCandidate:
+    """A candidate, and the text of each exported file by name, the main file first.
+
+    `verdict` is the verdict on the run in a sentence, with what was exported for it where no candidate was named. A
+    known policy that the search did not begin with has no number.
+    """
+
+    candidate: int | None
+    files: dict[str, str]
+    verdict: str | None
+
+
+def export_candidate(run: Path, format: str, candidate: int | None = None) -> ExportedCandidate:
+    """Export a candidate of a run (default: what the verdict recommends) in any available format. Raises UserError."""
+    chosen, verdict = find_recommended(run, candidate)
+    files = export_policy(chosen.policy, format, chosen.provenance)
+    return ExportedCandidate(chosen.number, files, verdict)
 
 
 def known_source(task: Task, verdict: RunVerdict, target: str | None = None) -> str | None:
