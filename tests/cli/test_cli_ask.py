@@ -133,7 +133,6 @@ def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
     ("options", "says"),
     [
         (("--budget-dollars", "1"), "--budget-dollars has no effect with --model ask"),
-        (("--control",), "--control has no effect with --model ask"),
         (("--temperature", "0.5"), "--temperature has no effect with --model ask"),
         (("--model", "offline/evolve"), "the model 'ask' answers alone"),
     ],

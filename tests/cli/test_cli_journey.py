@@ -45,7 +45,6 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert summary["proposals"] == 12
     assert summary["tuned"]["candidates"] >= 1
     assert summary["simplified"]["candidates"] == 1
-    assert summary["control"] is None
     assert summary["cost"] == {
         "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "unpriced_calls": 0,
     }  # fmt: skip

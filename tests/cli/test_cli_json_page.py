@@ -38,7 +38,7 @@ MODELS = {
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     vulcan = Console(tmp_path_factory.mktemp("page"))
-    summary = vulcan.search("--budget-candidates", "3", "--control", "--crowd", "3", "--cheap")
+    summary = vulcan.search("--budget-candidates", "3", "--crowd", "3", "--cheap")
     asking = vulcan.document("search", "--task", MOOD_TASK, "--model", "ask")["run"]
     asked = vulcan.document("ask", asking)
     (vulcan.directory / "reply.md").write_text("no")

@@ -12,8 +12,8 @@ import pytest
 from chat_server import Behaviour, ChatServer, Received, answer
 from console import MOOD_TASK, Console, one_line
 
-from vulcan.store.events import CandidateJudged, ControlFinished, RunStarted
-from vulcan.store.runs import CONTROL, FILE, open_store
+from vulcan.store.events import CandidateJudged, RunStarted
+from vulcan.store.runs import FILE, open_store
 
 MODELS = ("--model", "sharp", "--model", "blunt")
 LOCALLY = ("--executor", "local", "--workers", "1")
@@ -39,37 +39,30 @@ def record(vulcan: Console, *options: str, script: Any = two_models) -> str:
         return vulcan.document("search", *PLAN, *MODELS, "--api-base", server.url, *options)["run"]
 
 
-def contents(run: Path, file: str = FILE) -> tuple[Any, ...]:
+def contents(run: Path) -> tuple[Any, ...]:
     """All that a run's file holds, but times and which run it repeats."""
-    with closing(open_store(run, file)) as store:
+    with closing(open_store(run)) as store:
         events = [replace(e, repeats="") if isinstance(e, RunStarted) else e for e in store.events()]
         calls = [replace(call, seconds=0.0) for call in store.calls()]
-    with closing(sqlite3.connect(run / file)) as db:
+    with closing(sqlite3.connect(run / FILE)) as db:
         texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
         arrivals = "('RunStarted', 'CallRecord', 'QuestionAsked')"
         rows = db.execute(f"SELECT kind, data FROM events WHERE kind NOT IN {arrivals} ORDER BY id").fetchall()
     return events, calls, texts, rows
 
 
-def test_a_search_and_its_control_are_repeated_byte_for_byte_without_a_server(vulcan: Console) -> None:
-    run = record(vulcan, "--control")
+def test_a_search_is_repeated_byte_for_byte_without_a_server(vulcan: Console) -> None:
+    run = record(vulcan)
     again = vulcan.document("search", "--replay", run, "--executor", "local", "--workers", "2")
     assert again["run"] != run
-    for file in (FILE, CONTROL):
-        assert contents(vulcan.directory / again["run"], file) == contents(vulcan.directory / run, file)
+    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
     events, calls, *_ = contents(vulcan.directory / run)
     assert {call.by for call in calls} == {"sharp", "blunt"}
     assert {e.verdict for e in events if isinstance(e, CandidateJudged)} >= {"scored", "rejected"}
     shown = vulcan.document("show", run)
     assert {**again, "run": run} == shown
-    (control,) = [e for e in events if isinstance(e, ControlFinished)]
-    assert shown["control"]["candidates"] == control.candidates == shown["proposals"] == 14
-    assert shown["control"]["scores"]["test"] == dict(control.scores)["test"]
+    assert shown["proposals"] == 14
     assert shown["cost"]["calls"] == len(calls)
-    text = vulcan.good("show", run).stdout
-    assert "Control: best-of-n, 14 proposals without feedback." in text
-    with closing(open_store(vulcan.directory / run, CONTROL)) as store:
-        assert {p for e in store.events() if isinstance(e, CandidateJudged) for p in [e.proposal]} >= {3, 16}
 
 
 @pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])

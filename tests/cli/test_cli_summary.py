@@ -20,11 +20,11 @@ TRACE = "zipf:requests=10000,objects=1000,alpha=0.9,seed=3,sizes=lognormal"
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[str, Any]]:
-    """A search on four cache sizes, with a control."""
+    """A search on four cache sizes."""
     vulcan = Console(tmp_path_factory.mktemp("summary"))
     sizes = [part for size in SIZES for part in ("--cache-size", size)]
     plan = ("--budget-candidates", "10", "--executor", "local", "--workers", "1", "--tune", "8", "--simplify", "8")
-    return vulcan, vulcan.document("search", "--task", few_starts(), "--trace", TRACE, *sizes, *plan, "--control")
+    return vulcan, vulcan.document("search", "--task", few_starts(), "--trace", TRACE, *sizes, *plan)
 
 
 def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, dict[str, Any]]) -> None:

@@ -87,7 +87,7 @@ def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
     assert (options["properties"]["limit"]["exclusiveMinimum"], options["properties"]["limit"]["maximum"]) == (0, 3600)
     assert options["properties"]["racing"]["type"] == "boolean"
     assert "default" not in options["properties"]["budget_candidates"]
-    assert not {"model", "api_base", "budget_dollars", "control"} & set(options["properties"])
+    assert not {"model", "api_base", "budget_dollars"} & set(options["properties"])
     assert {tool.name for tool in tools if tool.annotations.read_only_hint} == {
         "list_tasks", "describe_task", "inspect", "export",
     }  # fmt: skip

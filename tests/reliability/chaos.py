@@ -34,7 +34,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 from chat_server import Behaviour, ChatServer, Received, answer, cut_off, fail, hang_up, raw
 
 from vulcan.store.events import RunStarted, RunStopped
-from vulcan.store.runs import CONTROL, FILE, LOCK, open_store
+from vulcan.store.runs import FILE, LOCK, open_store
 
 TESTS = Path(__file__).resolve().parents[1]
 MOOD_TASK = str(TESTS / "support" / "tasks" / "mood_task")
@@ -42,7 +42,7 @@ COMMAND = str(Path(sys.executable).parent / "vulcan")
 SEARCH = (
     "search", "--task", MOOD_TASK, "--model", "toy", "--strategy", "evolve", "--objective",
     "calm", "--rounds", "2", "--samples", "8", "--in-flight", "5", "--islands", "2", "--migrate-every", "6",
-    "--advice-every", "9", "--repairs", "2", "--tune", "8", "--simplify", "12", "--finalists", "3", "--control",
+    "--advice-every", "9", "--repairs", "2", "--tune", "8", "--simplify", "12", "--finalists", "3",
     "--seed", "22", "--crowd", "10", "--cheap", "--diff", "never", "--quiet",
 )  # fmt: skip
 MAX_RUN = 300.0
@@ -219,25 +219,20 @@ def descendants(pid: int) -> list[tuple[int, str]]:
 
 
 def progress(run: Path) -> int:
-    """How many events a search and its control have written down."""
-    total = 0
-    for name in (FILE, CONTROL):
-        with (
-            contextlib.suppress(sqlite3.OperationalError),
-            closing(sqlite3.connect(f"file:{run / name}?mode=ro", uri=True)) as db,
-        ):
-            total += db.execute("SELECT count(*) FROM events").fetchone()[0]
-    return total
+    """How many events a search has written down."""
+    with (
+        contextlib.suppress(sqlite3.OperationalError),
+        closing(sqlite3.connect(f"file:{run / FILE}?mode=ro", uri=True)) as db,
+    ):
+        return int(db.execute("SELECT count(*) FROM events").fetchone()[0])
+    return 0
 
 
 def held(run: Path) -> list[Any]:
-    """All that a run and its control hold, but times, the server's address and where the search stopped."""
-    found: list[Any] = []
-    for name in (FILE, CONTROL):
-        with closing(open_store(run, name)) as store:
-            found.append([event for event in store.events() if not isinstance(event, RunStarted | RunStopped)])
-            found.append([replace(call, seconds=0.0) for call in store.calls()])
-    return found
+    """All that a run holds, but times, the server's address and where the search stopped."""
+    with closing(open_store(run)) as store:
+        events = [event for event in store.events() if not isinstance(event, RunStarted | RunStopped)]
+        return [events, [replace(call, seconds=0.0) for call in store.calls()]]
 
 
 @dataclass

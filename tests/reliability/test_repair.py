@@ -17,7 +17,7 @@ from whole_runs import Runs, held
 from vulcan.store.file import make_file
 from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.recovery import repair
-from vulcan.store.runs import CONTROL, FILE
+from vulcan.store.runs import FILE
 
 PAGE = 4096
 Damage = Callable[[bytearray, random.Random], None]
@@ -116,7 +116,9 @@ def test_a_journal_is_written_again_from_a_sound_run(runs: Runs, tmp_path: Path,
         case "gap":
             journal.write_bytes(b"".join([*lines[:3], *lines[4:]]))
         case "another":
-            journal.write_bytes(journal_of(run / CONTROL).read_bytes())
+            (other := tmp_path / "other").mkdir()
+            Runs.recorded(other, runs.executor, seed=5)
+            journal.write_bytes(journal_of(other / FILE).read_bytes())
     done = repair(run / FILE)
     assert done is not None
     assert (done.file, done.replies) == (str(journal), len(runs.calls))

@@ -17,19 +17,19 @@ from vulcan.store import SQLiteStore
 from vulcan.store.base import turn_of
 from vulcan.store.events import CallRecord
 from vulcan.store.journal import journal_of, read_journal
-from vulcan.store.runs import CONTROL, FILE
+from vulcan.store.runs import FILE
 
 ROUNDS = 2
 
 
 def held(run: Path) -> tuple[object, ...]:
-    """All that a run and its control hold, but times."""
-    with closing(SQLiteStore(run / FILE)) as store, closing(SQLiteStore(run / CONTROL)) as control:
-        return contents(store), contents(control)
+    """All that a run holds, but times."""
+    with closing(SQLiteStore(run / FILE)) as store:
+        return contents(store)
 
 
-def opened(run: Path, name: str) -> SQLiteStore:
-    return SQLiteStore(run / name, create=not (run / name).is_file())
+def opened(run: Path) -> SQLiteStore:
+    return SQLiteStore(run / FILE, create=not (run / FILE).is_file())
 
 
 @dataclass
@@ -41,16 +41,15 @@ class Runs:
     executor: Executor
     held: tuple[object, ...]
     recording: RecordedReplies
-    control_recording: RecordedReplies
 
     @classmethod
-    def recorded(cls, place: Path, executor: Executor) -> Runs:
-        config = rich(rounds=ROUNDS)
-        with closing(opened(place, FILE)) as store, closing(opened(place, CONTROL)) as control:
-            search(config, store, executor, control=control)
-        with closing(opened(place, FILE)) as store, closing(opened(place, CONTROL)) as control:
-            recordings = RecordedReplies.of(store), RecordedReplies.of(control)
-        return cls(place, config, executor, held(place), *recordings)
+    def recorded(cls, place: Path, executor: Executor, seed: int = 22) -> Runs:
+        config = rich(rounds=ROUNDS, seed=seed)
+        with closing(opened(place)) as store:
+            search(config, store, executor)
+        with closing(opened(place)) as store:
+            recording = RecordedReplies.of(store)
+        return cls(place, config, executor, held(place), recording)
 
     def copied(self, place: Path) -> Path:
         """A copy of the whole run, to do something to."""
@@ -65,17 +64,9 @@ class Runs:
 
     def go_on(self, run: Path) -> int:
         """Resume the run to its end, with the replies of the recorded one; the number of those that it asked for."""
-        with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
-            for one in (store, control):
-                one.recover()
-            before = len(list(store.calls())) + len(list(control.calls()))
-            search(
-                self.config,
-                store,
-                self.executor,
-                control=control,
-                recording=self.recording,
-                control_recording=self.control_recording,
-            )
-        with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
-            return len(list(store.calls())) + len(list(control.calls())) - before
+        with closing(opened(run)) as store:
+            store.recover()
+            before = len(list(store.calls()))
+            search(self.config, store, self.executor, recording=self.recording)
+        with closing(opened(run)) as store:
+            return len(list(store.calls())) - before

@@ -96,11 +96,7 @@ def repeat(run: Path, mortal: Mortal, worker: Callable[[Setup], Plain] | None) -
         closing(mortal.opened(run / "run.db")) as store,
         patch.object(session, "executor_for", given) if worker else nullcontext(),
     ):
-        run_search(
-            TASK, chosen, store, evidence(chosen), LOCAL, Quiet(),
-            control=lambda: mortal.opened(run / "control.db"),
-            recording=recording(recorded / "run.db"), control_recording=recording(recorded / "control.db"),
-        )  # fmt: skip
+        run_search(TASK, chosen, store, evidence(chosen), LOCAL, Quiet(), recording=recording(recorded / "run.db"))
 
 
 def main() -> None:

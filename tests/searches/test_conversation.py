@@ -198,7 +198,7 @@ def test_finished_early_the_winner_comes_of_what_is_there(run: Run) -> None:
 
 
 def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) -> None:
-    run = Run(tmp_path, rich(model=ASK, control=False, advice_every=2, in_flight=1), racers)
+    run = Run(tmp_path, rich(model=ASK, advice_every=2, in_flight=1), racers)
     assert run.ask() == "3"
     run.tell("3", good(3))
     with run.talk() as talk:
@@ -220,7 +220,7 @@ def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) ->
 
 def test_answered_one_by_one_it_is_the_search_that_a_model_would_have_made(racers: Executor, tmp_path: Path) -> None:
     """The same replies by ask and tell, in another process each, and by a recording of them."""
-    chosen = rich(model=ASK, control=False, rounds=1, tune=0)
+    chosen = rich(model=ASK, rounds=1, tune=0)
     run = Run(tmp_path, chosen, racers)
     while True:
         with run.talk() as talk:

@@ -20,21 +20,21 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "8c03f410f86a85929b6c63b9416e96c25c82c1f863f7b432d8220f4aebe8c9f5",
-    "scripted": "53fc1eac210e970d880160cb61e01d5b4591ea4d008b1090c001c1c1705fb222",
+    "offline": "9c1ff1f1cc45d831875de2e96e7c1f9029c20c9210452b077e681776dffa7a8a",
+    "scripted": "8c7041fd6585922a4b9c21dd205ac0d048b76a4d3c003e94ec7acd43e22643e6",
 }
 
 
 def digest(executor: Executor, model: str) -> str:
     """Of all events but what the search was started with, which names the place of the task."""
-    store, control = MemoryStore(), MemoryStore()
+    store = MemoryStore()
     if model == "offline":
         generator = OfflineEvolve(find_task(MOOD_TASK))
         chosen = rich(model=("offline/evolve",), seed=1, rounds=3)
-        search(chosen, store, executor, by=generator, control=control)
+        search(chosen, store, executor, by=generator)
     else:
-        search(rich(seed=1), store, executor, control=control)
-    events = [e for kept in (store, control) for e in contents(kept)[0] if not isinstance(e, RunStarted)]
+        search(rich(seed=1), store, executor)
+    events = [e for e in contents(store)[0] if not isinstance(e, RunStarted)]
     plain = "\n".join(f"{type(e).__name__} {asdict(e)!r}" for e in events)
     return hashlib.sha256(plain.encode()).hexdigest()
 

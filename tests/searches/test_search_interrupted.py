@@ -19,7 +19,6 @@ from vulcan.store.events import (
     CandidateJudged,
     CandidateProposed,
     CandidateRefined,
-    ControlFinished,
     Event,
     FinalistScored,
     RunStopped,
@@ -32,14 +31,13 @@ class Whole:
     """The uninterrupted search."""
 
     store: MemoryStore
-    control: MemoryStore
     asked: list[Request]
 
 
 @pytest.fixture(scope="module")
 def whole(racers: Executor) -> Whole:
-    store, control = MemoryStore(), MemoryStore()
-    return Whole(store, control, search(rich(), store, racers, control=control))
+    store = MemoryStore()
+    return Whole(store, search(rich(), store, racers))
 
 
 def test_it_has_something_of_everything(whole: Whole) -> None:
@@ -52,8 +50,6 @@ def test_it_has_something_of_everything(whole: Whole) -> None:
     assert max(v.turn for v in judged(whole.store)) == 2
     assert {"constant-result", "no-code-block", "name"} == {r for v in judged(whole.store) for r in v.rules}
     assert [e.reason for e in of_kind(whole.store, RunStopped)] == ["finished"]
-    assert len(judged(whole.control)) >= 36
-    assert {e.operator for e in of_kind(whole.control, CandidateProposed)} == {"seed", "initial"}
 
 
 def interrupting(kind: type[Event], number: int) -> Quiet:
@@ -77,47 +73,25 @@ def interrupting(kind: type[Event], number: int) -> Quiet:
         slow(CandidateJudged, 1), (CandidateJudged, 9), slow(CandidateJudged, 23), slow(AdviceReceived, 1),
         (AdviceReceived, 3), slow(CandidateRefined, 1), slow(CandidateRefined, 2), (CandidateRefined, 3),
         slow(CandidateRefined, 4), slow(FinalistScored, 1), (FinalistScored, 3), (WinnerChosen, 1),
-        slow(FinalistScored, 4), (ControlFinished, 1),
+        slow(FinalistScored, 4),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )  # fmt: skip
 def test_interrupted_at_any_event_it_ends_alike(whole: Whole, racers: Executor, kind: type[Event], number: int) -> None:
-    store, control = MemoryStore(), MemoryStore()
+    store = MemoryStore()
     with pytest.raises(KeyboardInterrupt):
-        search(rich(), store, racers, display=interrupting(kind, number), control=control)
+        search(rich(), store, racers, display=interrupting(kind, number))
     assert [e.reason for e in of_kind(store, RunStopped)] == ["interrupted"]
     kept = {(c.proposal, c.turn) for c in store.calls()}
-    asked = search(rich(), store, racers, control=control)
+    asked = search(rich(), store, racers)
     assert contents(store) == contents(whole.store)
-    assert contents(control) == contents(whole.control)
     assert not kept & {(r.proposal, r.turn) for r in asked}  # nothing is paid for twice
-
-
-@pytest.mark.parametrize("number", few([1, 5, 20, 37], 1))
-def test_interrupted_in_its_control_it_ends_alike(whole: Whole, racers: Executor, number: int) -> None:
-    class Stopping(MemoryStore):
-        left = number
-
-        def append(self, *events: Event) -> None:
-            super().append(*events)
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-
-    store, control = MemoryStore(), Stopping()
-    with pytest.raises(KeyboardInterrupt):
-        search(rich(), store, racers, control=control)
-    assert of_kind(store, ControlFinished) == []
-    search(rich(), store, racers, control=control)
-    assert contents(store) == contents(whole.store)
-    assert contents(control) == contents(whole.control)
 
 
 @pytest.mark.parametrize("at", few([9, 40, 90], 1))
 def test_a_machine_that_is_lost_is_no_verdict_on_a_candidate(whole: Whole, racers: Executor, at: int) -> None:
-    store, control = MemoryStore(), MemoryStore()
+    store = MemoryStore()
     with pytest.raises(WorkerLost):
-        search(rich(), store, Losing(racers, at), control=control)
-    search(rich(), store, racers, control=control)
+        search(rich(), store, Losing(racers, at))
+    search(rich(), store, racers)
     assert contents(store) == contents(whole.store)
-    assert contents(control) == contents(whole.control)

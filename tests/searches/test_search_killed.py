@@ -54,11 +54,8 @@ def runs(racers: Executor, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("runs")
     recorded = place / "recorded"
     recorded.mkdir()
-    with (
-        closing(SQLiteStore(recorded / "run.db", create=True)) as store,
-        closing(SQLiteStore(recorded / "control.db", create=True)) as control,
-    ):
-        search(rich(rounds=ROUNDS), store, racers, control=control)
+    with closing(SQLiteStore(recorded / "run.db", create=True)) as store:
+        search(rich(rounds=ROUNDS), store, racers)
     return place
 
 
@@ -71,8 +68,8 @@ def statements(killer: Killer, runs: Path) -> int:
 
 
 def held(run: Path) -> tuple[object, ...]:
-    with closing(SQLiteStore(run / "run.db")) as store, closing(SQLiteStore(run / "control.db")) as control:
-        return contents(store), contents(control)
+    with closing(SQLiteStore(run / "run.db")) as store:
+        return contents(store)
 
 
 def test_the_repetition_holds_what_the_recorded_run_does(runs: Path, statements: int) -> None:

@@ -38,7 +38,7 @@ def repeated(recording: MemoryStore) -> MemoryStore:
     task = find_task(config.task)
     run_search(
         task, config, store, check_config(task, config, models=False), ExecutionConfig("local", 2), RunDisplay(),
-        control=MemoryStore, recording=RecordedReplies.of(recording),
+        recording=RecordedReplies.of(recording),
     )  # fmt: skip
     return store
 

@@ -72,7 +72,7 @@ def test_the_best_is_tuned_once_the_search_has_as_many_candidates_as_that_takes(
 
 def test_none_is_tuned_twice_and_none_that_came_of_it(racers: Executor) -> None:
     store = MemoryStore()
-    search(rich(control=False), store, racers)
+    search(rich(), store, racers)
     for by in ("tuned", "simplified"):
         of, to = zip(*[(r.candidate, r.result) for r in of_kind(store, CandidateRefined) if r.by == by], strict=True)
         assert len(set(of)) == len(of)
@@ -82,7 +82,7 @@ def test_none_is_tuned_twice_and_none_that_came_of_it(racers: Executor) -> None:
 @pytest.mark.parametrize("seed", few([1, 5, 22], 1))
 def test_evaluations_never_pass_the_number_of_settled_proposals(racers: Executor, seed: int) -> None:
     store = MemoryStore()
-    search(rich(control=False, seed=seed, rounds=5), store, racers)
+    search(rich(seed=seed, rounds=5), store, racers)
     spent = settled = 0
     for event in store.events():
         if settled == 45 and isinstance(event, CandidateRefined):
@@ -107,7 +107,7 @@ def test_what_is_counted_is_what_was_measured(racers: Executor) -> None:
             return racers.submit(job)
 
     plain, refined = MemoryStore(), MemoryStore()
-    chosen = rich(control=False)
+    chosen = rich()
     for store, changes in ((plain, {"tune": 0, "simplify": 0}), (refined, {"advice_every": 11})):
         measured.clear()
         search(replace(chosen, strategy="best-of-n", **changes), store, Counting())  # type: ignore[arg-type]

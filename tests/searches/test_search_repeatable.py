@@ -20,7 +20,7 @@ from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.session import ExecutionConfig, RunDisplay, executor_for, run_search
-from vulcan.store import MemoryStore, SQLiteStore, Store
+from vulcan.store import MemoryStore, SQLiteStore
 from vulcan.store.events import Event, RunStopped
 
 OFFLINE = ("offline/evolve",)
@@ -77,33 +77,17 @@ def test_it_does_not_matter_in_which_order_replies_come(one_by_one: Any, racers:
 # The offline generator, as the command line runs it
 
 
-class Open:
-    """A store that stays open when a search has done with it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def close(self) -> None:
-        pass
-
-
 def searched(path: Path, machines: ExecutionConfig, **changes: Any) -> tuple[Any, ...]:
-    """All that a run's file and its control's hold but times, after a search with the offline generator.
+    """All that a run's file holds but times, after a search with the offline generator.
 
     Calls lie in the log as they end, with their times: `contents` has them in order and without.
     """
     chosen = rich(**{"model": OFFLINE, "rounds": 3, "samples": 6, **changes})
-    with (
-        closing(SQLiteStore(path, create=True)) as store,
-        closing(SQLiteStore(path.with_name("control.db"), create=True)) as control,
-    ):
-        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=lambda: Open(control))  # type: ignore[arg-type,return-value]
+    with closing(SQLiteStore(path, create=True)) as store:
+        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet())
         assert list(store.events())[-1] == RunStopped("finished")
         assert len([v for v in judged(store) if v.origin == "model"]) == 18
-        found = (*contents(store), *contents(control))
+        found = contents(store)
     with closing(sqlite3.connect(path)) as db:
         texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
         rows = db.execute("SELECT kind, data FROM events WHERE kind != 'CallRecord' ORDER BY id").fetchall()
@@ -137,10 +121,6 @@ def test_where_ray_cannot_start_one_line_says_so_and_the_search_goes_on(
     assert message.startswith("cannot start Ray: RuntimeError: no shared memory on this host; continuing with")
 
 
-def no_control() -> Store:
-    raise AssertionError("no control is wanted")
-
-
 @pytest.mark.parametrize("named_by", ["--ray-address", "RAY_ADDRESS"])
 def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(named_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
@@ -151,7 +131,7 @@ def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(named_by: str, mon
         monkeypatch.setenv(named_by, "127.0.0.1:1")
     machines = ExecutionConfig(workers=2, ray_address="127.0.0.1:1" if named_by == "--ray-address" else None)
     with pytest.raises(UserError, match=rf"cannot join Ray at 127.0.0.1:1: .*refused.*{named_by}"):
-        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=no_control)
+        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet())
     (stopped,) = [e for e in store.events() if isinstance(e, RunStopped)]
     assert stopped.reason == "error"
 

@@ -22,46 +22,29 @@ def no_call(request: Request) -> str:
     raise AssertionError(f"proposal {request.proposal} was asked of a model")
 
 
-def recorded(executor: Executor, chosen: SearchConfig, answered=answer) -> tuple[MemoryStore, MemoryStore]:
-    store, control = MemoryStore(), MemoryStore()
-    search(chosen, store, executor, answered, control=control)
-    return store, control
+def recorded(executor: Executor, chosen: SearchConfig, answered=answer) -> MemoryStore:
+    store = MemoryStore()
+    search(chosen, store, executor, answered)
+    return store
 
 
-def repeated(
-    executor: Executor, chosen: SearchConfig, store: MemoryStore, control: MemoryStore | None = None
-) -> tuple[MemoryStore, MemoryStore]:
-    again, other = MemoryStore(), MemoryStore()
-    asked = search(
-        chosen, again, executor, no_call, control=other, recording=RecordedReplies.of(store),
-        control_recording=RecordedReplies.of(control) if control else None,
-    )  # fmt: skip
-    assert asked == []
-    return again, other
-
-
-@pytest.fixture(scope="module")
-def controlled(racers: Executor) -> tuple[MemoryStore, MemoryStore]:
-    """A recorded search and its control."""
-    return recorded(racers, rich())
-
-
-def test_a_repetition_holds_what_the_recorded_search_does(
-    racers: Executor, controlled: tuple[MemoryStore, MemoryStore]
-) -> None:
-    store, control = controlled
-    assert of_kind(store, AdviceReceived) != []
-    assert {"no-reply", "rejected"} < {v.verdict for v in judged(store)}
-    assert max(v.turn for v in judged(store)) == 2
-    again, other = repeated(racers, rich(), store, control)
-    assert contents(again) == contents(store)
-    assert contents(other) == contents(control)
+def repeated(executor: Executor, chosen: SearchConfig, store: MemoryStore) -> MemoryStore:
+    again = MemoryStore()
+    assert search(chosen, again, executor, no_call, recording=RecordedReplies.of(store)) == []
+    return again
 
 
 @pytest.fixture(scope="module")
 def store(racers: Executor) -> MemoryStore:
-    """A recorded search without a control."""
-    return recorded(racers, rich(control=False))[0]
+    """A recorded search."""
+    return recorded(racers, rich())
+
+
+def test_a_repetition_holds_what_the_recorded_search_does(racers: Executor, store: MemoryStore) -> None:
+    assert of_kind(store, AdviceReceived) != []
+    assert {"no-reply", "rejected"} < {v.verdict for v in judged(store)}
+    assert max(v.turn for v in judged(store)) == 2
+    assert contents(repeated(racers, rich(), store)) == contents(store)
 
 
 def test_silence_that_stopped_the_search_for_a_while_does_not_stop_its_repetition(children: Executor) -> None:
@@ -70,7 +53,7 @@ def test_silence_that_stopped_the_search_for_a_while_does_not_stop_its_repetitio
         search(config(), store, children, lambda _: None)
     search(config(), store, children, lambda r: as_reply(share(r.proposal / 10)))
     assert [v.verdict for v in judged(store)] == ["scored"] * 6  # what was not answered was asked anew
-    assert contents(repeated(children, config(), store)[0]) == contents(store)
+    assert contents(repeated(children, config(), store)) == contents(store)
 
 
 @pytest.mark.parametrize("last", few([5, 9, 14], 1))
@@ -82,18 +65,9 @@ def test_a_search_that_ended_with_its_budget_is_repeated_as_far_as_it_came(racer
             raise BudgetExhausted("all is spent")
         return answer(request)
 
-    store, _ = recorded(racers, rich(control=False, rounds=2), until)
+    store = recorded(racers, rich(rounds=2), until)
     assert max(v.proposal for v in judged(store)) <= SEEDS + last
-    assert contents(repeated(racers, rich(control=False, rounds=2), store)[0]) == contents(store)
-
-
-def test_without_the_controls_replies_no_control_is_run(
-    racers: Executor, controlled: tuple[MemoryStore, MemoryStore]
-) -> None:
-    store, _ = controlled
-    again, other = repeated(racers, rich(), store)
-    assert list(other.events()) == []
-    assert of_kind(again, CandidateJudged) == of_kind(store, CandidateJudged)
+    assert contents(repeated(racers, rich(rounds=2), store)) == contents(store)
 
 
 def only(recording: RecordedReplies, turn: int) -> CallRecord:
@@ -110,7 +84,7 @@ def test_a_changed_prompt_gets_the_recorded_reply_and_is_counted(
     changed = replace(call, messages=((role, text.replace("Decide a lot", "Decide little")),))
     calls = tuple(changed if c is call else c for c in recording.calls)
     again = MemoryStore()
-    search(rich(control=False), again, racers, no_call, recording=replace(recording, calls=calls))
+    search(rich(), again, racers, no_call, recording=replace(recording, calls=calls))
     assert contents(again) == contents(store)
     (line,) = [message for message in caplog.messages if message.startswith("replay: ")]
     assert "1 prompt differs" in line and f"proposal {call.proposal}, turn 0" in line and "Decide little" in line
@@ -118,9 +92,7 @@ def test_a_changed_prompt_gets_the_recorded_reply_and_is_counted(
 
 def test_replies_are_numbered_after_the_policies_that_the_task_has_today(racers: Executor, store: MemoryStore) -> None:
     again = MemoryStore()
-    started = rich(
-        control=False, tune=0, simplify=0, starts={"mine": "def decide(load, room):\n    return 0.125 * load\n"}
-    )
+    started = rich(tune=0, simplify=0, starts={"mine": "def decide(load, room):\n    return 0.125 * load\n"})
     assert search(started, again, racers, no_call, recording=RecordedReplies.of(store)) == []
     first, other = ([e for e in of_kind(s, CandidateJudged) if e.origin == "model"] for s in (store, again))
     assert {e.proposal + 1 for e in first} == {e.proposal for e in other}
@@ -134,5 +106,5 @@ def test_a_missing_reply_is_an_error_of_one_line(racers: Executor, store: Memory
     kept = tuple(c for c in recording.calls if c is not call)
     says = f"replay: proposal {call.proposal}, turn {turn}, is not among the {len(kept)} recorded calls"
     with pytest.raises(UserError, match=says) as caught:
-        search(rich(control=False), MemoryStore(), racers, no_call, recording=replace(recording, calls=kept))
+        search(rich(), MemoryStore(), racers, no_call, recording=replace(recording, calls=kept))
     assert "\n" not in str(caught.value)

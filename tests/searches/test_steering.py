@@ -28,7 +28,7 @@ from vulcan.store.events import (
 
 FIRST_HINT = "Try the square root."
 OWN = "def decide(load, room):\n    return min(load, room) * 0.9 + load * 0.0123\n"
-SERIAL = {"in_flight": 1, "control": False, "racing": False, "tune": 0, "simplify": 0}
+SERIAL = {"in_flight": 1, "racing": False, "tune": 0, "simplify": 0}
 
 
 def act(kind: SteeringAct, text: str) -> SearchSteered:

@@ -14,7 +14,6 @@ from vulcan.store.events import (
     BaselineMeasured,
     CandidateJudged,
     CandidateProposed,
-    ControlFinished,
     Event,
     RunStopped,
     WinnerChosen,
@@ -49,7 +48,6 @@ def test_a_record_holds_what_the_events_said() -> None:
     assert set(record.candidates) == {1, 2, 3, 4, 5, 6}
     assert [record.parents_of(candidate) for candidate in (1, 2, 6)] == [(), (1, 1), (1,)]
     assert [(r.candidate, r.by, r.result) for r in record.refined] == [(1, "tuned", 6), (6, "simplified", None)]
-    assert record.control == ControlFinished("", 0, ())
     assert record.confirmed[1, "validation"].score is None
     assert record.confirmed[1, "test"].score == 0.0
     assert record.chosen is not None

@@ -74,7 +74,6 @@ def test_a_file_is_there_whole_or_not_at_all(killed: Path) -> None:
 
 
 def test_what_is_left_of_one_that_was_killed_does_not_disturb_the_next(killed: Path, tmp_path: Path) -> None:
-    """The control of a search is made in the search's directory, again when it is resumed."""
     half_made = [run / f"{FILE}.new" for run in killed.iterdir() if (run / f"{FILE}.new").is_file()]
     assert len({new.stat().st_size for new in half_made}) > 1  # some are empty, and some almost made
     for number, new in enumerate(half_made):

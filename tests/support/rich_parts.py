@@ -18,18 +18,18 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ModelPool
 from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.session import ExecutionConfig, RunDisplay, run_search
-from vulcan.store import MemoryStore, Store
+from vulcan.store import Store
 from vulcan.store.events import Event
 
 LOCAL = ExecutionConfig("local", 2)
 
 
 def rich(**changes: Any) -> SearchConfig:
-    """Islands, advice, repairs, rungs, two parts of a crowd, tuning, simplification, finalists and a control."""
+    """Islands, advice, repairs, rungs, two parts of a crowd, tuning, simplification and finalists."""
     plain: dict[str, Any] = {
         "strategy": "evolve", "objective": "calm", "rounds": 4, "samples": 9, "in_flight": 5, "islands": 2,
         "migrate_every": 6, "advice_every": 11, "repairs": 2, "tune": 8, "simplify": 12, "finalists": 3,
-        "control": True, "seed": 22, "settings": {"crowd": CROWD},
+        "seed": 22, "settings": {"crowd": CROWD},
     }  # fmt: skip
     return racing(**{**plain, **changes})
 
@@ -78,17 +78,14 @@ def search(
     *,
     by: Proposer | None = None,
     display: RunDisplay | None = None,
-    control: Store | None = None,
     recording: RecordedReplies | None = None,
-    control_recording: RecordedReplies | None = None,
     directory: Path | None = None,
 ) -> list[Request]:
     """A whole search as the command line runs it, with these answers, or a model in their place, and this executor.
 
-    What was asked of the model, but for the control's calls; a search with a recording asks nothing.
+    What was asked of the model; a search with a recording asks nothing.
     """
     models: list[Scripted] = []
-    other = MemoryStore() if control is None else control
 
     def opened(*_: Any) -> ModelPool:
         models.append(Scripted(answered))
@@ -103,7 +100,7 @@ def search(
 
     with patch.object(session, "open_model_pool", opened), patch.object(session, "executor_for", given):
         run_search(
-            TASK, chosen, store, evidence(chosen), LOCAL, display or RunDisplay(), control=lambda: other,
-            recording=recording, control_recording=control_recording, directory=directory,
+            TASK, chosen, store, evidence(chosen), LOCAL, display or RunDisplay(), recording=recording,
+            directory=directory,
         )  # fmt: skip
     return models[0].requests if models else []

@@ -32,7 +32,7 @@ from vulcan.searches.session import ExecutionConfig, check_config, load_run_spec
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
-from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
+from vulcan.store.runs import FILE, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
 from vulcan.trust import trust_commands
 
@@ -41,13 +41,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ReplaySource:
-    """A recorded run to replay: its search and its replies, and those of its control if it reached one."""
+    """A recorded run to replay: its search and its replies."""
 
     run: Path
     search: SearchConfig
     searches: Sequence[RunStarted]
     recording: RecordedReplies
-    control: RecordedReplies | None
 
     @classmethod
     def of(cls, run: Path) -> ReplaySource:
@@ -57,11 +56,7 @@ class ReplaySource:
         if not record.config:
             raise UserError(f"{run} stopped before its search was written down; there is nothing to repeat")
         warn_of_version(run, record)
-        control = None
-        if record.control is not None:
-            with closing(open_store(run, CONTROL)) as store:
-                control = RecordedReplies.of(store)
-        return cls(run, SearchConfig.from_json(record.config), record.searches, recording, control)
+        return cls(run, SearchConfig.from_json(record.config), record.searches, recording)
 
     def beginnings(self, task: Task, search: SearchConfig) -> list[RunStarted]:
         """Return how the run began and was resumed, with proposals numbered after today's policies of the task."""
@@ -205,9 +200,7 @@ class RunSession:
                     self.evidence,
                     self.machines,
                     display,
-                    control=self._control,
                     recording=self.replay.recording if self.replay else None,
-                    control_recording=self.replay.control if self.replay else None,
                     directory=self.path,
                 )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
@@ -220,11 +213,6 @@ class RunSession:
             open_study(self.task, self.config, self.store, self.evidence, self.machines, display) as study,
         ):
             study.begin()
-
-    def _control(self) -> Store:
-        """Open the store of the control search, creating it if missing."""
-        there = (self.path / CONTROL).is_file()
-        return open_store(self.path, CONTROL) if there else create_store(self.path, CONTROL)
 
 
 def run_to_completion(session: RunSession, progress: str) -> Path:

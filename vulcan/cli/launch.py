@@ -132,9 +132,9 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
         print_json(_document(task, config, evidence, planned, messages, models, limits))
         return
     repairs = count(config.repairs, "repair")
-    say(f"{count(planned, 'proposal')} by {config.strategy}, {_times(config)}up to {repairs} each")
+    say(f"{count(planned, 'proposal')} by {config.strategy}, up to {repairs} each")
     _show_evidence(evidence)
-    _show_models(models, planned * _runs(config))
+    _show_models(models, planned)
     _show_limits(limits)
     say(f"\nThe first prompt, about {expected_tokens(messages)} tokens:\n")
     for message in messages:
@@ -149,14 +149,6 @@ def first_prompt(
         proposal = study.ask()
         assert proposal is not None, "a search makes at least one proposal"
         return study.total, proposal.messages
-
-
-def _runs(config: SearchConfig) -> int:
-    return 2 if config.control else 1
-
-
-def _times(config: SearchConfig) -> str:
-    return "as many again by the control, " if config.control else ""
 
 
 def _show_evidence(evidence: EvaluationSet) -> None:
@@ -208,7 +200,6 @@ def _document(
     return {
         "task": task.name,
         "proposals": planned,
-        "proposals_with_control": planned * _runs(config),
         "instances": [{"instance": i.name, "split": i.split} for i in evidence.instances],
         "rungs": [{"rung": r.name, "keep": r.keep, "instances": [i.name for i in r.instances]} for r in evidence.rungs],
         "prompt_tokens": expected_tokens(messages),

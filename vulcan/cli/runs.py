@@ -274,29 +274,21 @@ def repair(
     import shlex
 
     from vulcan.results.run import check_scores
-    from vulcan.store.journal import journal_of
     from vulcan.store.recovery import repair as repair_file
-    from vulcan.store.runs import CONTROL, FILE, find_run, lock_run
+    from vulcan.store.runs import FILE, find_run, lock_run
 
     path = find_run(run, runs_dir)
     with lock_run(path):
-        files = [path / FILE]
-        control = path / CONTROL
-        if control.is_file() or journal_of(control).is_file():
-            files.append(control)
-        done: list[RepairedFile] = [
-            repaired for file in files if (repaired := repair_file(file, check_scores)) is not None
-        ]
+        one = repair_file(path / FILE, check_scores)
     if as_json:
-        document: RepairDocument = {"run": str(path), "repaired": done}
+        document: RepairDocument = {"run": str(path), "repaired": [] if one is None else [one]}
         print_json(document)
         return
-    for one in done:
-        _show_repair(one)
-    if done:
-        say(f"Continue with `vulcan resume {shlex.quote(str(path))}`.")
-    else:
+    if one is None:
         say(f"nothing is wrong with {path}")
+    else:
+        _show_repair(one)
+        say(f"Continue with `vulcan resume {shlex.quote(str(path))}`.")
 
 
 def _show_repair(one: RepairedFile) -> None:

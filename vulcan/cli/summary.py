@@ -123,8 +123,7 @@ def _print_scores(
         figures = [*(line.scores.get(split) for split in shown), *mean_metrics(of, watched)]
         rows.append((line.policy, line.kind, *map(number, figures)))
     different, equal = distinct(rows, tuple)
-    own = {"candidate", "control"}
-    rows = [row for n, row in enumerate(different) if most is None or n < most or row[1] in own]
+    rows = [row for n, row in enumerate(different) if most is None or n < most or row[1] == "candidate"]
     meaning = "" if scorer is None else f" ({scorer.objective.meaning})"
     say(f"\nMean score of objective `{record.config.get('objective', '')}`{meaning} on each split, higher is better:")
     print_table(
@@ -173,9 +172,6 @@ def _spelled(known: PolicyScore | None) -> tuple[str, str]:
 
 
 def _print_effort(record: RunRecord, costs: Costs) -> None:
-    if record.control is not None:
-        made = f"{count(record.control.candidates, 'proposal')} without feedback"
-        say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
     made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
     say(f"{made}: {verdicts or 'none'}")

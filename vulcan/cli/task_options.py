@@ -34,7 +34,7 @@ class SearchCommand(TakesTaskOptions):
         "Budget": "budget_candidates budget_dollars budget_tokens budget_minutes rounds samples tune simplify "
         "finalists limit",
         "Strategy": "strategy seed turns drafts parents islands migrate_every advice_every diff in_flight "
-        "feedback repairs racing control",
+        "feedback repairs racing",
         "Place": "executor workers ray_address allow_unsandboxed runs_dir",
         "Output": "dry_run progress quiet as_json help",
     }

@@ -34,7 +34,6 @@ from vulcan.store.events import (
     CallRecord,
     CandidateJudged,
     CandidateRefined,
-    ControlFinished,
     Entry,
     Event,
     FinalistScored,
@@ -75,8 +74,6 @@ def log_line(event: Event) -> str:
             return f"candidate {candidate} {_scored(score)} on {split}"
         case WinnerChosen(candidate, split):
             return f"candidate {candidate} is the winner, chosen on {split}"
-        case ControlFinished(_, candidates):
-            return f"control: {candidates} candidates without feedback"
         case RunStopped(reason, message):
             return f"stopped: {reason}{': ' if message else ''}{message}"
         case _:

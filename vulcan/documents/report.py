@@ -36,7 +36,6 @@ class EventRows(TypedDict):
     started: Annotated[int | None, "the start of the run"]
     instances: Annotated[int | None, "the instances"]
     chosen: Annotated[int | None, "the choice of the winner"]
-    control: Annotated[int | None, "the result of the control"]
 
 
 class BestSoFarAt(TypedDict):

@@ -61,15 +61,6 @@ class ScoresBySplit(TypedDict):
     test: Annotated[float | None, "on the split test"]
 
 
-class ControlResult(TypedDict):
-    """The result of best-of-n sampling at the same budget."""
-
-    strategy: Annotated[str, "`best-of-n`"]
-    candidates: Annotated[int, "number of candidates"]
-    source: Annotated[str, "the program of the best one; empty where none was scored"]
-    scores: Annotated[ScoresBySplit, "its mean scores"]
-
-
 class Refinement(TypedDict):
     """The derivation of a candidate that the search tuned or simplified."""
 
@@ -79,7 +70,7 @@ class Refinement(TypedDict):
 
 
 class ModelCost(TypedDict):
-    """The calls of models and what they cost, without those of the control."""
+    """The calls of models and what they cost."""
 
     calls: Annotated[int, "number of calls"]
     tokens_in: Annotated[int, "tokens of the prompts"]
@@ -112,7 +103,6 @@ class RunDocument(TypedDict):
     changes: Annotated[list[str], "settings that were changed when the search was resumed, a line each"]
     gains: Annotated[list[Gain], "the winner's gain on each split over the known policy that is best on validation"]
     by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
-    control: Annotated[ControlResult | None, "`null` without `--control`"]
     proposals: Annotated[int, "completed proposals: candidates or pieces of advice that were asked for"]
     candidates: Annotated[
         dict[str, int],
@@ -289,7 +279,6 @@ class DryRunDocument(TypedDict):
 
     task: Annotated[str, "the task's name"]
     proposals: Annotated[int, "planned proposals"]
-    proposals_with_control: Annotated[int, "the same with those of the control"]
     instances: Annotated[list[PlannedInstance], "what it measures on"]
     rungs: Annotated[list[PlannedRung], "cheaper versions, the cheapest first"]
     prompt_tokens: Annotated[int, "tokens of the first prompt"]

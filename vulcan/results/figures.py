@@ -58,32 +58,25 @@ def best_of(record: RunRecord) -> CandidateJudged | None:
     return next(iter(record.ranked()), None)
 
 
-def best_score(
-    record: RunRecord, control: RunRecord | None = None, candidate: int | None = None, link: Link = no_link
-) -> Figure | None:
-    """Draw scores on train and the best so far, with the line of descent of a candidate, by default the best.
-
-    The best so far of the `control`, if there was one, is laid over.
-    """
+def best_score(record: RunRecord, candidate: int | None = None, link: Link = no_link) -> Figure | None:
+    """Draw scores on train and the best so far, with the line of descent of a candidate, by default the best."""
     scored = {c.candidate: c.score for c in record.candidates.values() if c.verdict == "scored" and c.score is not None}
     best = best_of(record)
     if not scored or best is None:
         return None
-    runs = [curve_of(record, "best so far", "")]
-    if control is not None:
-        runs.append(curve_of(control, "control (best-of-n)", ""))
+    run = curve_of(record, "best so far", "")
     line = [n for n in _first_line(record, candidate or best.candidate) if n in scored]
     baseline = record.named_baseline("train")
     marked = [scored[n] for n in line] + ([] if baseline is None else [baseline.score])
-    marked += [run.points[-1][1] for run in runs if run.points]
+    marked += [score for _, score in run.points[-1:]]
     y = Axis("score on train", *score_range(list(scored.values()), marked))
-    chart = Chart("The best score so far", Axis("candidate", 0.0, max(run.end for run in runs) or 1.0), y)
+    chart = Chart("The best score so far", Axis("candidate", 0.0, run.end or 1.0), y)
 
     def dots(candidates: Sequence[int]) -> list[tuple[float, float, str, str]]:
         return [(n, scored[n], f"candidate {n}: {scored[n]:.4f}", link(n)) for n in candidates]
 
     chart.dots("a candidate", dots(sampled([n for n in scored if n not in line])), PLAIN, 2.5)
-    _add_curves(chart, runs, [BEST, COLOURS[3]])
+    _add_curves(chart, [run], [BEST])
     if baseline is not None:
         chart.level(f"baseline {baseline.policy}", baseline.score)
     chart.line("", [(n, scored[n]) for n in line], GOOD, thin=True)

@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import Literal
 
 from vulcan.documents.run import (
-    ControlResult,
     InstanceScores,
     ModelCost,
     PolicyScore,
@@ -111,7 +110,6 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "changes": describe_changes(record),
         "gains": [] if verdict is None else list(verdict.gains),
         "by_instance": list(compare_instances(record, scorer)),
-        "control": None if record.control is None else _control(record),
         "proposals": proposals(record),
         "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
         "tuned": refined(record, "tuned"),
@@ -297,17 +295,6 @@ def start_scores(compared: Comparison, split: SplitName) -> dict[str, float]:
     """Return the mean scores on a split of the policies that the search began with, by name."""
     known = {name: compared.mean(start, split) for start, name in compared.starts.items()}
     return {name: score for name, score in known.items() if score is not None}
-
-
-def _control(record: RunRecord) -> ControlResult:
-    assert record.control is not None
-    scores = dict(record.control.scores)
-    return {
-        "strategy": "best-of-n",
-        "candidates": record.control.candidates,
-        "source": record.control.source,
-        "scores": {"train": scores.get("train"), "validation": scores.get("validation"), "test": scores.get("test")},
-    }
 
 
 def scores_by_split(record: RunRecord, candidate: int) -> ScoresBySplit:

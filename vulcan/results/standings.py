@@ -20,7 +20,7 @@ NO_BOUND = "oracle, no bound"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A policy with its mean score on each split; `kind` is one of candidate, baseline, oracle, control and start."""
+    """A policy with its mean score on each split; `kind` is one of candidate, baseline, oracle and start."""
 
     policy: str
     kind: str
@@ -38,8 +38,6 @@ def standings(record: RunRecord, compared: Comparison | None, best: int | None) 
         for start, name in compared.starts.items():
             means = {split: compared.mean(start, split) for split in SPLITS}
             found.append(Standing(f"start: {name}", "start", start, means))
-    if record.control is not None and record.control.source:
-        found.append(Standing("best-of-n", "control", None, dict(record.control.scores)))
     measured = [split for split in SPLITS if any(instance.split == split for instance in record.instances)]
     scored = [split for split in measured if best is None or record.score_of(best, split) is not None]
     last = (scored or measured or ["train"])[-1]

@@ -67,6 +67,7 @@ class SearchConfig(SearchOptions):
         Raises UserError for an unknown key, naming the nearest.
         """
         known = {f.name for f in fields(cls)}
+        plain = {key: value for key, value in plain.items() if key not in _RETIRED}
         for key in plain:
             if key not in known:
                 raise UserError(f"the search option {key!r} is not known{did_you_mean(key, known)}")
@@ -78,6 +79,10 @@ class SearchConfig(SearchOptions):
             return cls(**{key: as_declared(value, hints[key], key) for key, value in plain.items()})
         except (MalformedRow, TypeError) as error:
             raise UserError(f"invalid search configuration: {error}") from error
+
+
+_RETIRED = frozenset({"control"})
+"""Options that are no more, which the headline searches that are kept have, always unset."""
 
 
 @cache

@@ -212,7 +212,7 @@ class SearchOptions:
     strategy: Annotated[
         StrategyName,
         Option(
-            "Search strategy: evolve, policysmith, best-of-n (independent samples, the control), or engineer (each "
+            "Search strategy: evolve, policysmith, best-of-n (independent samples, to compare with), or engineer (each "
             "proposal is a conversation in which the model measures drafts and asks questions)."
         ),
     ] = "evolve"
@@ -296,10 +296,6 @@ class SearchOptions:
             minimum=0,
         ),
     ] = 80
-    control: Annotated[
-        bool,
-        Option("Also run best-of-n with the same budget, for comparison; doubles the cost.", models_only=True),
-    ] = False
     seed: Annotated[int, Option("Random seed. The same seed and the same replies give the same run.")] = 1
     split: Annotated[
         SplitPolicy, Option("Held-out data: `task`, as the task declares, or `none`, to search on all of it.")

@@ -7,14 +7,13 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from vulcan import __version__
 from vulcan.errors import UserError
-from vulcan.evaluator import SplitName, load_evaluator
+from vulcan.evaluator import load_evaluator
 from vulcan.registry import recorded_task
 from vulcan.scoring import Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
@@ -27,7 +26,7 @@ from vulcan.searches.evidence import (
     tells_findings,
 )
 from vulcan.searches.model_pool import ModelPool, open_model_pool, replay_model_pool
-from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions, StrategyName
+from vulcan.searches.options import ASK, OPTIONS, ExecutionOptions
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.recorded_replies import RecordedReplies
@@ -36,25 +35,12 @@ from vulcan.searches.strategies import make_strategy
 from vulcan.searches.study import Study
 from vulcan.searches.target import check_target
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import (
-    BaselineMeasured,
-    ControlFinished,
-    Event,
-    InstancesPrepared,
-    LessonsLearnt,
-    ReferenceMeasured,
-    RunStarted,
-    RunStopped,
-    WorkloadDescribed,
-)
+from vulcan.store.events import Event, RunStopped
 from vulcan.store.runs import RunNotStarted
 from vulcan.task import Task
 from vulcan.trust import is_trusted
 
 log = logging.getLogger(__name__)
-
-CONTROL: StrategyName = "best-of-n"
-_MEASURED = (BaselineMeasured, ReferenceMeasured, WorkloadDescribed, LessonsLearnt)
 
 
 @dataclass(frozen=True)
@@ -102,7 +88,7 @@ def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Ev
     Prompts(task, find_objective(task, config.objective), config.settings, training).chat(draft)
     if config.model == (ASK,):
         for name, option in OPTIONS.items():
-            if option.models_only and getattr(config, name) not in (None, False):
+            if option.models_only and getattr(config, name) is not None:
                 raise UserError(f"{option.switch} has no effect with --model {ASK}, which makes no calls: leave it out")
     elif models:
         open_model_pool(task, config).close()
@@ -171,15 +157,13 @@ def run_search(
     machines: ExecutionConfig,
     display: RunDisplay,
     *,
-    control: Callable[[], Store],
     recording: RecordedReplies | None = None,
-    control_recording: RecordedReplies | None = None,
     directory: Path | None = None,
 ) -> None:
-    """Open or resume the run, search, choose the winner, and compare it with a control if requested.
+    """Open or resume the run, search, and choose the winner.
 
-    A recording answers instead of the models that the configuration names. `control` opens the store of the control.
-    Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
+    A recording answers instead of the models that the configuration names. Raises UserError, ModelRefused or
+    WorkerLost after recording the stop in the store; the run can then be resumed.
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display, directory) as study:
         if recording is not None:
@@ -188,9 +172,6 @@ def run_search(
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)
         study.measure_held_out()
-        wanted = config.control if recording is None else control_recording is not None
-        if wanted and study.completed and study.record.control is None:
-            study.emit(_control(study, control(), control_recording))
         study.close("finished")
 
 
@@ -200,45 +181,6 @@ def _model_pool(task: Task, config: SearchConfig, store: Store, recording: Recor
         fitted = record.lessons.programs if record.lessons is not None else ()
         return open_model_pool(task, config, store.calls(), record.calls_changed, fitted)
     return replay_model_pool(recording.calls, recording.unanswered)
-
-
-def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
-    """Sample without feedback: the same number of proposals, the same models, the same executor."""
-    config = replace(
-        study.config,
-        strategy=CONTROL,
-        tune=0,
-        simplify=0,
-        control=False,
-        budget_candidates=study.completed * (study.config.drafts if study.config.converses else 1),
-    )
-    try:
-        known = RunRecord.of(store.events())
-        beginning: list[Event] = [] if known.config else [RunStarted(config.to_json(), __version__)]
-        missing = (() if known.instances else (InstancesPrepared,)) + (() if known.baselines else _MEASURED)
-        beginning += [event for event in study.store.events() if isinstance(event, missing)]
-        store.append(*beginning)
-        control = Study(study.task, config, store, study.scorer, study.executor)
-        if recording is not None:
-            recording = recording.after(control.starts)
-            control.repeat(recording)
-        with closing(_model_pool(study.task, config, store, recording)) as models:
-            control.run(models, must_find=False)
-        control.close("finished")
-        return _control_finished(control)
-    finally:
-        store.close()
-
-
-def _control_finished(control: Study) -> ControlFinished:
-    """Return the result of a control search."""
-    record = control.record
-    if record.chosen is None:
-        return ControlFinished("", control.completed, ())
-    winner = record.candidates[record.chosen.candidate]
-    scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
-    scores += [(split, one.score) for (who, split), one in record.confirmed.items() if who == winner.candidate]
-    return ControlFinished(winner.source, control.completed, tuple(scores))
 
 
 @contextmanager

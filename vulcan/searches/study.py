@@ -277,7 +277,7 @@ class Study:
         """Search until the plan or a budget is exhausted, then choose and test the winner.
 
         Raises ModelRefused, or UserError where the model no longer answers; the run can then be resumed. With
-        `must_find` also UserError where no reply had a program in it; a control may find nothing.
+        `must_find` also UserError where no reply had a program in it; a search that is ended by hand may have none.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
         calls = CallsInFlight(models, self.store, width, self._waiting)

@@ -16,7 +16,6 @@ from vulcan.task import Json
 
 STORED_BY_HASH: Mapping[str, str] = {
     "CandidateJudged": "source",
-    "ControlFinished": "source",
     "AdviceReceived": "text",
     "SearchSteered": "text",
 }

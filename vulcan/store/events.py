@@ -280,15 +280,6 @@ class HeldOutMeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlFinished:
-    """The result of sampling without feedback on the same budget: its winner and the winner's score on each split."""
-
-    source: str
-    candidates: int
-    scores: tuple[tuple[SplitName, float | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class RunStopped:
     """The run stopped: `finished`, `interrupted`, or `error` with the message."""
 
@@ -313,7 +304,6 @@ Event = (
     | FinalistScored
     | WinnerChosen
     | HeldOutMeasured
-    | ControlFinished
     | RunStopped
 )
 

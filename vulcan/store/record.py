@@ -16,7 +16,6 @@ from vulcan.store.events import (
     CandidateJudged,
     CandidateProposed,
     CandidateRefined,
-    ControlFinished,
     Event,
     FinalistScored,
     HeldOutMeasured,
@@ -59,7 +58,6 @@ class RunRecord:
     confirmed: dict[tuple[int, SplitName], FinalistScored] = field(default_factory=dict)
     chosen: WinnerChosen | None = None
     held_out: HeldOutMeasured | None = None
-    control: ControlFinished | None = None
     stopped: RunStopped | None = None
     _fingerprints: dict[str, int] = field(default_factory=dict)
 
@@ -108,8 +106,6 @@ class RunRecord:
                 self.refined.append(event)
             case HeldOutMeasured():
                 self.held_out = event
-            case ControlFinished():
-                self.control = event
             case FinalistScored(candidate, split):
                 self.confirmed[candidate, split] = event
             case WinnerChosen():

@@ -19,8 +19,6 @@ from vulcan.store.journal import journal_of
 from vulcan.store.sqlite import SQLiteStore
 
 FILE = "run.db"
-CONTROL = "control.db"
-"""The store of the control search that a run is compared with."""
 LOCK = "run.lock"
 
 LATEST = "latest"
@@ -90,9 +88,9 @@ def run_directories(runs: Path) -> list[Path]:
     return sorted(file.parent for file in runs.glob(f"*/{FILE}"))
 
 
-def open_store(run: Path, file: str = FILE) -> Store:
+def open_store(run: Path) -> Store:
     """Open a run's store. Raises UserError where there is none, or it is damaged."""
-    return SQLiteStore(run / file)
+    return SQLiteStore(run / FILE)
 
 
 def is_begun(run: Path) -> bool:
@@ -104,9 +102,9 @@ def is_begun(run: Path) -> bool:
         return False
 
 
-def create_store(run: Path, file: str = FILE) -> Store:
+def create_store(run: Path) -> Store:
     """Create a run's store. Raises UserError where it exists already or cannot be created."""
-    return SQLiteStore(run / file, create=True)
+    return SQLiteStore(run / FILE, create=True)
 
 
 def no_links(path: str, flags: int) -> int:

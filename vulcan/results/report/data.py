@@ -42,14 +42,13 @@ from vulcan.store.events import (
     BaselineMeasured,
     CallRecord,
     CandidateJudged,
-    ControlFinished,
     Event,
     FinalistScored,
     InstancesPrepared,
     RunStarted,
     WinnerChosen,
 )
-from vulcan.store.runs import CONTROL, FILE, open_store
+from vulcan.store.runs import open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,6 @@ class ReportRows:
     started: int | None
     prepared: int | None
     chosen: int | None
-    control: int | None
     judged: dict[int, int] = field(default_factory=dict)
     confirmed: dict[tuple[int, SplitName], int] = field(default_factory=dict)
     baselines: dict[tuple[str, SplitName], int] = field(default_factory=dict)
@@ -90,14 +88,12 @@ class ReportRows:
                     confirmed[candidate, split] = row.number
                 case BaselineMeasured(policy, _, split):
                     baselines[policy, split] = row.number
-                case RunStarted() | InstancesPrepared() | WinnerChosen() | ControlFinished():
+                case RunStarted() | InstancesPrepared() | WinnerChosen():
                     single[type(row.event)] = row.number
                 case _:
                     pass
-        started, prepared, chosen, control = (
-            single.get(kind) for kind in (RunStarted, InstancesPrepared, WinnerChosen, ControlFinished)
-        )
-        return cls(every, started, prepared, chosen, control, judged, confirmed, baselines)
+        started, prepared, chosen = (single.get(kind) for kind in (RunStarted, InstancesPrepared, WinnerChosen))
+        return cls(every, started, prepared, chosen, judged, confirmed, baselines)
 
     def of_candidate(self, candidate: int, split: SplitName) -> int | None:
         """Return the row that holds a candidate's scores on a split."""
@@ -106,35 +102,33 @@ class ReportRows:
 
 @dataclass(frozen=True, slots=True)
 class RunData:
-    """The contents of a store: its events by row, the record they add up to, and the model calls."""
+    """The contents of a run's store: its events by row, the record they add up to, and the model calls."""
 
     rows: ReportRows
     record: RunRecord
     calls: tuple[CallRecord, ...]
 
     @classmethod
-    def of(cls, path: Path, file: str = FILE) -> RunData:
+    def of(cls, path: Path) -> RunData:
         """Read a store. Raises UserError where there is no run, or it cannot be read."""
-        with closing(open_store(path, file)) as store:
+        with closing(open_store(path)) as store:
             rows, calls = ReportRows.of(store.numbered()), tuple(store.calls())
         return cls(rows, RunRecord.of(row.event for row in rows.all), calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A complete run, with its control search if there is one."""
+    """A complete run."""
 
     path: Path
     data: RunData
-    control: RunData | None
     scorer: Scorer | None
 
     @classmethod
     def of(cls, path: Path) -> Report:
-        """Read a run and its control. Raises UserError where the run, or its task, cannot be read."""
+        """Read a run. Raises UserError where the run, or its task, cannot be read."""
         data = RunData.of(path)
-        control = RunData.of(path, CONTROL) if (path / CONTROL).is_file() else None
-        return cls(path, data, control, scorer_of(data.record))
+        return cls(path, data, scorer_of(data.record))
 
     @property
     def record(self) -> RunRecord:
@@ -167,7 +161,6 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
             "started": report.rows.started,
             "instances": report.rows.prepared,
             "chosen": report.rows.chosen,
-            "control": report.rows.control,
         },
         "progress": list(progress(report.data)),
         "scores": list(scores_by_instance(report)),

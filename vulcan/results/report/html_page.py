@@ -103,7 +103,7 @@ def standings(report: Report, splits: Sequence[SplitName]) -> tuple[list[tuple[S
     def row(line: Standing, split: SplitName) -> int | None:
         if line.candidate is not None:
             return rows.of_candidate(line.candidate, split)
-        return rows.control if line.kind == "control" else rows.baselines.get((line.policy, split))
+        return rows.baselines.get((line.policy, split))
 
     return [(line, {split: row(line, split) for split in splits}) for line in lines], equal
 
@@ -158,7 +158,7 @@ def _figures(report: Report) -> dict[str, svg.Figure]:
         return f"#row-{report.rows.judged[candidate]}"
 
     made = {
-        "progress": figures.best_score(record, report.control.record if report.control else None, link=row),
+        "progress": figures.best_score(record, link=row),
         "instances": figures.by_instance(record, report.scorer),
         "constants": figures.constants(record),
         "lineage": figures.descent(record, link=row),

@@ -16,7 +16,7 @@ __all__ = ["ENGINEER", "Draft", "Evolve", "Form", "Strategy", "make_strategy"]
 
 @dataclass
 class BestOfN(Strategy):
-    """Independent samples without feedback: the control that every other strategy has to beat.
+    """Independent samples without feedback: what every other strategy has to beat.
 
     A model is shown the task's seed policies and never a candidate; the `offline` generator is shown nothing and writes
     only new programs.
