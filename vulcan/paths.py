@@ -12,9 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ TABLES = "tables"
 """The kind of cached data that cannot be regenerated: frames, which a program handed over."""
 
 TAG = "CACHEDIR.TAG"
-"""Marks a directory as one of this cache, which `vulcan cache` may empty; backups skip it (bford.info/cachedir)."""
+"""Marks a directory as one of this cache; backups skip it (bford.info/cachedir)."""
 
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# This directory belongs to the cache of vulcan-policies.\n"
 
@@ -93,47 +91,6 @@ def _temporary_directory() -> Path:
 
     atexit.register(delete)
     return place
-
-
-@dataclass(frozen=True, slots=True)
-class CachedKind:
-    """A kind of cached data: its directory, and the number and size of the files in it."""
-
-    name: str
-    path: Path
-    files: int
-    bytes: int
-
-    def clear(self) -> None:
-        """Delete the data. Raises UserError for what cannot be deleted."""
-        try:
-            for entry in self.path.iterdir():
-                if entry.is_dir() and not entry.is_symlink():
-                    shutil.rmtree(entry)
-                elif entry.name != TAG:
-                    entry.unlink()
-        except OSError as error:
-            raise UserError(f"cannot delete {error.filename or self.path}: {error.strerror}") from error
-
-
-def cached_kinds() -> tuple[CachedKind, ...]:
-    """Return each kind of data in the cache, sorted by name; directories of other programs are ignored."""
-    found = sorted(tag.parent for tag in cache_root().glob(f"*/{TAG}"))
-    return tuple(CachedKind(path.name, path, *_contents(path)) for path in found)
-
-
-def _contents(directory: Path) -> tuple[int, int]:
-    sizes = list(_sizes(directory))
-    return len(sizes), sum(sizes)
-
-
-def _sizes(directory: Path) -> Iterator[int]:
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            path = Path(folder, name)
-            with suppress(FileNotFoundError):  # another process may replace files meanwhile
-                if path != directory / TAG:
-                    yield path.lstat().st_size
 
 
 def table_file(table: Any) -> Path:

@@ -81,7 +81,6 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
     ("`vulcan library export`", "", (policy.FollowingDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
-    ("`vulcan cache`", "", (host.CacheDocument,)),
     (
         "`vulcan mcp`",
         _TOOLS,

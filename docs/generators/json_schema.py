@@ -18,7 +18,7 @@ from vulcan.documents.conversation import (
     SteerDocument,
     TellDocument,
 )
-from vulcan.documents.host import CacheDocument, DoctorDocument
+from vulcan.documents.host import DoctorDocument
 from vulcan.documents.library import LibraryDocument
 from vulcan.documents.policy import (
     CheckDocument,
@@ -83,7 +83,6 @@ DOCUMENTS: tuple[type, ...] = (
     LibraryDocument,
     FollowingDocument,
     DoctorDocument,
-    CacheDocument,
     QuestionDocument,
     AnswerDocument,
     InspectDocument,

@@ -40,7 +40,6 @@ VALID: dict[str, tuple[str, ...]] = {
     "vulcan verify": ("POLICY", "--task", MOOD),
     "vulcan export": ("POLICY", "--task", MOOD, "--list"),
     "vulcan prompt": ("--task", MOOD),
-    "vulcan cache": (),
     "vulcan tasks": (),
     "vulcan task show": (MOOD,),
 }

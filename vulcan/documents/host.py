@@ -109,22 +109,3 @@ class DoctorDocument(HostDocument):
     attacks: NotRequired[Annotated[list[AttackResult], "with `--attack`: each attack"]]
     stopped: NotRequired[Annotated[int, "with `--attack`: how many were stopped"]]
     succeeded: NotRequired[Annotated[int, "with `--attack`: how many were not; exit code 1 if any"]]
-
-
-class CachedKindDocument(TypedDict):
-    """A kind of cached data."""
-
-    kind: Annotated[str, "its name, such as `traces` or `kernels`"]
-    path: Annotated[str, "its directory"]
-    files: Annotated[int, "number of files; with `--clear` before it"]
-    bytes: Annotated[int, "their size"]
-    cleared: Annotated[bool, "whether this command deleted them"]
-
-
-class CacheDocument(TypedDict):
-    """Caches of this host."""
-
-    path: Annotated[str, "the cache directory"]
-    kinds: Annotated[list[CachedKindDocument], "each kind of data, or those that were named"]
-    files: Annotated[int, "number of files in all"]
-    bytes: Annotated[int, "their size"]
