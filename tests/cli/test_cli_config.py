@@ -24,7 +24,7 @@ FEW = 'executor = "local"\nworkers = 1\ntune = 0\nsimplify = 0\n'
 
 EVERY_OPTION: dict[str, Any] = {
     "objective": "few", "model": ["offline/evolve", "openai/gpt-4o-mini"], "api_base": "http://localhost:1/v1",
-    "temperature": "1.1:0.4", "max_tokens": 500, "model_timeout": 90.0, "price_in": 0.5, "price_out": 1.5,
+    "temperature": 0.4, "max_tokens": 500, "model_timeout": 90.0, "price_in": 0.5, "price_out": 1.5,
     "strategy": "policysmith", "rounds": 3, "samples": 4, "parents": 5,
     "islands": 6, "migrate_every": 7, "advice_every": 8, "diff": "never", "in_flight": 9,
     "repairs": 1, "feedback": "scores",

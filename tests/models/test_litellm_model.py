@@ -13,7 +13,7 @@ from chat_server import ChatServer, answer
 from effort import few
 
 from vulcan.models import Message, ModelRefused, Request, open_proposer
-from vulcan.models.call_settings import CallSettings, parse_temperature
+from vulcan.models.call_settings import CallSettings
 from vulcan.models.providers import LitellmModel
 
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
@@ -55,9 +55,7 @@ def test_parameters_that_a_model_does_not_take_are_left_out(monkeypatch: pytest.
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     with ChatServer([answer("hello")]) as server:
         monkeypatch.setenv("OPENAI_API_BASE", server.url)
-        with closing(
-            open_proposer("openai/o3", settings=CallSettings(temperature=parse_temperature("0.3"), max_tokens=500))
-        ) as model:
+        with closing(open_proposer("openai/o3", settings=CallSettings(temperature=0.3, max_tokens=500))) as model:
             model.propose(REQUEST)
     body = server.requests[0].body
     assert "temperature" not in body

@@ -21,7 +21,7 @@ from vulcan.models import (
     open_proposer,
 )
 from vulcan.models.accommodation import Changes
-from vulcan.models.call_settings import CallSettings, parse_temperature
+from vulcan.models.call_settings import CallSettings
 from vulcan.models.retry import RetryPolicy
 
 SOURCE = "def priority(now):\n    return now\n"
@@ -30,7 +30,7 @@ CHAT = (Message("system", "You write policies."), Message("user", "Write one."))
 REQUEST = Request(proposal=3, turn=0, messages=CHAT, parents=(), seed=11)
 SET = CallSettings(
     timeout=10.0,
-    temperature=parse_temperature("0.7"),
+    temperature=0.7,
     max_tokens=2000,
     retry=RetryPolicy(attempts=2, initial_wait=0.01),
 )

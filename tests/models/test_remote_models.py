@@ -26,7 +26,7 @@ from chat_server import (
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
-from vulcan.models.call_settings import CallSettings, parse_temperature
+from vulcan.models.call_settings import CallSettings
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 
@@ -85,7 +85,7 @@ def test_a_reply_carries_the_text_the_tokens_and_the_models_own_name(open_model:
 
 def test_the_server_gets_the_chat_the_key_and_the_sampling_that_was_set(open_model: Open) -> None:
     with ChatServer([answer("hello")]) as server:
-        open_model(server.url, temperature=parse_temperature("0.5"), max_tokens=700).propose(REQUEST)
+        open_model(server.url, temperature=0.5, max_tokens=700).propose(REQUEST)
         open_model(server.url).propose(REQUEST)
     first, second = server.requests
     assert first.path == "/v1/chat/completions"

@@ -75,7 +75,7 @@ def test_a_run_that_was_resumed_with_other_settings_is_repeated_as_it_was(tmp_pa
         return program(request) if request.number < 6 else fail(401, "no such key")
 
     with ChatServer(first) as server, pytest.raises(UserError, match="401"):
-        search(server, tmp_path / "runs", budget_candidates=18, rounds=6, strategy="evolve", temperature="0.9")
+        search(server, tmp_path / "runs", budget_candidates=18, rounds=6, strategy="evolve", temperature=0.9)
     run = only_run(tmp_path / "runs")
     with ChatServer(program) as other:
         run = run.resume(

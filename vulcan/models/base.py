@@ -34,9 +34,9 @@ class Request:
     `messages` is the whole chat so far; `turn` counts the calls of one proposal, from 0, so that a repair is
     turn 1 or later. `parents`, `operator` and `seed` serve proposers that write programs themselves; a language
     model sees of them what stands in `messages`, and its replies are repeatable by recording only. `form` is how
-    the program is to be given: "full", or "diff" against the first parent. `progress` is how far the search is,
-    from 0 to 1, which a temperature schedule follows. `model` names the one of an ensemble that is to answer
-    first, which is its own choice where empty. `tools` are the functions that it may call, in the API's form.
+    the program is to be given: "full", or "diff" against the first parent. `model` names the one of an ensemble
+    that is to answer first, which is its own choice where empty. `tools` are the functions that it may call, in the
+    API's form.
     """
 
     proposal: int
@@ -46,7 +46,6 @@ class Request:
     seed: int
     operator: str = ""
     form: str = "full"
-    progress: float = 0.0
     model: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
 

@@ -97,7 +97,7 @@ class RemoteModel(ABC):
             bill = self._meter.begin(request)
         except CancelledError:
             raise closed from None
-        parameters: dict[str, object] = {**self._settings.sampling(request.progress)}
+        parameters: dict[str, object] = {**self._settings.sampling()}
         if request.tools:
             parameters["tools"] = list(request.tools)
         call = ModelCall(self._caller.model, request.messages, parameters)

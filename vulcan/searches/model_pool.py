@@ -17,7 +17,7 @@ from vulcan.models import BudgetExhausted, Message, Proposer, Reply, Request, op
 from vulcan.models.accommodation import Change, Changes
 from vulcan.models.budget import REPLY_TOKENS as DEFAULT_REPLY_TOKENS
 from vulcan.models.budget import Budget
-from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings, parse_temperature
+from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings
 from vulcan.models.ensemble import DOLLARS_PER_HOUR, ArmOutcome, Ensemble, choose_model
 from vulcan.models.prices import UNKNOWN, Price, expected_tokens, find_price, format_price, price_per_million
 from vulcan.searches.config import SearchConfig
@@ -108,10 +108,7 @@ def open_model_pool(
     """
     budget = Budget(config.budget_dollars, config.budget_tokens, config.budget_minutes)
     budget.restore(map(recorded, calls))
-    temperature = parse_temperature(config.temperature) if config.temperature is not None else None
-    settings = CallSettings(
-        timeout=config.model_timeout or DEFAULT_TIMEOUT, temperature=temperature, max_tokens=config.max_tokens
-    )
+    settings = CallSettings(config.model_timeout or DEFAULT_TIMEOUT, config.temperature, config.max_tokens)
     opened: list[Proposer] = []
     known: dict[str, list[str]] = {}
     for event in changed:

@@ -7,6 +7,7 @@ This module is imported for `vulcan --help`, so it imports nothing heavy.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import sys
 import types
@@ -48,9 +49,9 @@ class Option:
     """The declaration of an option; `name`, `kind`, `default`, `repeatable` and `choices` come from its field.
 
     A value is at least `minimum` and at most `maximum`, or greater than `above` and finite; `off` is a value outside of
-    the bounds that turns the option off. A text matches `pattern`, which `spelled` says in words. `number` accepts a
-    number instead of text. `flag` is a switch without its `--no-` form. `models_only` marks options without effect if
-    no model is called (`--model ask`), `resumable` those that `vulcan resume` takes anew.
+    the bounds that turns the option off. A text matches `pattern`, which `spelled` says in words. `flag` is a switch
+    without its `--no-` form. `models_only` marks options without effect if no model is called (`--model ask`),
+    `resumable` those that `vulcan resume` takes anew.
     """
 
     help: str
@@ -60,7 +61,6 @@ class Option:
     off: int | None = None
     pattern: str | None = None
     spelled: str = ""
-    number: bool = False
     flag: bool = False
     models_only: bool = False
     resumable: bool = False
@@ -73,7 +73,7 @@ class Option:
 
     def parameter(self) -> inspect.Parameter:
         """Return the option as a keyword parameter of a Python function, where None means the default."""
-        accepted = str | Sequence[str] if self.repeatable else float | str if self.number else self.kind
+        accepted = str | Sequence[str] if self.repeatable else self.kind
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=accepted | None)
 
     @property
@@ -88,8 +88,6 @@ class Option:
             if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
                 raise UserError(f"{where}: {self.name} is not a name or a list of names")
             return values
-        if self.number and fits(value, float):
-            return str(value)
         if not fits(value, self.kind):
             raise UserError(f"{where}: {self.name} is {value!r}, which is no {SPELLED[self.kind]}")
         return float(str(value)) if self.kind is float else value
@@ -106,7 +104,7 @@ class Option:
             raise UserError(f"{shown}: write {self.spelled}")
         elif self.repeatable and not value and self.default:
             raise UserError(f"name at least one {self.name}")
-        elif self.minimum is not None and value < self.minimum:
+        elif self.minimum is not None and not self.minimum <= value < math.inf:
             off = f", or {self.off}" if self.off is not None else ""
             raise UserError(f"{shown}: at least {self.minimum} is needed{off}")
         elif self.above is not None and not self.above < value <= (self.maximum or sys.float_info.max):
@@ -165,8 +163,8 @@ class SearchOptions:
         ),
     ] = None
     temperature: Annotated[
-        str | None,
-        _OfModels("Sampling temperature, or a linear schedule such as 1.1:0.4. Default: the server's.", number=True),
+        float | None,
+        _OfModels("Sampling temperature. Default: the server's.", minimum=0),
     ] = None
     max_tokens: Annotated[
         int | None,

@@ -32,8 +32,8 @@ ADDED = "added"
 class Proposal:
     """A request for one candidate. `turn` is 0 for the first reply, later for repairs in the same chat.
 
-    `progress` is the share of the search that precedes it, and `model` the one that is to answer. `tools` are those
-    that it may call, in the form of the chat-completions API.
+    `model` is the one that is to answer, and `tools` are those that it may call, in the form of the chat-completions
+    API.
     """
 
     number: int
@@ -42,7 +42,6 @@ class Proposal:
     model: str
     messages: tuple[Message, ...]
     seed: int
-    progress: float
     tools: tuple[Mapping[str, Any], ...] = ()
 
     def request(self) -> Request:
@@ -57,7 +56,6 @@ class Proposal:
             self.seed,
             draft.operator,
             draft.form,
-            self.progress,
             self.model,
             self.tools,
         )

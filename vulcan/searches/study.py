@@ -162,15 +162,14 @@ class Study:
         draft = self.steering.draft(strategy, self._drafted, number, population, rng)
         self._drafted += 1
         if (own := self.steering.added(number)) is not None:
-            self._add_own(Proposal(number, 0, draft, "", (), 0, 0.0), own, known)
+            self._add_own(Proposal(number, 0, draft, "", (), 0), own, known)
             return self._draft_next()
         capable = [m for m in config.model if draft.operator != ADVICE or not m.startswith("offline/")]
         talk = begin(self._bench, config, draft, number, first + barrier, known)
         model = choose(capable, self._history.history, rng)
         told, explained = self.feedback.about(draft, model)
         chat, tools = self._prompts.chat(draft, told, talk), talk.schemas if talk is not None else ()
-        seed, progress = derived_seed(self.config.seed, number), (self._drafted - 1) / max(1, self.total)
-        proposal = Proposal(number, 0, draft, model, chat, seed, progress, tools)
+        proposal = Proposal(number, 0, draft, model, chat, derived_seed(self.config.seed, number), tools)
         self._pending[number] = PendingProposal(proposal, known, (*self.steering.events(number), *explained), talk)
         return proposal
 
