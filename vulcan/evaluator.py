@@ -229,13 +229,6 @@ class Evaluator(ABC):
         """
         return ()
 
-    def shifted(self, instance: Instance) -> Sequence[Instance]:
-        """Return perturbed copies of a training instance, of the split `train`, such as a workload may become.
-
-        They must contain nothing of what is held out.
-        """
-        return ()
-
     def safe_policies(self) -> Mapping[str, SafePolicy]:
         """Return by name the policies that can guard others.
 

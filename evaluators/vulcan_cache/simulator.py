@@ -20,7 +20,7 @@ from vulcan.simulator import Case, ExplainedSimulator, label_of, measured_range,
 from vulcan.simulator.account import Account
 from vulcan.sizes import BYTES, split_size
 from vulcan.task import Json, Metrics, Split
-from vulcan_cache import following, shifts
+from vulcan_cache import following
 from vulcan_cache.account import Lookback, oracle_for
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.lessons import hazards, lessons_of
@@ -67,7 +67,6 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     least_window = MIN_WINDOW
     unmeasured = (
         "trace", "trace_format", "columns", "skip_bad_lines", "one_in", "sample_size", "sample_seed", "told", "guard",
-        "shift", "shift_to",
     )  # fmt: skip
 
     embedded: Mapping[str, Sequence[str]] = EMBEDDED
@@ -116,15 +115,13 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
         return Requests(objects, sizes[:stop], following, times, start, trace.object_count)
 
     def trace_of(self, spec: CacheSpec) -> Trace:
-        """Return the trace, or what a spec says is made of it: a perturbed trace, a sample."""
-        key = (spec.trace, spec.trace_format, spec.columns, spec.skip_bad_lines, spec.one_in, spec.shift, spec.shift_to)
+        """Return the trace, or a sample of it."""
+        key = (spec.trace, spec.trace_format, spec.columns, spec.skip_bad_lines, spec.one_in)
         return self.once("trace", key, lambda: self._made(spec))
 
     def _made(self, spec: CacheSpec) -> Trace:
         if spec.one_in > 1:
             return sample_of(self.trace_of(replace(spec, one_in=1)), spec.one_in)
-        if spec.shift:
-            return shifts.shifted_trace(self.trace_of(replace(spec, shift="", shift_to=0)), spec.shift, spec.shift_to)
         return load_trace(
             spec.trace, format=spec.trace_format, columns=spec.columns, skip_bad_lines=bool(spec.skip_bad_lines)
         )
@@ -255,10 +252,6 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
         if spec.measure_to - middle >= MIN_WINDOW:
             found.insert(0, self.like(instance, f"{instance.name}, later half", measure_from=middle))
         return [variation for variation in found if self.why_indifferent(variation) is None]
-
-    @override
-    def shifted(self, instance: Instance) -> Sequence[Instance]:
-        return shifts.shifted(instance)
 
     @override
     def workload_setting(self) -> str:

@@ -16,7 +16,7 @@ class CacheSpec:
     """Requests from `measure_from` to `measure_to` are measured, always from an empty cache.
 
     `capacity` is in bytes, of which each object has one with `unit_sizes`. `digest` is that of what is run: of the
-    trace, or of one in `one_in` of its objects, or of its first `shift_to` requests with the perturbation `shift`.
+    trace, or of one in `one_in` of its objects.
     `guard` is the safe policy that guards the policy, and `told` how a program hears of requests.
     """
 
@@ -34,8 +34,6 @@ class CacheSpec:
     sample_seed: int | None = sparse(None)
     told: str = sparse("")
     guard: str = sparse("")
-    shift: str = sparse("")
-    shift_to: int = sparse(0)
 
     @property
     def drawn(self) -> dict[str, Any]:

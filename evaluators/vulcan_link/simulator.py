@@ -22,7 +22,7 @@ from vulcan_link.scenario import MAX_SHARE, Scenario
 from vulcan_link.simulate import capacity, simulate
 from vulcan_link.spec import LinkSpec
 from vulcan_link.workloads import MAX_FLOWS, NONE, OPTIONAL, WORKLOADS, LinkWorkload, buffer_in_packets
-from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated, scaled_link
+from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 from vulcan_traces.links.generator_spec import is_link_spec
 
 FIXED_WINDOW = 40.0
@@ -56,10 +56,6 @@ one rung does, and pays best: a second one costs more than it saves.
 
 MIN_BLOCK_S = 1.0
 """Of the blocks of a run that an interval is over."""
-
-COMPETITOR, RATE_SHARE, FARTHER, JITTER_MS, ACK_BATCH_MS = "cubic", 0.4, 1.5, 2.0, 5.0
-"""Of perturbed copies: one more competitor, or a slower, farther and noisier path: wireless, where the first one may be
-wired."""
 
 _AS_SET = ("link_format", "duration_s", "flows", "queue", "loss_seed", "called", "slow_start")
 """Settings that every instance repeats."""
@@ -222,11 +218,11 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
         whole = repeated(self._trace(spec.link, spec.link_format), spec.repeated_ns)
         if whole.digest != spec.digest:
             raise UserError(f"{spec.link}: the trace has changed since the instances were made")
-        return scaled_link(cut_link(whole, spec.from_ns, spec.to_ns), spec.rate_share)
+        return cut_link(whole, spec.from_ns, spec.to_ns)
 
     @override
     def source(self, spec: LinkSpec) -> object:
-        return spec.digest, spec.from_ns, spec.to_ns, spec.rate_share
+        return spec.digest, spec.from_ns, spec.to_ns
 
     @override
     def run(self, who: Policy | str, spec: LinkSpec, workload: LinkTrace, log: bool = False) -> LinkRun:
@@ -282,22 +278,6 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
             self.like(instance, f"{instance.name} window {n}", instance.split, measure_from_s=start, duration_s=end)
             for n, (start, end) in enumerate(pairwise(ends), 1)
         ]
-
-    @override
-    def shifted(self, instance: Instance) -> Sequence[Instance]:
-        """Return a copy beside one more competitor, and a slow and noisy one; the queue's packets stay."""
-        spec = self.spec_of(instance)
-        return (
-            self.like(instance, f"{instance.name}, beside cubic", competing=(*spec.competing, COMPETITOR)),
-            self.like(
-                instance,
-                f"{instance.name}, slow and noisy",
-                rate_share=RATE_SHARE * spec.rate_share,
-                delay_ms=FARTHER * spec.delay_ms,
-                jitter_ms=max(JITTER_MS, spec.jitter_ms),
-                ack_batch_ms=max(ACK_BATCH_MS, spec.ack_batch_ms),
-            ),
-        )
 
     @override
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:

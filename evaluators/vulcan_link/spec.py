@@ -20,8 +20,7 @@ class LinkSpec:
     `digest` is that of the repeated trace. `buffer_packets` is what the queue holds; delays are of one direction,
     `competing_delay_ms` None where it is `delay_ms`. `flows` are the policy's, or of `transfers` so many at a time.
     `competing`, `application`, `policer`, `reordering` and `transfers` are written as in the settings, noise
-    is that of `Scenario`. `rate_share` is at how much of the trace's rate the link runs. A run is measured from
-    `measure_from_s` to its end, by goodput (`measured_by`).
+    is that of `Scenario`. A run is measured from `measure_from_s` to its end, by goodput (`measured_by`).
     """
 
     link: str
@@ -50,7 +49,6 @@ class LinkSpec:
     handshake: bool
     measured_by: str = "goodput"
     jitter_ms: float
-    rate_share: float = sparse(1.0)
     measure_from_s: float = sparse(0.0)
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ EVERY_OPTION: dict[str, Any] = {
     "repairs": 1, "feedback": "scores",
     "budget_candidates": 11, "budget_dollars": 0.25, "budget_tokens": 12_000, "budget_minutes": 1.5, "racing": False,
     "tune": 13, "simplify": 14, "seed": 15, "split": "none", "finalists": 16, "limit": 17.5,
-    "start_from": ["mine.py", "latest"], "train_on": "shifted",
+    "start_from": ["mine.py", "latest"], "train_on": "asked",
     "target": "c", "turns": 18, "drafts": 3,
 }  # fmt: skip
 EVERY_SETTING: dict[str, Any] = {

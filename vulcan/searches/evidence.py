@@ -181,14 +181,11 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
 
 
 def _chosen_training(evaluator: Evaluator, training: Sequence[Instance], config: SearchConfig) -> Iterator[Instance]:
-    """Yield the training instances, and what is configured to train on beside them. Raises UserError."""
+    """Yield the training instances, and what is configured to train on beside them."""
     yield from training
-    if config.train_on == "asked" or (config.train_on == "nearby" and len(training) > 1):
+    if config.train_on == "asked" or len(training) > 1:
         return
-    offered = evaluator.shifted if config.train_on == "shifted" else evaluator.nearby
-    copies = [replace(copy, variation_of=i.name) for i in training for copy in offered(i)]
-    if config.train_on == "shifted" and not copies:
-        raise UserError("--train-on shifted: the evaluator of this task offers no perturbed instances")
+    copies = [replace(copy, variation_of=i.name) for i in training for copy in evaluator.nearby(i)]
     asked = {instance.name for instance in training}
     yield from {copy.name: copy for copy in copies if copy.name not in asked}.values()
 

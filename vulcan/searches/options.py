@@ -24,7 +24,7 @@ ASK = "ask"
 StrategyName = Literal["evolve", "policysmith", "best-of-n", "engineer"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]
-TrainOn = Literal["nearby", "asked", "shifted"]
+TrainOn = Literal["nearby", "asked"]
 FeedbackLevel = Literal["none", "scores", "full"]
 ExecutorName = Literal["auto", "ray", "local"]
 
@@ -187,8 +187,8 @@ class SearchOptions:
     train_on: Annotated[
         TrainOn,
         Option(
-            "What a search trains on: the training instances as asked for alone, those nearby too (such as caches of "
-            "half and double the size), or perturbed copies."
+            "What a search trains on: the training instances as asked for alone, or those nearby too (such as caches "
+            "of half and double the size)."
         ),
     ] = "nearby"
     model_timeout: Annotated[

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan_traces.links import LinkTrace, cut_link, make_link, repeated, scaled_link
+from vulcan_traces.links import LinkTrace, cut_link, make_link, repeated
 
 
 @st.composite
@@ -49,19 +49,6 @@ def test_a_repeated_link_is_the_same_link(link, times):
     assert longer.mean_rate == pytest.approx(link.mean_rate)
     assert cut_link(longer, 0, link.period).digest == link.digest
     assert repeated(link, link.period * times - 1 if times > 1 else 1).period == longer.period
-
-
-@given(link=any_link(), share=st.floats(0.05, 1.0))
-@settings(max_examples=examples(100))
-def test_a_scaled_link_carries_its_share(link, share):
-    if link.kind == "opportunities" and share * len(link.times) < 1:
-        with pytest.raises(ValueError, match="never delivers"):
-            scaled_link(link, share)
-        return
-    slower = scaled_link(link, share)
-    opportunity = 8 * 1504 if link.kind == "opportunities" else 0
-    assert slower.bits == pytest.approx(share * link.bits, rel=1e-6, abs=opportunity)
-    assert slower.period == link.period
 
 
 def test_a_part_without_any_capacity_is_refused():

@@ -1,6 +1,6 @@
-"""Traces of a network link's capacity over time: readers, generators, and cutting along time and scaling."""
+"""Traces of a network link's capacity over time: readers, generators, and cutting along time."""
 
-from vulcan_traces.links.link_trace import OPPORTUNITY_BYTES, LinkTrace, cut_link, make_link, repeated, scaled_link
+from vulcan_traces.links.link_trace import OPPORTUNITY_BYTES, LinkTrace, cut_link, make_link, repeated
 from vulcan_traces.links.load import FORMATS, load_link
 
 __all__ = [
@@ -11,5 +11,4 @@ __all__ = [
     "load_link",
     "make_link",
     "repeated",
-    "scaled_link",
 ]

@@ -121,18 +121,3 @@ def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
             f"{link.name}: nothing is delivered from {start / SECOND:g} s to {stop / SECOND:g} s; use --split none"
         )
     return make_link(link.name, link.kind, times, stop - start, rates)
-
-
-def scaled_link(link: LinkTrace, share: float) -> LinkTrace:
-    """Return the link at a share of its rate, above 0 and at most 1: of opportunities, the same share, evenly spread.
-
-    Raises ValueError for another share, and where no opportunity is left.
-    """
-    if not 0 < share <= 1:
-        raise ValueError(f"a share of {share} of the rate: above 0 and at most 1")
-    if share == 1:
-        return link
-    if link.kind == "rates":
-        return make_link(link.name, link.kind, link.times, link.period, link.rates * share)
-    kept = np.diff(np.floor(share * np.arange(len(link.times) + 1))) > 0
-    return make_link(link.name, link.kind, link.times[kept], link.period)

@@ -93,21 +93,6 @@ def test_rungs_are_shorter_runs_of_the_same_instances(task):
     assert rungs_of(evaluator, prepared(task, split=task.split, duration_s=2.0)[1][:7]) == ()
 
 
-def test_perturbed_copies_are_of_training_links_with_a_competitor_or_slower(task):
-    evaluator, instances = prepared(task, split=task.split, duration_s=2.0)
-    training = [i for i in instances if i.split == "train"]
-    copies = [copy for instance in training for copy in evaluator.shifted(instance)]
-    assert len({i.name for i in (*instances, *copies)}) == len(instances) + 2 * len(training)
-    assert {i.split for i in copies} == {"train"}
-    wired, beside, slow = training[0], *copies[:2]
-    assert beside.parameters["competing"] == ["cubic"] and wired.parameters["competing"] == []
-    measured = {i.name: evaluator.evaluate_baseline("reno", i) for i in (wired, beside, slow)}
-    assert slow.name == f"{wired.name}, slow and noisy"
-    assert measured[slow.name]["capacity_mbps"] == pytest.approx(0.4 * measured[wired.name]["capacity_mbps"])
-    assert measured[slow.name]["base_rtt_ms"] == 60.0
-    assert measured[beside.name]["throughput_mbps"] < 0.9 * measured[wired.name]["throughput_mbps"]
-
-
 def test_a_trace_that_has_changed_since_is_not_measured_on(task, tmp_path):
     path = tmp_path / "link"
     path.write_text("1\n")
