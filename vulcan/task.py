@@ -114,6 +114,22 @@ class Objective:
         return f"{text} {self.label or self.metric.replace('_', ' ')}" if label else text
 
 
+def log_reduction(metric: str, name: str, what: str, label: str, reference: str, **further: Any) -> Objective:
+    """Return the objective of a low metric, `what` in words: the logarithm of its ratio to a baseline's.
+
+    A tenth less is the same number at every level. `further` are fields of the objective.
+    """
+
+    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
+        return math.log(references[reference][metric] / metrics[metric])
+
+    meaning = (
+        f"the natural logarithm of {what} with {reference} over that with the policy: ln({reference} / x); "
+        "0.105 is a tenth less, 0.69 half"
+    )
+    return Objective(name, metric, meaning, score, references=(reference,), label=label, **further)
+
+
 SplitName = Literal["train", "validation", "test"]
 
 

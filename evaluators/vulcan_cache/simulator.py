@@ -35,9 +35,6 @@ from vulcan_traces.notes import one_line
 MIN_WINDOW = 250
 """Minimum requests of a window: in fewer, chance decides the difference of two policies."""
 
-_SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""Sizes of a sweep, in those of the instance's cache."""
-
 OPENING_SHARE = 0.2
 """The largest cache of an opening, as a share of the bytes that it asks for.
 
@@ -229,11 +226,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     @override
     def sweep(self, instance: Instance) -> Sweep:
         """Return caches from an eighth of the instance's to four times it."""
-        sizes = [(factor, max(1, round(factor * self.spec_of(instance).capacity))) for factor in _SWEPT]
-        steps = [
-            (f"{size:,} ({factor:g} x)", self.like(instance, f"{instance.name} x {factor:g}", capacity=size))
-            for factor, size in sizes
-        ]
+        steps = self.swept(instance, "capacity")
         able = tuple((text, other) for text, other in steps if self.why_indifferent(other) is None)
         return Sweep("cache size, bytes", "miss_ratio", able)
 

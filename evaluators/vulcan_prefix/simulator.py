@@ -25,9 +25,6 @@ _PROBED = 600
 """Requests of each training instance that tell policies apart, with a cache in proportion."""
 
 _SERVER = ("token_us", "pair_ns", "overhead_ms", "decode_ms", "transfer_us")
-_SWEPT = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""Sizes of a sweep, in those of the instance's cache."""
-
 
 _BEHIND = 0.05
 """Of the time that requests arrive in, the mean wait from which a server is overloaded."""
@@ -134,12 +131,12 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
         """Return caches from an eighth of the instance's to four times it."""
         spec = self.spec_of(instance)
         trace = self._trace(spec.trace, spec.trace_format, spec.block_tokens)
-        steps = [
-            (f"{size:,} ({factor:g} x)", self.like(instance, f"{instance.name} x {factor:g}", capacity=size))
-            for factor in _SWEPT
-            if trace.block_tokens <= (size := round(factor * spec.capacity)) < trace.footprint
-        ]
-        return Sweep("cache size, tokens", "hit_share", tuple(steps))
+        steps = tuple(
+            (text, other)
+            for text, other in self.swept(instance, "capacity")
+            if trace.block_tokens <= self.spec_of(other).capacity < trace.footprint
+        )
+        return Sweep("cache size, tokens", "hit_share", steps)
 
     @override
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from functools import partial
 
-from vulcan.task import MAX_EXACT_INTEGER, Feature, Metrics, Objective, Scalar, Setting
+from vulcan.task import MAX_EXACT_INTEGER, Feature, Metrics, Objective, Scalar, Setting, log_reduction
 
 MAX_SECONDS = 1e9
 MAX_TOKENS = float(2**40)
@@ -36,23 +36,6 @@ REQUEST_FEATURES = (
 """What is known of a request when it arrives."""
 
 
-def _less(metric: str, name: str, what: str, label: str, reference: str) -> Objective:
-    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
-        return math.log(references[reference][metric] / metrics[metric])
-
-    return Objective(
-        name=name,
-        metric=metric,
-        meaning=f"the natural logarithm of {what} with {reference} over that with the policy: ln({reference} / x); "
-        "0.105 is a tenth less, 0.69 half",
-        score=score,
-        references=(reference,),
-        label=label,
-        usual=(reference,),
-        beside=("missed", "longest_wait_s"),
-    )
-
-
 def _in_time(metric: str, name: str, what: str, label: str, reference: str) -> Objective:
     def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
         return references[reference][metric] - metrics[metric]
@@ -74,14 +57,15 @@ def _in_time(metric: str, name: str, what: str, label: str, reference: str) -> O
 
 def objectives(reference: str) -> tuple[Objective, ...]:
     """Return the objectives, whose scores are relative to that baseline."""
+    less = partial(log_reduction, reference=reference, usual=(reference,), beside=("missed", "longest_wait_s"))
     return (
-        _less("ttft_s", "ttft", "the mean time to the first token", "s to the first token", reference),
-        _less("p99_ttft_s", "tail", "the 99th percentile of the time to the first token",
-              "s to the first token at the 99th percentile", reference),
-        _less("tpot_ms", "pace", "the mean time of a further token", "ms a token", reference),
-        _less("p99_tpot_ms", "pace_tail", "the 99th percentile of a request's mean time of a further token",
-              "ms a token at the 99th percentile", reference),
-        _less("latency_s", "latency", "the mean time to the last token", "s to the last token", reference),
+        less("ttft_s", "ttft", "the mean time to the first token", "s to the first token"),
+        less("p99_ttft_s", "tail", "the 99th percentile of the time to the first token",
+              "s to the first token at the 99th percentile"),
+        less("tpot_ms", "pace", "the mean time of a further token", "ms a token"),
+        less("p99_tpot_ms", "pace_tail", "the 99th percentile of a request's mean time of a further token",
+              "ms a token at the 99th percentile"),
+        less("latency_s", "latency", "the mean time to the last token", "s to the last token"),
         _in_time("missed", "goodput", "the share of requests, by weight, that meet both of their objectives",
                  "of the requests miss an objective", reference),
         _in_time("worst_missed", "fair", "the share of requests that meet both of their objectives, of the kind that "

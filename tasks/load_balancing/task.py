@@ -1,7 +1,6 @@
 """Load balancing: which server a request is sent to, by reports that are not quite fresh."""
 
-import math
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from vulcan.task import (
@@ -9,40 +8,20 @@ from vulcan.task import (
     Feature,
     Global,
     Mechanism,
-    Metrics,
-    Objective,
     Property,
     Rank,
     Scalar,
     Setting,
     Task,
     event,
+    log_reduction,
 )
 
 MAX_MS = 1e12
 MAX_REQUESTS = 5_000_000.0
 
-
-def _against_least_loaded(metric: str, name: str, what: str, label: str) -> Objective:
-    """Logarithm of a ratio: a tenth less is the same number at every load.
-
-    The reference is stable at every load that servers can bear: whoever owes most answers gets no more requests.
-    """
-
-    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
-        return math.log(references["least_loaded"][metric] / metrics[metric])
-
-    return Objective(
-        name=name,
-        metric=metric,
-        meaning=f"the natural logarithm of {what} with least_loaded over that with the policy: ln(least_loaded / x); "
-        "0.105 is a tenth less, 0.69 half",
-        score=score,
-        references=("least_loaded",),
-        label=label,
-        usual=("round_robin", "least_loaded"),
-    )
-
+# The reference is stable at every load that servers can bear: whoever owes most answers gets no more requests.
+_less = partial(log_reduction, reference="least_loaded", usual=("round_robin", "least_loaded"))
 
 NOW = Scalar(Feature("now", "float", "ms", 0.0, MAX_MS, "the time at which the request arrives"))
 
@@ -139,8 +118,8 @@ TASK = Task(
     ),
     evaluator="vulcan_load.simulator:LoadSimulator",
     objectives=(
-        _against_least_loaded("p99_ms", "tail", "the 99th percentile of latency", "ms at the 99th percentile"),
-        _against_least_loaded("mean_ms", "mean", "mean latency", "ms on average"),
+        _less("p99_ms", "tail", "the 99th percentile of latency", "ms at the 99th percentile"),
+        _less("mean_ms", "mean", "mean latency", "ms on average"),
     ),
     directory=Path(__file__).parent,
     settings=(

@@ -7,7 +7,7 @@ import importlib
 import json
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -131,6 +131,12 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     def like(self, instance: Instance, name: str, split: SplitName = "train", **changes: Any) -> Instance:
         """Return an instance whose spec differs in these fields."""
         return Instance(name, split, encode(replace(self.spec_of(instance), **changes)))
+
+    def swept(self, instance: Instance, name: str) -> Iterator[tuple[str, Instance]]:
+        """Yield instances whose field of that name is from an eighth to four times as large, with a label each."""
+        for factor in (0.125, 0.25, 0.5, 1.0, 2.0, 4.0):
+            size = max(1, round(factor * getattr(self.spec_of(instance), name)))
+            yield f"{size:,} ({factor:g} x)", self.like(instance, f"{instance.name} x {factor:g}", **{name: size})
 
     def measured_range(self, spec: SpecT) -> tuple[int, int]:
         """Return the first measured event and the one after the last: `measure_from` and `measure_to` of most specs."""
