@@ -11,7 +11,7 @@ import pytest
 from vulcan.anvil import Rejected, check
 from vulcan.anvil.unparse import emit_source
 from vulcan.registry import find_task
-from vulcan.task import Entity, Feature, Form, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
+from vulcan.task import Entity, Feature, Form, Global, Mechanism, Objective, Property, Rank, Scalar, Split, Task, Value
 from vulcan.terminal_text import format_number
 
 LENGTH = Feature("length", "float", "m", 0.0, 10.0, "how long it is")
@@ -32,6 +32,7 @@ PICK = Mechanism("pick", "The lowest of {count} is taken.")
         (lambda: Split(0.5, 0.5, 0.5), "add up to 1"),
         (lambda: Split(1.0, 0.0, 0.0), "three positive shares"),
         (lambda: Task("t", "", Value("f", (), "y"), "m:E", (), Path()), "declares no objective"),
+        (lambda: Objective("o", "m", "", lambda metrics, _: 0.0, 1.0), "references are names of baselines, not 1.0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, said):

@@ -108,6 +108,10 @@ class Objective:
     beside: tuple[str, ...] = ()
     unfit: Callable[[Mapping[str, Json]], str | None] = lambda settings: None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.references, tuple | list):
+            raise ValueError(f"objective {self.name!r}: references are names of baselines, not {self.references!r}")
+
     def spelled(self, value: float, *, label: bool = False) -> str:
         """Return a value of the metric as a sentence has it, with or without saying what it is."""
         text = format(value, self.form).replace("%", " %")
