@@ -168,8 +168,7 @@ HEAD = "def priority(now, obj, cache, ghost):\n    return "
 TOOLS_OF_CACHES = [
     ToolCall("workload", {}), ToolCall("hazards", {}), ToolCall("curve", {"feature": "gap", "also": "seen"}),
     ToolCall("library", {}), ToolCall("explain", {"program": "gdsf"}), ToolCall("measure", {"program": "best"}),
-    ToolCall("compare", {"program": "lru", "other": "gdsf"}), ToolCall("ablate", {"program": "gdsf"}),
-    ToolCall("simplify", {"program": "lru_by_size"}), ToolCall("verify", {"program": "best"}),
+    ToolCall("compare", {"program": "lru", "other": "gdsf"}),
     ToolCall("measure", {"program": f"{HEAD}obj.last_access - obj.size / 3\n"}),
     ToolCall("tune", {"program": f"{HEAD}obj.count * 5 - obj.size / 3\n"}),
 ]  # fmt: skip

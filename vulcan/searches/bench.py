@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.parse import syntax_tree
-from vulcan.anvil.rewrite.lift_constants import adjustable, lift, lowered
-from vulcan.anvil.unparse import emit_source
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
 from vulcan.findings import InstanceFinding
@@ -26,15 +23,11 @@ from vulcan.searches.feedback import as_text, markdown
 from vulcan.searches.finalize import BatchEvaluation
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
-from vulcan.searches.simplify import cuts
 from vulcan.store import RunRecord
 from vulcan.task import Task
 
 FINDING_TOKENS = 1600
 """Tokens of findings in one result."""
-
-MAX_PARTS = 16
-"""Most parts of a program, and numbers in it, whose worth is measured at once."""
 
 _CLASSES = 6
 """Classes of a feature in a curve; of two features, half as many each."""
@@ -146,19 +139,6 @@ class Bench:
             texts.append(f"{instance.name}: {_curve([(one, _features(one)) for one in lessons], feature, also)}")
         return "\n\n".join(texts)
 
-    def ablated(self, policy: Policy) -> str:
-        """Return what each part of a program and each number in it is worth, as a table."""
-        variants = dict(list(_without_parts(policy))[:MAX_PARTS]) | dict(list(_other_numbers(policy))[:MAX_PARTS])
-        evaluate = self.cheapest or self.on(self.training)
-        own, *scores = evaluate([policy.source, *variants.values()])
-        if own is None:
-            raise UserError("the program has no score")
-        rows = [
-            (change, "fails" if score is None else f"{score - own:+.4f}")
-            for change, score in zip(variants, scores, strict=True)
-        ]
-        return f"Score {own:.4f} on {self.cheapest_name}; by what is changed:\n\n" + markdown(("change", "score"), rows)
-
 
 def _features(lesson: Lesson) -> list[str]:
     """Return the names of a lesson's columns."""
@@ -207,51 +187,6 @@ def _edges(column: Any, count: int) -> Any:
     if not len(rest) or (column == least).mean() * count <= 1:
         return np.unique(np.quantile(column, np.linspace(0, 1, count + 1)[1:]))
     return np.unique([least, *np.quantile(rest, np.linspace(0, 1, count + 1)[1:])])
-
-
-def _without_parts(policy: Policy) -> Iterator[tuple[str, str]]:
-    """Yield what each valid cut of a statement, a handler or a state variable changes, and the program."""
-    interface = policy.task.whole_interface
-    before = emit_source(policy.program, interface)
-    for (part, _), program in cuts(policy.program):
-        if isinstance(part, ir.Statement | ir.Function | ir.Cell) and (change := _checked(program, policy)):
-            yield f"without {_difference(before, change)}", change
-
-
-def _other_numbers(policy: Policy) -> Iterator[tuple[str, str]]:
-    """Yield each number of the program doubled and halved, and the program."""
-    numbers = adjustable(lift(policy.program, policy.task.whole_interface))
-    values = [knob.value for knob in numbers.knobs]
-    own = set(policy.parameters)
-    for at, knob in enumerate(numbers.knobs):
-        for factor in (2.0, 0.5):
-            changed = knob.value * factor
-            if not knob.value or (knob.is_bounded and not knob.low <= changed <= knob.high):
-                continue
-            idle = frozenset(k.name for n, k in enumerate(numbers.knobs) if n != at and k.name not in own)
-            made = numbers.with_values(tuple(changed if n == at else v for n, v in enumerate(values)))
-            if change := _checked(lowered(made, idle), policy):
-                yield f"{knob.name} {knob.value:g} as {changed:g}", change
-
-
-def _checked(program: ir.Module, policy: Policy) -> str | None:
-    try:
-        return check(emit_source(program, policy.task.whole_interface), policy.task).source
-    except Rejected:
-        return None
-
-
-def _difference(before: str, after: str) -> str:
-    """Return the lines that a change takes out of a program, or changes."""
-    kept = after.splitlines()
-    gone = []
-    for line in before.splitlines():
-        if line in kept:
-            kept.remove(line)
-        elif line.strip():
-            gone.append(line.strip())
-    text = "; ".join(gone)
-    return f"`{text if len(text) <= 100 else text[:97] + '...'}`"
 
 
 def interval_text(differences: Sequence[float], *, in_time: bool) -> str:

@@ -7,13 +7,11 @@ repeated from its replies alone.
 from __future__ import annotations
 
 import inspect
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, get_args, get_type_hints
 
-from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
 from vulcan.models import Message, Reply
@@ -22,11 +20,9 @@ from vulcan.searches.bench import Bench, interval_text
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.feedback import markdown, workload_text
-from vulcan.searches.finalize import TOLERANCE
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.proposal import Attempt, Proposal
 from vulcan.searches.reply import ParsedReply, parse_source
-from vulcan.searches.simplify import simplify
 from vulcan.searches.strategies import ENGINEER, Draft
 from vulcan.searches.target import starts_of
 from vulcan.searches.tuning import tune
@@ -174,38 +170,6 @@ class Conversation:
             return f"no better numbers were found{own}"
         return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
 
-    def ablate(self, program: Source) -> str:
-        """Say what each statement of a program and each number in it is worth on the training data."""
-        return self.bench.ablated(self._anvil(self._source(program)))
-
-    def simplify(self, program: Source) -> str:
-        """Make a program smaller without loss on the training data, and measure the result. It is a draft."""
-        source, bench = self._source(program), self.bench
-        self._anvil(source)
-        self._check_drafts()
-        full = bench.on(bench.training)
-        (score,) = full([source])
-        if score is None:
-            raise UserError("the program has no score")
-        evaluations = bench.config.simplify or 80
-        found = simplify(source, bench.task, score, full, evaluations=evaluations, tolerance=TOLERANCE)
-        if found is None:
-            return "nothing can be left out"
-        return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
-
-    def verify(
-        self, program: Source, property: Annotated[str, "The name of one property of the task; all without."] = ""
-    ) -> str:
-        """Prove or refute the task's properties of a program."""
-        from vulcan.anvil.proofs import verify
-
-        policy = self._anvil(self._source(program))
-        wanted = [p for p in policy.task.properties if property in ("", p.name)]
-        if not wanted:
-            raise UserError(f"no such property (there are: {', '.join(p.name for p in policy.task.properties) or '-'})")
-        documents = [verdict.without_time() for verdict in verify(policy, wanted, math.inf)]
-        return "\n".join(json.dumps(document) for document in documents)
-
     def library(self, name: Annotated[str, "A policy, to get its program."] = "") -> str:
         """List the known policies with their scores on train by instance; or give the program of one."""
         bench = self.bench
@@ -257,12 +221,6 @@ class Conversation:
         if reading.policy is None:
             raise UserError(reading.feedback)
         return reading
-
-    def _anvil(self, source: str) -> Policy:
-        policy = self._checked(source).policy
-        if not isinstance(policy, Policy):
-            raise UserError("the program is free Python, of which this tool knows nothing")
-        return policy
 
     def _check_drafts(self) -> None:
         if not self._drafts_left:
@@ -372,27 +330,15 @@ TOOLS: Mapping[str, Tool] = {
         Tool("hazards", Conversation.hazards, Evaluator.hazards),
         Tool("curve", Conversation.curve, Evaluator.lessons),
         Tool("tune", Conversation.tune),
-        Tool("ablate", Conversation.ablate),
-        Tool("simplify", Conversation.simplify),
-        Tool("verify", Conversation.verify),
         Tool("library", Conversation.library),
         Tool("notes", Conversation.notes),
     )
 }
 
-_ANVIL = ("ablate", "simplify", "verify")
-
 
 def tools_of(bench: Bench) -> tuple[str, ...]:
     """Return the names of the tools that a search has."""
-    from vulcan.task import Program
-
-    free = isinstance(bench.task.signature, Program)
-    return tuple(
-        name
-        for name, tool in TOOLS.items()
-        if (tool.needs is None or bench.evaluator.offers(tool.needs)) and not (free and name in _ANVIL)
-    )
+    return tuple(name for name, tool in TOOLS.items() if tool.needs is None or bench.evaluator.offers(tool.needs))
 
 
 def begin(
