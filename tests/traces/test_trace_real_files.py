@@ -44,7 +44,7 @@ def test_all_forms_of_one_trace_have_the_same_requests(cache_traces):
     assert np.array_equal(table.sizes, vscsi.sizes)
     assert np.array_equal(table.times, np.floor(vscsi.times))
     assert np.mean(table.sizes != binary.sizes) == pytest.approx(0.12, abs=0.01)  # it fixes one size an object
-    assert plain.unit_sized
+    assert set(plain.sizes) == {1}
 
 
 def test_next_access_equals_the_one_stored_in_oracle_general(cache_traces):

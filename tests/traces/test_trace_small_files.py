@@ -49,7 +49,7 @@ def test_arc_lines_expand_to_runs_of_blocks(write):
     trace = open_trace(write("P.lis", "100 3 0 0\n101 2 0 1\n"))
     assert trace.keys[trace.objects].tolist() == [100, 101, 102, 101, 102]
     assert trace.times.tolist() == [0, 1, 2, 3, 4]
-    assert trace.unit_sized
+    assert trace.sizes.tolist() == [1] * 5
 
 
 def test_vscsi_version_2_records(write):

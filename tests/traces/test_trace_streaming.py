@@ -74,7 +74,6 @@ def test_next_accesses_and_first_sizes_are_those_of_slow_definitions(requests, b
     trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.int64), keys.astype(float)))
     after = [next((j for j in range(i + 1, len(keys)) if keys[j] == keys[i]), -1) for i in range(len(keys))]
     assert trace.next_access.tolist() == after
-    assert trace.unit_sized == all(size == 1 for _, size in requests)
     first = dict(reversed(requests))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vulcan_traces.request_trace._BLOCK", block)

@@ -66,11 +66,6 @@ class Trace:
             seen = int(known[-1])
         return total
 
-    @cached_property
-    def unit_sized(self) -> bool:
-        """True if every request has size 1."""
-        return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
-
     def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]:
         """Objects and sizes, this many at a time that what is made of them takes little memory."""
         for start in range(0, self.requests, _BLOCK):
