@@ -18,7 +18,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def _load(warm_up: Sequence[str]) -> None:
 
     from vulcan.searches import session
 
-    session.LocalExecutor = lambda setup, _workers: Plain(setup)  # type: ignore[assignment,misc]
+    session.LocalExecutor = lambda setup, _workers, **_: nullcontext(Plain(setup))  # type: ignore[assignment,misc]
     with tempfile.TemporaryDirectory() as place, open(os.devnull, "w") as nothing:
         printed, sys.stdout = sys.stdout, nothing
         _command([*warm_up, "--runs-dir", place])
