@@ -33,21 +33,24 @@ class Loop:
 
 
 def mixed(draw):
-    """Sixteen reads and writes in an order that all have in common, hot keys in most places and others in some."""
+    """Sixteen reads and writes in about the same order in all, of hot keys in most places and cold ones in some."""
     hot = (5, 4, 3, 14, 10, 6, 11, 16, 7, 1, 8, 9, 12, 2, 21, 15)
-    return [f"{draw.choice('rw')}-{key if draw.random() < 0.8 else draw.randint(17, 1200)}" for key in hot]
+    places = sorted(range(len(hot)), key=lambda place: place + 2 * draw.gauss(0, 1))
+    return [f"{draw.choice('rw')}-{hot[n] if draw.random() < 0.8 else draw.randint(17, 1200)}" for n in places]
 
 
 def orders(draw):
-    """A warehouse is read, one of its ten districts changed; every other transaction has long other work."""
+    """An order from one of ten districts of a warehouse, with long other work, or a change of both."""
     warehouse, district = draw.randint(1, 4), draw.randint(1, 10)
     key = 10 * warehouse + district
-    return [f"r-{warehouse}", f"r-{key}", f"w-{key}", *["*"] * draw.choice((2, 18))]
+    if draw.random() < 0.5:
+        return [f"r-{warehouse}", f"r-{key}", f"w-{key}", *["*"] * 18]
+    return [f"w-{warehouse}", "*", f"w-{key}", "*", "*"]
 
 
 def apart(draw):
-    """A key is read at the beginning, and another written at the end."""
-    return [f"r-{draw.randint(1, 5)}", *["*"] * 7, f"w-{draw.randint(6, 10)}"]
+    """One key is used at the beginning, and another written at the end."""
+    return [f"{'w' if draw.random() < 0.3 else 'r'}-{draw.randint(1, 10)}", *["*"] * 7, f"w-{draw.randint(1, 10)}"]
 
 
 SHAPES = {"mixed": mixed, "orders": orders, "apart": apart}

@@ -111,3 +111,17 @@ def test_a_line_after_the_server_is_interrupted_ends_its_reader_quietly() -> Non
     reader.join(60)
     assert not reader.is_alive()
     os.close(reading)
+
+
+def test_a_server_that_is_terminated_says_nothing(tmp_path: Path) -> None:
+    command = [COMMAND, "mcp", "--runs-dir", str(tmp_path)]
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin is not None and server.stdout is not None and server.stderr is not None
+        server.stdin.write(ping)
+        server.stdin.flush()
+        server.stdout.readline()
+        server.terminate()
+        assert server.stderr.read() == b""
+    assert server.returncode == 143

@@ -83,7 +83,7 @@ def test_a_model_calls_tools_as_functions_and_later_ones_read_its_notes(children
     assert [one["id"] for one in chat[1]["tool_calls"]] == [one["tool_call_id"] for one in chat[2:4]]
     assert chat[2]["content"].startswith("score ")
     assert "2 replies left; 0 to measure" in chat[6]["content"]
-    assert chat[8]["content"].startswith("error: all 3 programs of this conversation but the last are measured")
+    assert chat[8]["content"].startswith("error: this conversation has no drafts left to measure")
     assert "there is no tool 'no'" in chat[10]["content"]
     assert "(this is the last reply" in chat[10]["content"]
 

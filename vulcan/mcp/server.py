@@ -289,4 +289,9 @@ def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any
 
 def serve(runs: Path, *, allow_unsandboxed: bool = False) -> None:
     """Serve one client on standard input and output until it disconnects; nothing else is written there."""
-    asyncio.run(serve_stdio(make_server(runs, allow_unsandboxed=allow_unsandboxed)))
+    try:
+        asyncio.run(serve_stdio(make_server(runs, allow_unsandboxed=allow_unsandboxed)))
+    except BaseExceptionGroup as group:  # of the library's tasks, one of which was interrupted
+        if group.subgroup(KeyboardInterrupt) is None:
+            raise
+        raise KeyboardInterrupt from None

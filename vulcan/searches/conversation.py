@@ -224,9 +224,7 @@ class Conversation:
 
     def _check_drafts(self) -> None:
         if not self._drafts_left:
-            raise UserError(
-                f"all {self.share.drafts} programs of this conversation but the last are measured: give that"
-            )
+            raise UserError("this conversation has no drafts left to measure: give its program")
 
     def _measured(self, source: str) -> str:
         reading = parse_source(source, self.bench.task, self.bench.config.target)
@@ -324,7 +322,7 @@ TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool("measure", Conversation.measure),
-        Tool("explain", Conversation.explain),
+        Tool("explain", Conversation.explain, Evaluator.findings),
         Tool("compare", Conversation.compare, Evaluator.compare),
         Tool("workload", Conversation.workload, Evaluator.workload),
         Tool("hazards", Conversation.hazards, Evaluator.hazards),
