@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from locations import TASKS
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 
+from vulcan.mcp import server
 from vulcan.mcp.stdio import MAX_MESSAGE, _Messages, refusal
 from vulcan.registry import find_task
 
@@ -113,15 +114,10 @@ def test_a_line_after_the_server_is_interrupted_ends_its_reader_quietly() -> Non
     os.close(reading)
 
 
-def test_a_server_that_is_terminated_says_nothing(tmp_path: Path) -> None:
-    command = [COMMAND, "mcp", "--runs-dir", str(tmp_path)]
-    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
-        assert server.stdin is not None and server.stdout is not None and server.stderr is not None
-        server.stdin.write(ping)
-        server.stdin.flush()
-        server.stdout.readline()
-        server.terminate()
-        assert server.stderr.read() == b""
-    assert server.returncode == 143
+def test_an_interruption_within_the_librarys_tasks_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(_: object) -> None:
+        raise BaseExceptionGroup("of a task group", [BaseExceptionGroup("of another", [KeyboardInterrupt()])])
+
+    monkeypatch.setattr(server, "serve_stdio", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        server.serve(tmp_path)
