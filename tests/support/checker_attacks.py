@@ -115,6 +115,6 @@ def source_results() -> Iterator[AttackResult]:
             check_policy(source, tasks[language])
         except Rejected as rejected:
             first = rejected.violations[0]
-            yield AttackResult(title, "source", f"language: {first.rule}", f"line {first.line}")
+            yield AttackResult(title, f"language: {first.rule}", f"line {first.line}")
         else:
-            yield AttackResult(title, "source", None, "it was accepted")
+            yield AttackResult(title, None, "it was accepted")

@@ -86,7 +86,7 @@ def evaluator_results(given: Mapping[str, object]) -> Iterator[AttackResult]:
         for attack in attacks:
             evidence = arena.carry_out(attack)
             by = stopper((*attack.stopped_by, Layer.WALL_CLOCK), evidence)
-            yield AttackResult(attack.name, "evaluator", by, evidence.got or evidence.detail)
+            yield AttackResult(attack.name, by, evidence.got or evidence.detail)
     finally:
         arena.close()
 

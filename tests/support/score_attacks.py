@@ -143,4 +143,4 @@ def game_results() -> Iterator[AttackResult]:
             played = play_forked(server, attempt.program, seconds=1.0 if "slow" in attempt.name else 5.0)
             kept = played.score is None or played.score == honest.score
             detail = played.trouble or f"score {played.score:.3f}, as the honest one"
-            yield AttackResult(attempt.name, "scoring", attempt.stopped_by if kept else None, detail)
+            yield AttackResult(attempt.name, attempt.stopped_by if kept else None, detail)

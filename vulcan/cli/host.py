@@ -42,20 +42,9 @@ def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJs
 def _attacks(quiet: bool) -> AttacksDocument:
     from vulcan.doctor.host import attack_results, attacks_document
 
-    found = []
-    form = None
-    for result in attack_results():
-        if not quiet and result.form != form:
-            form = result.form
-            tell(f"attacking: {_FORMS[form]} ...")
-        found.append(result)
-    return attacks_document(found)
-
-
-_FORMS = {
-    "forked": "a forked child",
-    "ray": "the local Ray",
-}
+    if not quiet:
+        tell("attacking a forked child ...")
+    return attacks_document(list(attack_results()))
 
 
 def _print_host(document: HostDocument) -> None:
@@ -67,13 +56,6 @@ def _print_host(document: HostDocument) -> None:
     ray = document["ray"]
     up = f"up, with {count(round(ray['cpus'] or 0), 'processor')}" if ray["available"] else f"not up: {ray['error']}"
     say(f"Ray: {up}" + (f", joined at {ray['address']}" if ray["address"] else ""))
-    exposed = [port for port in ray["ports"] if not port.loopback]
-    if ray["ports"]:
-        seen = ", ".join(f"{port.process} on {port.address}:{port.port}" for port in exposed)
-        say(
-            f"Ray's ports: {len(ray['ports'])}, "
-            + (f"OPEN TO THE NETWORK: {seen}" if exposed else "all on the loopback interface")
-        )
     model = document["model"]
     server = f", at {model['server']}" if model["server"] else ""
     say(f"model of a search: {model['name']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
@@ -92,10 +74,7 @@ def _print_host(document: HostDocument) -> None:
 
 def _print_attacks(document: AttacksDocument) -> None:
     print_table(
-        ("attack", "on", "stopped by", "seen"),
-        [
-            (a.attack, _FORMS[a.form], a.stopped_by or "NOTHING", " ".join(a.observed.split())[:60])
-            for a in document["attacks"]
-        ],
+        ("attack", "stopped by", "seen"),
+        [(a.attack, a.stopped_by or "NOTHING", " ".join(a.observed.split())[:60]) for a in document["attacks"]],
     )
     say(f"{document['stopped']} attacks stopped, {document['succeeded']} got through")

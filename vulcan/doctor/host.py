@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from vulcan import __version__
 from vulcan.doctor.attacks.attack import Attack, stopper, targets
 from vulcan.doctor.attacks.in_program import ForkedRange
-from vulcan.doctor.attacks.local_ray import listeners, ray_results
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import (
     AttackResult,
@@ -141,15 +140,13 @@ def host_document(runs: Path) -> HostDocument:
 def attack_results() -> Iterator[AttackResult]:
     """Carry out all attacks of `vulcan doctor --attack`, and yield their results one by one.
 
-    Raises UserError if no child can be started at all, and RayUnavailable if Ray does not start.
+    Raises UserError if no child can be started at all.
     """
-    with targets() as given:
-        with ForkedRange(given) as arena:
-            for attack in SYSTEM_ATTACKS:
-                evidence = arena.carry_out(attack)
-                by = stopper(attack.stopped_by, evidence)
-                yield AttackResult(attack.name, "forked", by, evidence.got or evidence.detail)
-        yield from ray_results()
+    with targets() as given, ForkedRange(given) as arena:
+        for attack in SYSTEM_ATTACKS:
+            evidence = arena.carry_out(attack)
+            by = stopper(attack.stopped_by, evidence)
+            yield AttackResult(attack.name, by, evidence.got or evidence.detail)
 
 
 def attacks_document(results: list[AttackResult]) -> AttacksDocument:
@@ -194,12 +191,11 @@ def _ray(runtime: Any) -> RayDocument:
     try:
         ray = runtime.wait()
     except RayUnavailable as error:
-        return {"available": False, "address": runtime.joined, "cpus": None, "ports": [], "error": str(error)}
+        return {"available": False, "address": runtime.joined, "cpus": None, "error": str(error)}
     return {
         "available": True,
         "address": runtime.joined,
         "cpus": ray.cluster_resources().get("CPU"),
-        "ports": [] if runtime.joined else listeners(os.getpid()),
         "error": None,
     }
 
@@ -230,9 +226,6 @@ def _problems_of_services(ray: RayDocument, model: DefaultModel) -> Iterator[Hos
         if ray["address"]:
             advice = f"see to the cluster at {ray['address']}, leave RAY_ADDRESS unset, or search with --executor local"
         yield {"problem": "Ray does not come up", "blocks": "nothing", "advice": advice}
-    if exposed := [port for port in ray["ports"] if not port.loopback]:
-        what = f"{len(exposed)} ports of the local Ray can be reached from the network"
-        yield {"problem": what, "blocks": "everything", "advice": "search with --executor local, and report this"}
     if model["reachable"] is False:
         what = f"the model's server {model['server']} takes no connection"
         yield {"problem": what, "blocks": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}

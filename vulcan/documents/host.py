@@ -17,23 +17,12 @@ class DefenceCheck:
     observed: Annotated[str, "what happened"]
 
 
-@dataclass(frozen=True, slots=True)
-class PortDocument:
-    """A port that a process of the local Ray listens on."""
-
-    process: Annotated[str, "the process"]
-    address: Annotated[str, "the address"]
-    port: Annotated[int, "its number"]
-    loopback: Annotated[bool, "whether only this host can reach it"]
-
-
 class RayDocument(TypedDict):
     """Ray on this host."""
 
     available: Annotated[bool, "whether it starts"]
     address: Annotated[str | None, "the cluster that is joined; `null` for a local Ray"]
     cpus: Annotated[float | None, "its processors"]
-    ports: Annotated[list[PortDocument], "each port that a local Ray listens on"]
     error: Annotated[str | None, "why it does not start"]
 
 
@@ -74,7 +63,6 @@ class AttackResult:
     """An attack, and what stopped it."""
 
     attack: Annotated[str, "its name"]
-    form: Annotated[str, "`forked` (a child for free Python) or `ray`"]
     stopped_by: Annotated[
         str | None, "the layer that stopped it; `null` if it got through, or what stopped it is unknown"
     ]
