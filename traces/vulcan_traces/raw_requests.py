@@ -63,12 +63,6 @@ def noted(parts: Iterable[RawRequests], notes: NoteCounts) -> Iterator[RawReques
         yield part if number else replace(part, notes=part.notes + notes)
 
 
-def unit_requests(keys: npt.NDArray[np.uint64], notes: NoteCounts | None = None) -> RawRequests:
-    """Requests of size 1 in a trace without a clock: the time of a request is its index."""
-    sizes, times = np.ones(len(keys), np.int64), np.arange(len(keys), dtype=np.float64)
-    return RawRequests(keys, sizes, times, notes or NoteCounts())
-
-
 def expanded(
     requests: RawRequests, counts: npt.NDArray[np.int64], volumes: npt.NDArray[np.uint64] | None, *, ranges: bool
 ) -> Iterator[RawRequests]:
@@ -108,7 +102,7 @@ def in_pages(parts: Iterable[RawRequests], unit: int, page: int) -> Iterator[Raw
         if page:
             firsts = starts // np.uint64(page)
             lasts = (starts + np.maximum(sizes, 1).astype(np.uint64) - np.uint64(1)) // np.uint64(page)
-            pages = replace(part, keys=firsts, sizes=np.full_like(sizes, page), lines=part.lines or len(sizes))
+            pages = replace(part, keys=firsts, sizes=np.full_like(sizes, page))
             yield from expanded(pages, (lasts - firsts).astype(np.int64) + 1, None, ranges=True)
         elif number == 0:
             overlaps = overlapping(starts, sizes, np.zeros(len(starts), np.uint64))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vulcan_traces.readers import csv_columns, fixed_integers, logs, mooncake, oracle_general, tables, vscsi
+from vulcan_traces.readers import csv_columns, logs, records, tables
 from vulcan_traces.readers.format import Format
 
 FORMATS: dict[str, Format] = {
     known.name: known
     for known in (
-        oracle_general.FORMAT,
-        vscsi.FORMAT,
+        records.ORACLE_GENERAL,
+        records.VSCSI,
         csv_columns.FORMAT,
         tables.TXT,
         tables.TIME_ID_SIZE,
@@ -19,15 +19,15 @@ FORMATS: dict[str, Format] = {
         tables.TWITTER,
         tables.TENCENT,
         tables.ALIBABA,
-        mooncake.FORMAT,
+        logs.MOONCAKE,
         tables.IBM,
         logs.WEB,
         logs.MONITOR,
         logs.IOLOG,
         logs.BLKPARSE,
-        fixed_integers.BE_U32,
-        fixed_integers.BE_I32,
-        fixed_integers.BE_I64,
+        records.BE_U32,
+        records.BE_I32,
+        records.BE_I64,
     )
 }
 """Every format by name."""

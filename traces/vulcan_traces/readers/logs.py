@@ -6,10 +6,15 @@ for its key in its database, of size 1 (the log has no sizes); MGET one for each
 and 3 (times in microseconds): a request is a read or write, whole, for its file and offset. blkparse (the default
 output): a request is an I/O that is queued (Q), so that none counts twice, reads and writes alike, keyed by device and
 first sector of 512 bytes. With a page size, an I/O is one request for each page that it touches.
+
+Mooncake's traces of language-model serving (Qin et al., FAST 2025; github.com/kvcache-ai/Mooncake): JSON lines with
+`timestamp` in milliseconds and `hash_ids`, the ids of the prompt's prefix blocks of 512 tokens. Each of these is a
+request of size 1 at that time, in the order of the list.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -125,4 +130,43 @@ BLKPARSE = _format(
     "op time volume id size",
     ["r", "w"],
     unit=512,
+)
+
+
+def _blocks_of(line: bytes) -> list[bytes]:
+    """Return a row of time and id for each hash id of one line; `?` where it is malformed."""
+    try:
+        record = json.loads(line)
+        time, ids = record["timestamp"], record["hash_ids"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return [b"?"]
+    if not isinstance(time, int | float) or not isinstance(ids, list) or not all(type(key) is int for key in ids):
+        return [b"?"]
+    return [b"%a\t%d" % (time, key) for key in ids]
+
+
+def _mooncake_rows(block: bytes) -> tuple[bytes, Sequence[int]]:
+    rows: list[bytes] = []
+    places: list[int] = []
+    for place, line in enumerate(block.split(b"\n")):
+        found = _blocks_of(line) if line.strip() else []
+        rows += found
+        places += [place] * len(found)
+    return b"\n".join(rows), places
+
+
+MOONCAKE = Format(
+    "mooncake",
+    "JSON lines with hash_ids, one request each",
+    reads_table(
+        TextTable(
+            (Role.TIME, Role.ID),
+            "\t",
+            ticks_per_second=1e3,
+            comment="",
+            rewrite=_mooncake_rows,
+            line="a JSON object with a timestamp and a list of whole-number hash_ids expected",
+        )
+    ),
+    lambda source: bool(source.first_lines) and _blocks_of(source.first_lines[0]) != [b"?"],
 )
