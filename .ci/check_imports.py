@@ -18,7 +18,6 @@ OPTIONAL = {
     "diskcache",
     "libcachesim",
     "lmcache",
-    "lz4",
     "mcp",
     "pyarrow",
     "pydantic",

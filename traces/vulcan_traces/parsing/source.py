@@ -18,6 +18,7 @@ _HEAD = 1 << 20
 _BLOCK = 1 << 22
 _MAX_LINE = 1 << 20
 _LINES_LOOKED_AT = 1000
+_TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
@@ -32,7 +33,7 @@ class Source:
     skip_bad_lines: bool = False
 
     def check(self) -> None:
-        """Raises UserError where there is no such file or nothing in it."""
+        """Raises UserError where there is no such file, nothing in it, or a tar archive."""
         try:
             open_regular(archive_of(self.path) or self.path).close()
         except (FileNotFoundError, NotADirectoryError):
@@ -44,6 +45,8 @@ class Source:
             raise UserError(f"{str(self.path)!r} cannot be read: {error.strerror}") from error
         if not self.head:
             raise UserError(f"{self.path}: the trace is empty")
+        if self.head.startswith(_TAR_MAGIC, _TAR_MAGIC_AT):
+            raise UserError(f"{self.path}: a tar archive; extract the file that is meant")
 
     @cached_property
     def head(self) -> bytes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+import tarfile
+import tempfile
 import zlib
 from pathlib import Path, PurePosixPath
 
 from vulcan.errors import UserError
-from vulcan_traces.parsing.compression import archived
+from vulcan_traces.parsing.compression import damage_as_error, decompressed
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.spot.markov import PREFIX, generate_markov
 from vulcan_traces.spot.read import MEANINGS, Meaning, read_spot
@@ -80,16 +82,23 @@ def _archived(archive: Path, folder: str) -> dict[str, bytes]:
 
 
 @functools.lru_cache(maxsize=1)
-def _members(archive: Path, modified: int, size: int) -> dict[str, bytes]:
+def _members(archive: Path, modified: int, length: int) -> dict[str, bytes]:
     """Return the JSON files of an archive, compressed; finding any one reads the whole archive, so that is done once.
 
-    `modified` and `size` tell apart versions of the file. Raises UserError.
+    `modified` and `length` tell apart versions of the file. Raises UserError.
     """
     found = {}
-    for name, content in archived(archive, _MAX_ARCHIVE):
-        if name.endswith(".json"):
-            data = content.read(_MAX + 1)
-            if len(data) > _MAX:
-                raise UserError(f"{archive}: {name} has more than {_MAX:,} bytes; use a part of it")
-            found[name.removeprefix("./")] = zlib.compress(data, level=1)
+    size = 0
+    with damage_as_error(archive), tempfile.TemporaryFile() as content:
+        for chunk in decompressed(archive):
+            size += content.write(chunk)
+            if size > _MAX_ARCHIVE:
+                raise UserError(f"{archive}: has more than {_MAX_ARCHIVE:,} bytes; extract what is meant")
+        content.seek(0)
+        with tarfile.open(fileobj=content, mode="r:") as opened:
+            for entry in opened:
+                if (file := opened.extractfile(entry)) is not None and entry.name.endswith(".json"):
+                    if entry.size > _MAX:
+                        raise UserError(f"{archive}: {entry.name} has more than {_MAX:,} bytes; use a part of it")
+                    found[entry.name.removeprefix("./")] = zlib.compress(file.read(), level=1)
     return found
