@@ -83,6 +83,12 @@ def test_a_tar_archive_is_to_be_extracted(write, pack):
         Source(write("packed", pack(made.getvalue()))).check()
 
 
+@pytest.mark.parametrize(("magic", "said"), [(b"\x04\x22\x4d\x18", "by lz4"), (b"ARROW1\0\0", "Feather")])
+def test_what_is_not_read_is_named(write, magic, said):
+    with pytest.raises(UserError, match=said):
+        Source(write("packed", magic + bytes(64))).check()
+
+
 @pytest.mark.parametrize("text", [TEXT.decode().encode("utf-16"), TEXT.replace(b"\n", b"\r"), b"\xef\xbb\xbf" + TEXT])
 def test_text_is_utf_8_with_line_feeds(write, text):
     source = Source(write("text", text))

@@ -103,6 +103,10 @@ _CODECS = (
     _Codec(b"\x28\xb5\x2f\xfd", lambda: zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()),
 )
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
+_NOT_READ = {
+    b"\x04\x22\x4d\x18": "compressed by lz4; decompress it first (lz4 -d)",
+    b"ARROW1\0\0": "an Arrow (Feather) file; write it as Parquet, or as CSV",
+}
 _MAGIC_BYTES = 8
 
 
@@ -114,6 +118,9 @@ def _content(file: BinaryIO, path: Path, member: str | None) -> Iterator[bytes]:
     elif magic.startswith(_PARQUET):
         yield from _of_columns(file, path)
     else:
+        for known, what in _NOT_READ.items():
+            if magic.startswith(known):
+                raise UserError(f"{path}: {what}")
         codec = next((codec for codec in _CODECS if magic.startswith(codec.magic)), None)
         yield from _streams(file, codec) if codec else _chunks(file)
 
