@@ -50,7 +50,6 @@ REASONS = {
     "it calls a provider and costs money",
     "it needs root and this host's kernel; tests/evaluators/vulcan_link/linux runs it where both are there",
     "it serves until it is interrupted; tests/dashboard starts it in every test",
-    "it would delete what the other tests have in the cache; tests/cli/test_cli_cache.py runs it",
     "it is about a log of the reader's own",
     "it names members of a library of the reader's own",
     "it needs memory events of the processor, and DAMON",
