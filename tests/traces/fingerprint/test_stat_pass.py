@@ -23,7 +23,6 @@ from slow_statistics import (
 )
 
 from vulcan_traces.fingerprint import QUANTILES, Distribution, fingerprint
-from vulcan_traces.fingerprint.log_histogram import BUCKETS, buckets_of, octaves, quantile
 
 
 @st.composite
@@ -43,15 +42,16 @@ def patterned(draw: st.DrawFn) -> list[int]:
     return ids
 
 
-def bucketed(numbers: list[int]) -> np.ndarray:
-    return np.bincount(buckets_of(np.array(numbers, np.float64)), minlength=BUCKETS)
-
-
 def assert_distribution(found: Distribution, numbers: list[int]) -> None:
-    counts = bucketed(numbers)
+    ordered = sorted(numbers)
     assert found.count == len(numbers)
-    assert list(found.quantiles) == [quantile(counts, share) for share in QUANTILES if numbers]
-    assert list(found.octaves) == octaves(counts)
+    assert list(found.quantiles) == [
+        ordered[max(1, math.ceil(share * len(ordered))) - 1] for share in QUANTILES if ordered
+    ]
+    for low, high, share in found.octaves:
+        assert (low, high) in [(0, 0), *((1 << k, (2 << k) - 1) for k in range(63))]
+        assert share == sum(low <= number <= high for number in numbers) / len(numbers) > 0
+    assert sum(share for *_, share in found.octaves) == pytest.approx(1.0 if numbers else 0.0)
 
 
 @settings(max_examples=examples(150))

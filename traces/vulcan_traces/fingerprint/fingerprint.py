@@ -13,15 +13,15 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 class Distribution:
     """Distribution of whole numbers.
 
-    `quantiles` are those of QUANTILES, exact below 16 and else within 1/32; empty where `count`, how many numbers
-    there are, is 0. `octaves` are (from, to, share of the numbers), for every octave that has any.
+    `quantiles` are those of QUANTILES; empty where `count`, how many numbers there are, is 0. `octaves` are (from, to,
+    share of the numbers), for every octave that has any: [0, 0], [1, 1], [2, 3], [4, 7], ...
     """
 
     count: int
-    quantiles: tuple[float, ...]
+    quantiles: tuple[int, ...]
     octaves: tuple[tuple[int, int, float], ...]
 
-    def quantile(self, share: float) -> float | None:
+    def quantile(self, share: float) -> int | None:
         """Return one of QUANTILES, None where there are no numbers."""
         return self.quantiles[QUANTILES.index(share)] if self.quantiles else None
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from vulcan.errors import UserError
 from vulcan_traces.fingerprint.fingerprint import QUANTILES, Distribution, Fingerprint
-from vulcan_traces.fingerprint.log_histogram import BUCKETS, Counts, buckets_of, middles, octaves, quantile
 from vulcan_traces.request_trace import Trace
+
+Numbers = npt.NDArray[np.integer]
 
 # Popularity skew: how unequally requests are distributed over objects.
 
@@ -109,10 +110,10 @@ def fingerprint(
 ) -> Fingerprint:
     """Return the fingerprint of a trace, or of its `first` requests.
 
-    The trace is passed over once. Reuse distances are exact up to `exact_requests` requests or `sampled_objects`
-    objects; of a longer trace the pass keeps the requests for about `sampled_objects` objects, chosen by a hash of
-    their id (SHARDS: Waldspurger et al., FAST 2015, with its correction for the requests that the sample has too few or
-    too many). All else is of every request. Raises UserError where `first` is below 1.
+    Reuse distances are exact up to `exact_requests` requests or `sampled_objects` objects; of a longer trace they are
+    those of about `sampled_objects` objects, chosen by a hash of their id (SHARDS: Waldspurger et al., FAST 2015, with
+    its correction for the requests that the sample has too few or too many). All else is of every request. Raises
+    UserError where `first` is below 1.
     """
     from vulcan_traces.fingerprint.kernels import one_pass
 
@@ -122,22 +123,17 @@ def fingerprint(
     objects, sizes = np.asarray(trace.objects)[:requests], np.asarray(trace.sizes)[:requests]
     times = np.asarray(trace.times)[:requests]
     object_count = trace.object_count if requests == trace.requests else int(objects.max()) + 1
-    exact = requests <= exact_requests or object_count <= sampled_objects
-    threshold = 0 if exact else int(min(1.0, sampled_objects / object_count) * (2**64 - 1))
+    keys = np.asarray(trace.keys)[:object_count]
     records: npt.NDArray[Any] = np.zeros(object_count, one_pass.RECORD)
     totals = np.zeros(1, one_pass.TOTALS)
-    size_histogram = np.zeros(BUCKETS, np.int64)
     parts = np.zeros((3, one_pass.PARTS))
-    sample = np.empty(0 if exact else requests, np.uint32)  # of which only what is written becomes memory
-    keys = np.asarray(trace.keys)
-    one_pass.observe(objects, sizes, keys, np.uint64(threshold), records, totals, size_histogram, parts, sample)
+    one_pass.observe(objects, sizes, keys, records, totals, parts)
 
     total = {name: int(totals[name][0]) for name in one_pass.TOTALS.names or ()}
-    sampled = total["sampled_objects"] / object_count or 1.0
-    if sampled < 1.0:
-        distances = _sampled_distances(sample[: total["sampled_requests"]], total["sampled_objects"], requests, sampled)
+    if requests <= exact_requests or object_count <= sampled_objects:
+        distances, sampled = _distances(objects, object_count), 1.0
     else:
-        distances = _distances(objects, object_count)
+        distances, sampled = _sampled_distances(objects, keys, sampled_objects)
     first_sizes, counts = records["first_size"].copy(), records["count"].copy()
     size_mean, size_deviation = float(first_sizes.mean(dtype=np.float64)), float(first_sizes.std(dtype=np.float64))
     has_clock = bool((times != np.arange(requests)).any())
@@ -153,7 +149,7 @@ def fingerprint(
         cold_share=object_count / requests,
         **popularity(counts)._asdict(),
         reuse_distances=_distribution(distances),
-        object_sizes=_distribution(size_histogram),
+        object_sizes=_distribution(first_sizes.copy()),
         size_mean=size_mean,
         size_variation=size_deviation / size_mean if size_mean else 0.0,
         size_correlation=_rank_correlation(first_sizes, counts),
@@ -167,37 +163,51 @@ def fingerprint(
     )
 
 
-def _distances(objects: npt.NDArray[np.uint32], object_count: int) -> Counts:
-    """Return the histogram of reuse distances."""
+def _distances(objects: npt.NDArray[np.uint32], object_count: int) -> Numbers:
+    """Return the reuse distances, in order of the requests."""
     from vulcan_traces.fingerprint.kernels import reuse
 
-    found = np.zeros(BUCKETS, np.int64)
-    reuse.reuse_distances(objects, object_count, found)
-    return found
+    found = np.empty(len(objects), np.uint32)
+    return found[: reuse.reuse_distances(objects, object_count, found)]
 
 
-def _sampled_distances(sample: npt.NDArray[np.uint32], object_count: int, requests: int, part: float) -> Counts:
-    """Return the histogram of the whole trace's distances, from the requests for this part of its objects.
+def _sampled_distances(
+    objects: npt.NDArray[np.uint32], keys: npt.NDArray[np.uint64], sampled: int
+) -> tuple[Numbers, float]:
+    """Return the trace's reuse distances as those of about `sampled` objects tell them, and the part that these are.
 
     What the sample has too few or too many of are requests for the most popular objects, whose distances are short: so
     many distances of 0 are added, or this many of the smallest left out. Each then stands for a longer one.
     """
-    found = _distances(sample, object_count)
-    surplus = round(requests * part) - len(sample)
-    if surplus >= 0:
-        found[0] += surplus
-    else:
-        found = np.diff(np.maximum(np.cumsum(found) + surplus, 0), prepend=0)
-    stretched = np.zeros(BUCKETS, np.int64)
-    held = np.flatnonzero(found)
-    np.add.at(stretched, buckets_of(np.rint(middles()[held] / part)), found[held])
-    return stretched
+    from vulcan_traces.kernels.text import combine_all
+
+    threshold = np.uint64(sampled / len(keys) * (2**64 - 1))
+    is_sampled = combine_all(np.zeros(len(keys), np.uint64), keys) < threshold
+    count = int(is_sampled.sum())
+    if not count:
+        return _distances(objects, len(keys)), 1.0
+    numbers = np.cumsum(is_sampled, dtype=np.uint32) - np.uint32(1)
+    sample = numbers[objects[is_sampled[objects]]]
+    found, part = np.sort(_distances(sample, count)), count / len(keys)
+    surplus = round(len(objects) * part) - len(sample)
+    found = np.concatenate([np.zeros(max(surplus, 0), np.uint32), found[max(-surplus, 0) :]])
+    return np.rint(found / part).astype(np.int64), part
 
 
-def _distribution(histogram: Counts) -> Distribution:
-    values = (quantile(histogram, share) for share in QUANTILES)
-    found = tuple(v for v in values if v is not None)
-    return Distribution(int(histogram.sum()), found, tuple(octaves(histogram)))
+def _distribution(numbers: Numbers) -> Distribution:
+    """Return the distribution of the numbers, which are sorted in their place."""
+    if not len(numbers):
+        return Distribution(0, (), ())
+    numbers.sort()
+    places = (max(1, math.ceil(share * len(numbers))) - 1 for share in QUANTILES)
+    starts = [0, *(1 << exponent for exponent in range(int(numbers[-1]).bit_length()))]
+    below = [*np.searchsorted(numbers, np.array(starts, numbers.dtype)).tolist(), len(numbers)]
+    octaves = (
+        (start, max(0, 2 * start - 1), (after - before) / len(numbers))
+        for start, before, after in zip(starts, below, below[1:], strict=False)
+        if after > before
+    )
+    return Distribution(len(numbers), tuple(int(numbers[place]) for place in places), tuple(octaves))
 
 
 def _drift(parts: npt.NDArray[np.float64], requests: int) -> tuple[float, float]:

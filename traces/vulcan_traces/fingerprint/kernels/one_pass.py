@@ -1,12 +1,10 @@
-"""Single pass over a trace that collects a fingerprint's histograms; compiled, so import it late."""
+"""Single pass over a trace that collects a fingerprint's counts; compiled, so import it late."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper, allocating_kernel, from_dtype, types
-from vulcan_traces.fingerprint.kernels.reuse import bucket_of
-from vulcan_traces.kernels.text import mix
 
 PARTS = 8
 """Drift is measured between as many parts of equal length."""
@@ -14,15 +12,12 @@ PARTS = 8
 RUN = 32
 """A scan or a loop is a run of at least as many requests."""
 
-NOT_SAMPLED = 2**32 - 1
-
 RECORD = np.dtype(
     [
         ("last", np.int64),  # index of the newest request, from 1: 0 says that there was none
         ("key", np.uint64),
         ("count", np.uint32),
         ("first_size", np.int64),
-        ("number", np.uint32),  # in the sample, or NOT_SAMPLED
         ("in_part", np.uint32),  # requests in the part of the newest request, in the part before, in the first part
         ("in_part_before", np.uint32),
         ("in_first_part", np.uint32),
@@ -38,19 +33,14 @@ TOTALS = np.dtype(
         ("in_cold_runs", np.int64),
         ("in_loops", np.int64),
         ("late_cold", np.int64),
-        ("sampled_requests", np.int64),
-        ("sampled_objects", np.int64),
     ]
 )
 
 _SIGNATURE = types.void(
     *(types.Array(kind, 1, "C", readonly=True) for kind in (types.uint32, types.int64, types.uint64)),
-    types.uint64,
     types.Array(from_dtype(RECORD), 1, "C"),
     types.Array(from_dtype(TOTALS), 1, "C"),
-    types.int64[::1],
     types.float64[:, ::1],
-    types.uint32[::1],
 )
 
 
@@ -60,17 +50,13 @@ def _closed_run(length):
 
 
 @allocating_kernel(_SIGNATURE)
-def observe(objects, sizes, keys, threshold, records, totals, size_histogram, parts, sample_objects):
+def observe(objects, sizes, keys, records, totals, parts):
     """Observe all requests in one pass.
 
-    `objects` and `sizes` of shape (requests,) and `keys` of shape (objects,) are those of a Trace. Objects whose
-    hashed key is below `threshold` are sampled. `records` (objects,), of zeros, and `totals` (1,) are filled; so are
-
-    `size_histogram` (see `log_histogram`): the sizes of objects at their first request;
-    `parts` (3, PARTS), the sums that drift is computed of: over objects, c (c - 1) of the part; the product of c in
-    this part and the one before; the product of c in this part and the first one;
-    `sample_objects`: the sample's requests, with objects numbered in order of appearance. Of length 0, it is not
-    filled.
+    `objects` and `sizes` of shape (requests,) and `keys` of shape (objects,) are those of a Trace. `records` (objects,)
+    and `totals` (1,), of zeros, are filled, and `parts` (3, PARTS), the sums that drift is computed of: over objects,
+    c (c - 1) of the part; the product of c in this part and the one before; the product of c in this part and the first
+    one.
     """
     n = len(objects)
     total = totals[0]
@@ -80,9 +66,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
     in_cold_runs = np.int64(0)
     in_loops = np.int64(0)
     late_cold = np.int64(0)
-    sampled_requests = np.int64(0)
-    sampled_objects = np.int64(0)
-    keeps_sample = len(sample_objects) > 0
     sequence = np.int64(0)
     cold_run = np.int64(0)
     loop = np.int64(0)
@@ -106,11 +89,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
             if last < 0:
                 record.key = keys[obj]
                 record.first_size = size
-                record.number = NOT_SAMPLED
-                if mix(record.key) < threshold:
-                    record.number = np.uint32(sampled_objects)
-                    sampled_objects += 1
-                size_histogram[bucket_of(np.uint64(size))] += 1
                 late_cold += i >= n // 2
                 footprint += size
                 cold_run += 1
@@ -147,10 +125,6 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
             gap_before = gap
             record.last = i + 1
             record.count += 1
-            if record.number != NOT_SAMPLED:
-                if keeps_sample:
-                    sample_objects[sampled_requests] = record.number
-                sampled_requests += 1
         parts[0, part] = repeats
         parts[1, part] = with_before
         parts[2, part] = with_first
@@ -159,6 +133,4 @@ def observe(objects, sizes, keys, threshold, records, totals, size_histogram, pa
     total.in_sequences = in_sequences + _closed_run(sequence)
     total.in_cold_runs = in_cold_runs + _closed_run(cold_run)
     total.in_loops = in_loops + _closed_run(loop)
-    total.sampled_requests = sampled_requests
-    total.sampled_objects = sampled_objects
     total.late_cold = late_cold
