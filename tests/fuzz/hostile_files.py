@@ -29,7 +29,7 @@ from vulcan.inputs import read_policy_file
 from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task
 from vulcan.searches.config import read_config
-from vulcan_traces import open_trace
+from vulcan_traces import load_trace
 from vulcan_traces.links import load_link
 from vulcan_traces.memory import load_page_counts
 from vulcan_traces.memory.recordings import read_recording
@@ -42,7 +42,7 @@ MB = 1 << 20
 
 
 def trace_in(format: str) -> Callable[[Path], object]:
-    return lambda path: open_trace(path, format=format)
+    return lambda path: load_trace(path, format=format)
 
 
 def policy(path: Path) -> object:
@@ -53,7 +53,7 @@ def policy(path: Path) -> object:
 
 
 READERS: dict[str, Callable[[Path], object]] = {
-    "trace": open_trace,
+    "trace": load_trace,
     "trace, txt": trace_in("txt"),
     "link": load_link,
     "prompts": load_prompts,

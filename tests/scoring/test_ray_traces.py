@@ -34,7 +34,7 @@ import os
 from pathlib import Path
 from vulcan.paths import cache_directory
 from vulcan.evaluator import Evaluator
-from vulcan_traces import open_trace
+from vulcan_traces import load_trace
 from vulcan_traces.storage import trace_store
 
 decoding = trace_store.write_columns
@@ -56,7 +56,7 @@ class TracedEvaluator(Evaluator):
     def prepare(self, instances):
         for instance in instances:
             self.loads += 1
-            self.trace = open_trace(instance.parameters["trace"])
+            self.trace = load_trace(instance.parameters["trace"])
 
     def evaluate(self, policy, instance):
         decide = policy.reference()

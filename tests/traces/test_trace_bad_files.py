@@ -13,7 +13,7 @@ import zstandard
 from traces_in_memory import skipped
 
 from vulcan.errors import UserError
-from vulcan_traces import load_trace, open_trace
+from vulcan_traces import load_trace
 from vulcan_traces.readers import FORMATS
 
 DIGITS = "9" * 5000  # more than `int` reads by default: each reader must say so in a line
@@ -49,7 +49,7 @@ BAD_LINES = [
 def test_a_malformed_line_is_an_error_with_file_and_line(write, format, text, line, why):
     path = write("bad.data", text)
     with pytest.raises(UserError) as error:
-        open_trace(path, format=format)
+        load_trace(path, format=format)
     assert str(error.value).startswith(f"{path}, line {line}: ")
     assert why in str(error.value)
     assert "\n" not in str(error.value)
@@ -61,12 +61,12 @@ def test_skipping_counts_malformed_lines_and_warns(write, caplog, case):
     path = write("bad.data", text)
     if format == "csv" and line == 2:  # the only line below the header
         with pytest.raises(UserError, match="of 1 lines, 100% are malformed, 1 malformed lines skipped"):
-            open_trace(path, format=format, skip_bad_lines=True)
+            load_trace(path, format=format, skip_bad_lines=True)
         return
-    trace = open_trace(path, format=format, skip_bad_lines=True)
+    trace = load_trace(path, format=format, skip_bad_lines=True)
     assert skipped(trace) == 1
     with caplog.at_level(logging.WARNING):
-        again = open_trace(path, format=format, skip_bad_lines=True)
+        again = load_trace(path, format=format, skip_bad_lines=True)
     assert (skipped(again), again.requests) == (1, trace.requests)
     assert "1 malformed lines skipped: " in caplog.text
     assert "over 1 % were skipped: " in caplog.text
@@ -76,15 +76,15 @@ def test_a_bad_line_far_into_a_long_file_is_named(write):
     lines = [f"{i} {i % 99} 4096" for i in range(1_000_000)]
     lines[987_653] += " 1"
     with pytest.raises(UserError, match=r"line 987654: 3 fields expected: '987653 \d+ 4096 1'"):
-        open_trace(write("long.tr", "\n".join(lines)))
+        load_trace(write("long.tr", "\n".join(lines)))
 
 
 def test_a_cut_binary_trace_names_the_record(write):
     records = b"".join(struct.pack("<IQIq", i, i, 100, -1) for i in range(5))
     path = write("t.bin", records[:-7])
     with pytest.raises(UserError, match="record 5: cut short: 17 of 24 bytes"):
-        open_trace(path, format="oracleGeneral")
-    trace = open_trace(path, format="oracleGeneral", skip_bad_lines=True)
+        load_trace(path, format="oracleGeneral")
+    trace = load_trace(path, format="oracleGeneral", skip_bad_lines=True)
     assert (trace.requests, skipped(trace)) == (4, 1)
 
 
@@ -93,8 +93,8 @@ def test_a_damaged_vscsi_record_is_named(write):
     records[200] = b"\xff" * 32
     path = write("t.vscsi", b"".join(records))
     with pytest.raises(UserError, match="record 201: malformed vscsi record"):
-        open_trace(path)
-    trace = open_trace(path, skip_bad_lines=True)
+        load_trace(path)
+    trace = load_trace(path, skip_bad_lines=True)
     assert (trace.requests, skipped(trace)) == (299, 1)
 
 
@@ -103,7 +103,7 @@ def test_a_damaged_vscsi_record_is_named(write):
 def test_junk_is_refused_under_any_name(write, name, length):
     path = write(name, random.Random(length).randbytes(length))
     with pytest.raises(UserError) as error:
-        open_trace(path)
+        load_trace(path)
     assert str(path) in str(error.value)
 
 
@@ -116,7 +116,7 @@ def test_junk_is_refused_under_any_name(write, name, length):
 )  # fmt: skip
 def test_an_unclear_text_is_refused(write, text):
     with pytest.raises(UserError, match="format is not clear"):
-        open_trace(write("unclear.txt", text))
+        load_trace(write("unclear.txt", text))
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_an_unclear_text_is_refused(write, text):
 def test_an_empty_file_is_an_error(write, content):
     for format in (None, *FORMATS):
         with pytest.raises(UserError, match="the trace is empty"):
-            open_trace(write("empty.trace", content), format=format)
+            load_trace(write("empty.trace", content), format=format)
 
 
 def test_a_file_without_requests_is_an_error(write):
     with pytest.raises(UserError, match="no request"):
-        open_trace(write("t", "*\n*\n"), format="lirs")
+        load_trace(write("t", "*\n*\n"), format="lirs")
     with pytest.raises(UserError, match="no request"):
-        open_trace(write("t.csv", "id,size\n"), format="csv")
+        load_trace(write("t.csv", "id,size\n"), format="csv")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress])
@@ -142,9 +142,9 @@ def test_a_truncated_compressed_file_is_an_error(write, pack):
     text = "".join(f"{random.Random(i).randrange(10**9)}\n" for i in range(3000)).encode()
     packed = pack(text)
     with pytest.raises(UserError, match="damaged or truncated"):
-        open_trace(write("t.txt", packed[: len(packed) // 2]))
+        load_trace(write("t.txt", packed[: len(packed) // 2]))
     with pytest.raises(UserError, match="damaged or truncated"):
-        open_trace(write("t.txt", packed[:-1]))
+        load_trace(write("t.txt", packed[:-1]))
 
 
 def test_what_cannot_be_opened_is_an_error(tmp_path):
@@ -181,13 +181,13 @@ def test_what_cannot_be_opened_is_an_error(tmp_path):
 )
 def test_wrong_options_are_errors(write, options, why):
     with pytest.raises(UserError) as error:
-        open_trace(write("t.csv", "1,2\n3,4\n"), **options)
+        load_trace(write("t.csv", "1,2\n3,4\n"), **options)
     assert why in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_more_bytes_than_sums_can_hold_are_refused(write):
     at_most = "".join(f"{i} 1 {2**48}\n" for i in range(2**14))
-    assert open_trace(write("most.txt", at_most), format="time-id-size").requests == 2**14
+    assert load_trace(write("most.txt", at_most), format="time-id-size").requests == 2**14
     with pytest.raises(UserError, match=r"2\^62 bytes in all"):
-        open_trace(write("more.txt", at_most + "99999 1 1\n"), format="time-id-size")
+        load_trace(write("more.txt", at_most + "99999 1 1\n"), format="time-id-size")

@@ -13,7 +13,7 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan_cache.baselines import BASELINES
-from vulcan_traces import Trace, open_trace
+from vulcan_traces import Trace, load_trace
 
 Request = tuple[object, int]
 Written = tuple[str, str, dict[str, str], list[Request]]
@@ -197,7 +197,7 @@ SHAPES = (web_log, huge, json_lines, cachelib, twitter, ibm, msr, lambda: msr(40
 @pytest.mark.parametrize("shape", SHAPES)
 def test_lru_misses_what_a_plain_lru_misses(shape: Callable[[], Written], write: Callable[..., Path]) -> None:
     name, text, options, requests = shape()
-    trace = open_trace(write(name, text + "\n"), **options)
+    trace = load_trace(write(name, text + "\n"), **options)
     assert trace.sizes.tolist() == [size for _, size in requests]
     footprint = sum(dict(reversed(requests)).values())
     assert trace.footprint == footprint
@@ -207,7 +207,7 @@ def test_lru_misses_what_a_plain_lru_misses(shape: Callable[[], Written], write:
 
 def test_notes_count_what_was_left_out_and_changed(write: Callable[..., Path]) -> None:
     name, text, options, _ = web_log()
-    first, again = (open_trace(write(name, text), **options) for _ in range(2))
+    first, again = (load_trace(write(name, text), **options) for _ in range(2))
     counts = {note.kind.split()[0]: note.count for note in again.notes}
     assert first.notes == again.notes
     assert counts["sizes"] + counts.get("requests", 0) == text.count(" 304 ")
@@ -216,17 +216,17 @@ def test_notes_count_what_was_left_out_and_changed(write: Callable[..., Path]) -
 
 def test_overlapping_ios_are_counted_and_pages_do_not_overlap(write: Callable[..., Path]) -> None:
     text = "1,h,0,Read,0,65536,1\n2,h,0,Read,4096,4096,1\n3,h,1,Read,4096,4096,1\n4,h,0,Write,1048576,512,1\n"
-    (note,) = open_trace(write("a.csv", text)).notes
+    (note,) = load_trace(write("a.csv", text)).notes
     assert (note.count, "overlap" in note.kind) == (2, True)
-    split = open_trace(write("b.csv", text), page_size="4KiB")
+    split = load_trace(write("b.csv", text), page_size="4KiB")
     assert (split.requests, split.object_count, split.notes) == (19, 18, ())
 
 
 def test_the_operations_of_a_table_are_chosen_by_name(write: Callable[..., Path]) -> None:
     path = write("t.csv", "1,a,GET,5\n2,a,put,5\n3,b,GET,6\n4,b,DELETE,0\n")
     columns = "time=1,id=2,op=3,size=4,ids=text"
-    assert open_trace(path, columns=columns).times.tolist() == [1, 3]
-    assert open_trace(path, columns=f"{columns},ops=get+put").times.tolist() == [1, 2, 3]
+    assert load_trace(path, columns=columns).times.tolist() == [1, 3]
+    assert load_trace(path, columns=f"{columns},ops=get+put").times.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -241,9 +241,9 @@ def test_all_commands_of_vscsi_are_requests(version: int, tmp_path: Path) -> Non
             for i, cmd in enumerate(commands)
         )
     )
-    assert open_trace(path, page_size="4KiB").times.tolist() == [0, 1, 2, 3, 4]
+    assert load_trace(path, page_size="4KiB").times.tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(UserError, match="no operations to choose"):
-        open_trace(path, columns="ops=read")
+        load_trace(path, columns="ops=read")
 
 
 @pytest.mark.parametrize(
@@ -257,17 +257,17 @@ def test_all_commands_of_vscsi_are_requests(version: int, tmp_path: Path) -> Non
     ],
 )
 def test_the_time_is_known_by_the_names_that_it_has(write, header: str, first: str, seconds: float) -> None:
-    assert open_trace(write("t.csv", f"{header}\n{first}\n")).times.tolist() == [seconds]
+    assert load_trace(write("t.csv", f"{header}\n{first}\n")).times.tolist() == [seconds]
 
 
 def test_a_line_of_a_million_requests_takes_memory_for_a_few(write: Callable[..., Path]) -> None:
-    trace = open_trace(write("P.lis", "".join(f"0 1000000 0 {i}\n" for i in range(4))))
+    trace = load_trace(write("P.lis", "".join(f"0 1000000 0 {i}\n" for i in range(4))))
     assert (trace.requests, trace.object_count) == (4_000_000, 1_000_000)
 
 
 def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match="'moment' could be it"):
-        open_trace(write("t.csv", "moment,id,size\n1,2,3\n"))
+        load_trace(write("t.csv", "moment,id,size\n1,2,3\n"))
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Pat
 )
 def test_swapped_columns_are_doubted(write: Callable[..., Path], columns: str, said: list[str]) -> None:
     rows = [f"{1_500_000_000 + n},{n % 7},{(n * 31) % 97 + 1}" for n in range(3_000)]
-    notes = list(map(str, open_trace(write("a.csv", "\n".join(rows)), columns=columns).notes))
+    notes = list(map(str, load_trace(write("a.csv", "\n".join(rows)), columns=columns).notes))
     assert len(notes) == len(said)
     assert all(part in note and note.endswith("swapped?") for part, note in zip(said, notes, strict=True))
 
@@ -287,19 +287,19 @@ def test_swapped_columns_are_doubted(write: Callable[..., Path], columns: str, s
 def test_sizes_that_are_others_at_each_request_are_doubted(write: Callable[..., Path]) -> None:
     sizes = np.random.default_rng(1).integers(1, 100_000, 3_000)
     path = write("a.csv", "\n".join(f"{n},{n % 50},{size}" for n, size in enumerate(sizes)))
-    (note,) = map(str, open_trace(path, columns="time=1,id=2,size=3").notes)
+    (note,) = map(str, load_trace(path, columns="time=1,id=2,size=3").notes)
     assert note.endswith("another size than the one before: is that column a size?")
 
 
 def test_a_header_alone_is_no_trace(write: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match="it has one line"):
-        open_trace(write("a.csv", "time,id,size\n"))
+        load_trace(write("a.csv", "time,id,size\n"))
 
 
 def test_ids_and_sizes_that_are_swapped_are_doubted(write: Callable[..., Path]) -> None:
     ids = np.random.default_rng(1).zipf(1.3, 3_000) % 500
     path = write("a.csv", "\n".join(f"{n},{i},{i * 37 % 100 + 1}" for n, i in enumerate(ids)))
-    said = [list(map(str, open_trace(path, columns=f"time=1,{c}").notes)) for c in ("id=2,size=3", "id=3,size=2")]
+    said = [list(map(str, load_trace(path, columns=f"time=1,{c}").notes)) for c in ("id=2,size=3", "id=3,size=2")]
     assert said[0] == []
     assert len(said[1]) == 1
     assert said[1][0].endswith("with many sizes: are columns swapped?")

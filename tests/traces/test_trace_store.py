@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_traces import load_trace, open_trace
+from vulcan_traces import load_trace
 
 COLUMNS = ("objects", "sizes", "times", "next_access", "keys")
 
@@ -29,7 +29,7 @@ def entry_of(cache, trace):
 
 def test_columns_are_memory_mapped_from_one_entry(own_cache, write):
     path = write("t.txt", "5\n6\n5\n")
-    first, second = open_trace(path), open_trace(path)
+    first, second = load_trace(path), load_trace(path)
     for trace in (first, second):
         for column in COLUMNS:
             assert isinstance(getattr(trace, column), np.memmap)
@@ -43,11 +43,11 @@ def test_columns_are_memory_mapped_from_one_entry(own_cache, write):
 
 def test_the_digest_depends_on_content_and_options_and_not_on_the_name(own_cache, write):
     text = "1 2 3\n2 2 3\n"
-    digest = open_trace(write("a.tr", text)).digest
-    assert open_trace(write("b.tr", text)).digest == digest
-    assert open_trace(write("c.tr", text + "3 2 3\n")).digest != digest
-    assert open_trace(write("a.tr", text), skip_bad_lines=True).digest != digest
-    one, other = (open_trace(write("a.tr", text), columns=columns) for columns in ("id=2", "id=3"))
+    digest = load_trace(write("a.tr", text)).digest
+    assert load_trace(write("b.tr", text)).digest == digest
+    assert load_trace(write("c.tr", text + "3 2 3\n")).digest != digest
+    assert load_trace(write("a.tr", text), skip_bad_lines=True).digest != digest
+    one, other = (load_trace(write("a.tr", text), columns=columns) for columns in ("id=2", "id=3"))
     assert len({digest, one.digest, other.digest}) == 3
 
 
@@ -70,28 +70,28 @@ DAMAGE = {
 @pytest.mark.parametrize("file", ["meta.json", *(f"{column}.npy" for column in COLUMNS)])
 def test_a_damaged_entry_is_rebuilt(own_cache, write, caplog, damage, file):
     path = write("t.tr", "".join(f"{i} {i % 7} 512\n" for i in range(100)))
-    trace = open_trace(path)
+    trace = load_trace(path)
     intact = {column: getattr(trace, column).tolist() for column in COLUMNS}
     DAMAGE[damage](entry_of(own_cache, trace) / file)
     with caplog.at_level(logging.WARNING):
-        rebuilt = open_trace(path)
+        rebuilt = load_trace(path)
     assert "is damaged" in caplog.text
     assert {column: getattr(rebuilt, column).tolist() for column in COLUMNS} == intact
     caplog.clear()
-    open_trace(path)
+    load_trace(path)
     assert not caplog.text
     assert os.listdir(entry_of(own_cache, trace).parent) == [trace.digest]
 
 
 def test_an_entry_that_cannot_be_mapped_is_no_damage(own_cache, write, caplog):
     path = write("t.tr", "".join(f"{i} {i} 512\n" for i in range(2_000_000)))
-    open_trace(path)
+    load_trace(path)
     limits = resource.getrlimit(resource.RLIMIT_AS)
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + 10_000_000, limits[1]))
     try:
         with pytest.raises(UserError, match="cannot be opened: Cannot allocate memory"):
-            open_trace(path)
+            load_trace(path)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
     assert "damaged" not in caplog.text

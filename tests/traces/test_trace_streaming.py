@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from traces_in_memory import build_trace
 
 from vulcan.errors import UserError
-from vulcan_traces import open_trace
+from vulcan_traces import load_trace
 from vulcan_traces.notes import NoteCounts, notes_of
 from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, join
 from vulcan_traces.storage import column_files, dense_ids
@@ -92,7 +92,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch)
 
     monkeypatch.setattr("vulcan_traces.storage.trace_store.write_columns", slowly)
     with pytest.raises(UserError, match="was changed while it was read"):
-        open_trace(path, format="time-id-size")
+        load_trace(path, format="time-id-size")
     kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
     assert set(kept) == {"CACHEDIR.TAG"}
 
@@ -105,7 +105,7 @@ def decode(barrier, path, results):
     writing = store.write_columns
     store.write_columns = lambda folder, parts: decoded.append(folder) or writing(folder, parts)
     barrier.wait(timeout=120)
-    trace = open_trace(path)
+    trace = load_trace(path)
     results.put((len(decoded), int(trace.objects.sum(dtype=np.int64))))
 
 
@@ -128,16 +128,16 @@ def test_of_processes_that_want_the_same_trace_one_decodes_it(tmp_path, monkeypa
 DECODE = """
 import json, sys
 from pathlib import Path
-from vulcan_traces import open_trace
+from vulcan_traces import load_trace
 def peak():
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM:"))
 small, *larger = sys.argv[1:]
-open_trace(small).footprint  # whatever is loaded late
+load_trace(small).footprint  # whatever is loaded late
 grown = []
 for path in larger:
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
     before = peak()
-    trace = open_trace(path)
+    trace = load_trace(path)
     grown.append([trace.requests, trace.object_count, peak() - before])
     del trace
 print(json.dumps(grown))

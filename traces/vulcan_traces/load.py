@@ -56,31 +56,10 @@ def load_trace(
 ) -> Trace:
     """Return the trace in a file, or the one that a generator specification describes.
 
-    `spec` is a path, or a text such as `zipf:requests=200000,objects=20000,alpha=0.9,seed=1` (see
-    `vulcan_traces.synthetic.generator_spec`); a file whose name looks so is meant by `./zipf:...`. A pandas DataFrame
-    is read like a CSV file with its columns' names as the header. The rest is for files: see `open_trace`. Raises
-    UserError.
-    """
-    text = str(table_file(spec)) if is_table(spec) else os.fspath(cast("str | os.PathLike[str]", spec))
-    if not is_generator_spec(text):
-        options = {"format": format, "columns": columns, "page_size": page_size}
-        return open_trace(Path(text), skip_bad_lines=skip_bad_lines, **options)
-    if format is not None or columns is not None or page_size is not None:
-        raise UserError(f"{text}: format, columns and page size are for trace files, and this is a generated trace")
-    generator = parse_generator_spec(text)
-    digest = _digest("generated", generator.canonical)
-    return cached_trace(generator.name, digest, lambda: [generator.generate()])
-
-
-def open_trace(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    columns: str | None = None,
-    skip_bad_lines: bool = False,
-    page_size: str | None = None,
-) -> Trace:
-    """Return the trace in a file, plain or compressed by gzip, xz or zstd.
+    `spec` is a path, plain or packed (see `vulcan_traces.parsing.compression`), or a text such as
+    `zipf:requests=200000,objects=20000,alpha=0.9,seed=1` (see `vulcan_traces.synthetic.generator_spec`); a file whose
+    name looks so is meant by `./zipf:...`. A pandas DataFrame is read like a CSV file with its columns' names as the
+    header. The rest is for files:
 
     `format` names one of `vulcan_traces.readers.FORMATS`; without it the name's ending and the content have
     to make it clear. `columns` describes a table (see `vulcan_traces.parsing.column_spec`) and implies the format csv,
@@ -91,18 +70,24 @@ def open_trace(
     Decoded traces are kept in the user's cache directory. Raises UserError, in one line, for a file that
     cannot be read, is empty, is of no clear format, or has a malformed line (or record), which is then named.
     """
-    source = Source(Path(path), skip_bad_lines)
+    text = str(table_file(spec)) if is_table(spec) else os.fspath(cast("str | os.PathLike[str]", spec))
+    if is_generator_spec(text):
+        if format is not None or columns is not None or page_size is not None:
+            raise UserError(f"{text}: format, columns and page size are for trace files, and this is a generated trace")
+        generator = parse_generator_spec(text)
+        digest = _digest("generated", generator.canonical)
+        return cached_trace(generator.name, digest, lambda: [generator.generate()])
+    source = Source(Path(text), skip_bad_lines)
     source.check()
-    spec = parse_column_spec(columns) if columns is not None else ColumnSpec()
+    given = parse_column_spec(columns) if columns is not None else ColumnSpec()
     if page_size is not None:
-        spec = replace(spec, page=page_in_bytes(page_size))
-    chosen = _format_of(source, format, spec)
-    name = source.path.name
+        given = replace(given, page=page_in_bytes(page_size))
+    chosen = _format_of(source, format, given)
     content = source.sha256()
-    digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
-    trace = cached_trace(name, digest, lambda: _whole(source, content, chosen.read(source, spec)))
+    digest = _digest(content, chosen.name, repr(given), skip_bad_lines)
+    trace = cached_trace(source.path.name, digest, lambda: _whole(source, content, chosen.read(source, given)))
     if trace.notes:
-        _warn(f"{path}: {one_line(trace.notes)}")
+        _warn(f"{source.path}: {one_line(trace.notes)}")
     return trace
 
 
