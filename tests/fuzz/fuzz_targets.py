@@ -166,7 +166,7 @@ COMPRESSED = tuple(pack(TABLE * 9) for pack in (gzip.compress, lzma.compress, zs
 
 def link(data: bytes) -> object:
     choice, _, content = data.partition(b"\n")
-    known = (None, "mahimahi", "csv", "bitrate-log", "csv:s,mbps", "csv:ms,kbps", "csv:" + choice.decode("latin-1"))
+    known = (None, "mahimahi", "csv", "csv:s,mbps", "csv:ms,kbps", "csv:" + choice.decode("latin-1"))
     with a_file(content, "link") as path:
         return load_link(path, format=known[len(choice) % len(known)])
 

@@ -146,9 +146,9 @@ def test_a_bitrate_log_is_averaged_by_second(write):
     link = load_link(write("log.csv", LOG + "2019.12.16_13.40.08,0,5\n"))
     assert link.times.tolist() == [0, 1 * S, 4 * S]
     assert link.rates.tolist() == [72e3, 200e3, 5e3]
-    with pytest.raises(UserError, match=r"line 5: .*goes back"):
+    with pytest.raises(UserError, match="line 5: times must increase"):
         load_link(write("back.csv", LOG + "2019.12.16_13.40.04,0,5\n"))
-    with pytest.raises(UserError, match="line 5: no time and rate"):
+    with pytest.raises(UserError, match="line 5: the time is not a number"):
         load_link(write("bad.csv", LOG + "yesterday,0,5\n"))
 
 

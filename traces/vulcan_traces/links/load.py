@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan_traces.links.bitrate_log import looks_like_bitrate_log, read_bitrate_log
 from vulcan_traces.links.generator_spec import generate_link, is_link_spec
 from vulcan_traces.links.link_trace import LinkTrace
 from vulcan_traces.links.mahimahi import looks_like_mahimahi, read_mahimahi
 from vulcan_traces.links.rate_table import columns_of, looks_like_rate_table, read_rate_table
 from vulcan_traces.links.text import Text, read_text
 
-FORMATS = ("mahimahi", "csv", "bitrate-log")
+FORMATS = ("mahimahi", "csv")
 """The names that `format` may be; `csv` may be followed by the units of its columns, as `csv:s,mbps`."""
 
 
@@ -35,23 +34,16 @@ def load_link(spec: str | os.PathLike[str], *, format: str | None = None) -> Lin
     if format is not None and (name not in FORMATS or (columns and name != "csv")):
         raise UserError(f"no link format {format!r}{did_you_mean(name, FORMATS)} (known: {', '.join(FORMATS)})")
     content = read_text(Path(text))
-    chosen = name or _detected(content)
-    if chosen == "mahimahi":
+    if (name or _detected(content)) == "mahimahi":
         return read_mahimahi(content)
-    if chosen == "bitrate-log":
-        return read_bitrate_log(content)
     return read_rate_table(content, columns_of(content, columns or None))
 
 
 def _detected(text: Text) -> str:
-    if looks_like_mahimahi(text):
-        return "mahimahi"
-    if looks_like_bitrate_log(text):
-        return "bitrate-log"
     if looks_like_rate_table(text):
         return "csv"
-    if text.is_text and text.first_lines[0].isdigit():
-        return "mahimahi"  # whose reader says which line is wrong
+    if looks_like_mahimahi(text):
+        return "mahimahi"
     raise UserError(
         f"{text.path}: its format is not clear from its content; name it (one of {', '.join(FORMATS)}), for a table "
         "of times and rates with their units, as csv:s,mbps"

@@ -17,8 +17,8 @@ _MAX_DIGITS = len(str(MAX // MILLISECOND))
 
 
 def looks_like_mahimahi(text: Text) -> bool:
-    """Check whether the first lines are whole numbers, one a line."""
-    return text.is_text and all(line.isdigit() for line in text.first_lines)
+    """Check whether the first line is a whole number."""
+    return text.is_text and text.first_lines[0].isdigit()
 
 
 def read_mahimahi(text: Text) -> LinkTrace:

@@ -4,6 +4,10 @@ What the columns mean says the header (`time_s,rate_mbps`, `seconds,bandwidth (k
 which has the unit of each column in order and `-` for a column to be ignored. Times are s, ms, us or ns; rates bps,
 kbps, mbps or gbps (bits a second of the wire). Each rate lasts until the next time; the last one as long as the one
 before it.
+
+So are logs of phones that measure a download once per second, as in the 5G production dataset (Raca et al., ACM MMSys
+2020): `Timestamp` is as 2019.12.16_13.40.04 and `DL_bitrate` in kbit/s. Rows of one second are averaged; a second
+without a row keeps the rate of the one before.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ import io
 import math
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
@@ -29,35 +34,37 @@ _PER_SECOND = re.compile(r"([kmg]?)bits?(?:/s|/sec|ps| per second)?(?![a-z])")
 _WORD = re.compile(r"[a-z]+")
 _MAX = 1e13
 IGNORED = "-"
+_LOG_TIME, _LOG_RATE, _LOG_FORMAT = "timestamp", "dl_bitrate", "%Y.%m.%d_%H.%M.%S"
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns of time and rate, their units in ns and bits/s, and whether there is a header."""
+    """Columns of time and rate, their units in ns and bits/s, whether there is a header, and if times are dates."""
 
     time: int
     rate: int
     time_unit: float
     rate_unit: float
     has_header: bool
+    is_log: bool = False
 
 
 def looks_like_rate_table(text: Text) -> bool:
-    """Check whether the first line is a header that names the unit of one time and one rate."""
-    return text.is_text and _of_units([_unit(name) for name in _fields(text.first_lines[0])]) is not None
+    """Check whether the first line is a header that names the unit of one time and one rate, or that of a log."""
+    return text.is_text and _named(_fields(text.first_lines[0])) is not None
 
 
 def columns_of(text: Text, spec: str | None) -> Columns:
     """Return the columns of the specification, such as `ms,kbps`, or else of the header. Raises UserError."""
     header = _fields(text.first_lines[0]) if text.first_lines else []
     if spec is None:
-        found = _of_units([_unit(name) for name in header])
-        if found is None:
+        named = _named(header)
+        if named is None:
             raise UserError(
                 f"{text.path}: its header does not name one time and one rate with their units, such as "
                 "time_s,rate_mbps; name them by the format, as csv:s,mbps"
             )
-        return Columns(*found, has_header=True)
+        return named
     units = [piece.strip().lower() for piece in spec.split(",")]
     known = [*TIME_UNITS, *RATE_UNITS, IGNORED]
     for unit in units:
@@ -66,13 +73,21 @@ def columns_of(text: Text, spec: str | None) -> Columns:
     found = _of_units(units)
     if found is None:
         raise UserError(f"csv:{spec}: the unit of exactly one time and one rate is needed, as csv:s,mbps")
-    named = len(header) > max(found[:2]) and not any(_is_number(header[place]) for place in found[:2])
-    return Columns(*found, has_header=named)
+    has_names = len(header) > max(found[:2]) and not any(_number(header[place]) is not None for place in found[:2])
+    return Columns(*found, has_header=has_names)
+
+
+def _named(header: list[str]) -> Columns | None:
+    if {_LOG_TIME, _LOG_RATE} <= set(header):
+        return Columns(header.index(_LOG_TIME), header.index(_LOG_RATE), 1e9, 1e3, has_header=True, is_log=True)
+    found = _of_units([_unit(name) for name in header])
+    return None if found is None else Columns(*found, has_header=True)
 
 
 def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
     """Raises UserError with the number of the first bad line."""
     times, rates = array("d"), array("d")
+    time_of = _clock() if columns.is_log else _number
     skip_header = columns.has_header
     for number, line in enumerate(io.BytesIO(text.content), 1):
         if not line.strip():
@@ -83,33 +98,47 @@ def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
         fields = _fields(line)
         if len(fields) <= max(columns.time, columns.rate):
             raise text.malformed(number, f"too few fields: {abbreviated(line)}")
-        for place, unit, values, what, highest in (
-            (columns.time, columns.time_unit, times, "time", float(MAX)),
-            (columns.rate, columns.rate_unit, rates, "rate", _MAX),
+        for place, unit, values, what, read, highest in (
+            (columns.time, columns.time_unit, times, "time", time_of, float(MAX)),
+            (columns.rate, columns.rate_unit, rates, "rate", _number, _MAX),
         ):
-            if not _is_number(fields[place]):
+            found = read(fields[place])
+            if found is None:
                 raise text.malformed(number, f"the {what} is not a number: {abbreviated(line)}")
-            value = float(fields[place]) * unit
+            value = found * unit
             if not abs(value) <= highest or (what == "rate" and value < 0):
                 raise text.malformed(number, f"the {what} is out of range: {abbreviated(line)}")
             values.append(value)
-        if len(times) > 1 and round(times[-1]) <= round(times[-2]):
+        if len(times) > 1 and round(times[-1]) < round(times[-2]) + (not columns.is_log):
             raise text.malformed(number, f"times must increase: {abbreviated(line)}")
-    return link_of_rates(text, times, rates)
-
-
-def link_of_rates(text: Text, times: Sequence[float], rates: Sequence[float]) -> LinkTrace:
-    """Return the link of these rates (bits/s) from these times on (ns). Raises UserError for an invalid link."""
     if not times:
         raise UserError(f"{text.path}: the trace has no rate")
     if not any(rates):
         raise UserError(f"{text.path}: every rate is 0")
-    begins = np.rint(np.array(times) - times[0]).astype(np.int64)
+    begins, row, counts = np.unique(
+        np.rint(np.array(times) - times[0]).astype(np.int64), return_inverse=True, return_counts=True
+    )
     last = int(begins[-1] - begins[-2]) if len(begins) > 1 else SECOND
     period = int(begins[-1]) + last
     if period > MAX:
         raise UserError(f"{text.path}: the trace lasts over {MAX // SECOND} s")
-    return make_link(text.path.name, "rates", begins, period, np.array(rates, np.float64))
+    return make_link(text.path.name, "rates", begins, period, np.bincount(row, rates) / counts)
+
+
+def _clock() -> Callable[[str], float | None]:
+    """Return what reads the dates of a log, as seconds from the first one; None for what is no date."""
+    origin: datetime | None = None
+
+    def seconds(field: str) -> float | None:
+        nonlocal origin
+        try:
+            date = datetime.strptime(field, _LOG_FORMAT)
+        except ValueError:
+            return None
+        origin = origin or date
+        return (date - origin).total_seconds()
+
+    return seconds
 
 
 def _fields(line: bytes) -> list[str]:
@@ -134,9 +163,9 @@ def _of_units(units: Sequence[str]) -> tuple[int, int, float, float] | None:
     return times[0], rates[0], TIME_UNITS[units[times[0]]], RATE_UNITS[units[rates[0]]]
 
 
-def _is_number(field: str) -> bool:
+def _number(field: str) -> float | None:
     try:
         value = float(field)
     except ValueError:
-        return False
-    return math.isfinite(value) and "_" not in field
+        return None
+    return value if math.isfinite(value) and "_" not in field else None
