@@ -7,7 +7,6 @@ and pages that are not there had no access. Pages may have any numbers.
 
 from __future__ import annotations
 
-import io
 import zipfile
 from pathlib import Path
 
@@ -76,18 +75,14 @@ def _columns(path: Path) -> list[NDArray[np.int64]]:
 
 def _column(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[np.int64]:
     """Return a column of at most `MAX_ROWS` rows. Raises UserError, ValueError and the exceptions of `zipfile`."""
+    if archive.getinfo(f"{name}.npy").file_size > _MAX_HEADER + MAX_ROWS * 8:
+        raise UserError(f"{path}: has more than {MAX_ROWS:,} rows, and so many are read")
     with archive.open(f"{name}.npy") as file:
-        head = io.BytesIO(file.read(_MAX_HEADER))
-        read_header = _HEADERS.get(np.lib.format.read_magic(head))
-        if read_header is None:
-            raise ValueError(f"column {name!r} is of an unknown version")
-        shape, _, dtype = read_header(head)
-        if len(shape) != 1 or dtype.kind not in "iu":
-            raise UserError(f"{path}: column {name!r} is not a list of whole numbers")
-        (rows,) = shape
-        if not 0 < rows <= MAX_ROWS:
-            raise UserError(f"{path}: has {rows:,} rows; from 1 to {MAX_ROWS:,} are read")
-        values = np.frombuffer(head.read() + file.read(rows * dtype.itemsize), dtype, rows)
+        values = np.lib.format.read_array(file, allow_pickle=False)
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise UserError(f"{path}: column {name!r} is not a list of whole numbers")
+    if not 0 < len(values) <= MAX_ROWS:
+        raise UserError(f"{path}: has {len(values):,} rows; from 1 to {MAX_ROWS:,} are read")
     lowest, highest = int(values.min()), int(values.max())
     if lowest < 0 or highest > 2**62:
         raise UserError(f"{path}: column {name!r} has a number that is negative or too large")
@@ -96,9 +91,6 @@ def _column(path: Path, archive: zipfile.ZipFile, name: str) -> NDArray[np.int64
     if name in ("loads", "stores") and highest >= 2**32:
         raise _too_often(path)
     return values.astype(np.int64)
-
-
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def _table(

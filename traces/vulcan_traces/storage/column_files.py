@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +16,8 @@ from vulcan_traces.raw_requests import MAX_BYTES, MAX_SIZE, RawRequests
 from vulcan_traces.storage.dense_ids import DenseIds
 
 _HEADER_BYTES = 128
+"""Of an array of one dimension, as numpy writes them: it leaves room for the length to grow."""
+
 _BLOCK = 1 << 20
 """Requests at a time, on the way back from the end."""
 
@@ -149,9 +150,7 @@ class _Column:
 
     def __exit__(self, *_: object) -> None:
         """Close the files; a full disk is noticed here at the latest."""
-        described = f"{{'descr': {self._type.str!r}, 'fortran_order': False, 'shape': ({self._length},), }}"
-        magic = b"\x93NUMPY\x01\x00"
-        room = _HEADER_BYTES - len(magic) - 2
+        described = {"descr": self._type.str, "fortran_order": False, "shape": (self._length,)}
         with self._file:
             self._file.seek(0)
-            self._file.write(magic + struct.pack("<H", room) + described.ljust(room - 1).encode() + b"\n")
+            np.lib.format.write_array_header_1_0(self._file, described)
