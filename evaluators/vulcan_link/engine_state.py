@@ -90,7 +90,6 @@ SOURCES = 6
     FORESEES,
     FIRST_SERIAL,  # of the next acknowledgement to arrive
     LAST_NEW,  # when the receiver last got a packet for the first time
-    SIGNALS,  # 1 where the policy reads a feature that costs something (see `kernels.signals`)
     WRITE_PACKETS,  # what the application writes at a time, 0 for endless data
     WRITE_INTERVAL,  # ns between its writes, of which the first is when the flow starts
     # reordering: the ring of packets that are late, and what a sender makes of it
@@ -105,7 +104,7 @@ SOURCES = 6
     UNDO_RETRANSMITTED,  # its retransmissions that were not seen to be needless
     MAY_REORDER,  # 1 where packets may come late
     NEEDLESS,  # 1 where a needless retransmission was reported, and not yet answered
-) = range(92)
+) = range(91)
 FLOW_SLOTS = 96
 
 RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
@@ -116,8 +115,8 @@ PACKET_SLOTS = 8
 IS_DELIVERED, IS_LOST, IS_RETRANSMITTED, WAS_RETRANSMITTED = 1, 2, 4, 8
 
 # A row an acknowledgement on its way.
-ACK_TIME, ACK_NUMBER, ACK_PACKETS, ACK_COVERED, ACK_MARKED, ACK_ECHO, ACK_SERIAL, ACK_LEFT = range(8)
-ACK_SLOTS = 8
+ACK_TIME, ACK_NUMBER, ACK_PACKETS, ACK_COVERED, ACK_MARKED, ACK_ECHO, ACK_SERIAL = range(7)
+ACK_SLOTS = 7
 
 # A row a packet in the queue.
 Q_FLOW, Q_SEQUENCE, Q_TIME, Q_SENT_AT, Q_MARK, Q_BYTES = range(6)

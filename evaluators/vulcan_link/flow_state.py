@@ -53,15 +53,11 @@ PRIOR_SSTHRESH = 40  # SSTHRESH then; set by the mechanism
 NEXT_SEND = 41  # ns, before which pacing lets nothing leave; set by the mechanism
 LIMITED_UNTIL = 42  # packets sent until DELIVERED exceeds this count as sent for want of data; 0: none
 SAMPLE_SENT_INTERVAL = 44  # ns, over which the packets of the rate sample were sent
-ONE_WAY = 45  # ns from sending what this acknowledgement echoes to when it left, less the propagation; -1 for none
 COMING = 43  # packets that the link can carry in the PROPAGATION that begins now; for algorithms that foresee it
 
 OWN = 48
 """The first slot that is the algorithm's own, zero at first. 48 of them."""
 SLOTS = 96
-SIGNALS = SLOTS
-"""The first slot of what `kernels.signals` keeps for a policy, in a row of ROW."""
-ROW = SLOTS + 64
 
 OPEN, DISORDER, REDUCING, RECOVERY, LOSS = range(5)
 """States of the sender, as Linux has them: REDUCING is its CWR, a reduction without loss, after an ECN mark."""

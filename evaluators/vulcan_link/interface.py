@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from vulcan.task import Feature, Global
 
 MIN_WINDOW, MAX_WINDOW = 2.0, 65_535.0  # packets
@@ -11,8 +9,6 @@ LATEST = float(2**40)  # microseconds: twelve days
 MAX_RTT = 1e9  # microseconds
 FASTEST = 1e12  # bits/s
 MAX_PACKETS = float(2**40)
-
-EXTENDED = ("signals", "extended")
 
 
 def _time(name: str, meaning: str, high: float = LATEST) -> Feature:
@@ -25,10 +21,6 @@ def _packets(name: str, meaning: str, high: float = MAX_WINDOW, low: float = 0.0
 
 def _rate(name: str, meaning: str) -> Feature:
     return Feature(name, "float", "bits/s", 0.0, FASTEST, meaning)
-
-
-def _of_interval(made: Feature) -> Feature:
-    return replace(made, name=f"interval_{made.name}", only=EXTENDED, observed="interval")
 
 
 STATE = Global(
@@ -81,37 +73,6 @@ STATE = Global(
             "send_rate_bps",
             "the rate at which the packets of that sample of the rate of delivery were sent; 0 before the first",
         ),
-        Feature(
-            "app_limited", "bool", "flag", 0.0, 1.0,
-            "whether that sample begins with a packet that was sent when the application had no more data: the rate "
-            "is then what it writes, and perhaps not what the link carries", only=EXTENDED,
-        ),
-        Feature(
-            "one_way_delay_us", "int", "us", 0.0, MAX_RTT,
-            "the latest time from sending a packet to when its acknowledgement left the receiver, by timestamps, less "
-            "the smallest so far: the queue on the way there, and what the receiver waited to acknowledge two at once "
-            "(RFC 6817)", only=EXTENDED,
-        ),
-        Feature(
-            "extra_acked_packets", "int", "packets", 0.0, MAX_WINDOW,
-            "the most packets by which acknowledgements ran ahead of the rate of delivery in the latest 5 to 10 round "
-            "trips, as BBR counts them: how much they are aggregated on their way", only=EXTENDED,
-        ),
-        _of_interval(
-            _time(
-                "us",
-                "how long the latest interval lasted: a tenth of a second, or several where nothing was delivered in "
-                "those after the first. Statistics of n intervals are over n tenths of a second, or more; all are 0 "
-                "before the first",
-            )
-        ),
-        _of_interval(_packets("delivered_packets", "packets acknowledged in it", MAX_PACKETS)),
-        _of_interval(_packets("lost_packets", "packets found to be lost in it", MAX_PACKETS)),
-        _of_interval(_time("min_rtt_us", "the smallest sample of the round-trip time in it", MAX_RTT)),
-        _of_interval(_time("avg_rtt_us", "the mean of these samples", MAX_RTT)),
-        _of_interval(_time("max_rtt_us", "the largest of them", MAX_RTT)),
-        _of_interval(_rate("rate_bps", "the rate of delivery in it")),
-        _of_interval(_rate("max_rate_bps", "the largest sample of the rate of delivery in it")),
     ),
 )  # fmt: skip
 

@@ -19,19 +19,16 @@ SLOT: Mapping[str, int] = {
         for feature in declared.features
     )
 }
-SIGNALS = tuple(f"state.{feature.name}" for feature in interface.STATE.features if feature.only)
-"""What costs something, and is written for policies that read it."""
 
-# The slots by shorter names: W_ of `window`, I_ of the latest completed interval. After the features come the controls,
+# The slots by shorter names: W_ of `window`. After the features come the controls,
 # NaN while a handler has not set them; behind GLOBALS lies the policy's own state.
 (
     NOW, CAUSE, CWND, SSTHRESH, IN_FLIGHT, ACKED, LOST, RTT, SMOOTHED, MIN_RTT, MAX_RTT, RATE, MAX_BANDWIDTH,
     MIN_BANDWIDTH, DELIVERED, LOST_TOTAL, MARKED, ECN, MAX_CWND, MSS, SINCE_LOSS, RECOVERY, SINCE_CHANGE, ROUND_ACKED,
-    ROUNDS, EXACT, SEND_RATE, APP_LIMITED, ONE_WAY, EXTRA,
-    I_LASTED, I_DELIVERED, I_LOST, I_MIN, I_AVG, I_MAX, I_RATE, I_MAX_RATE,
+    ROUNDS, EXACT, SEND_RATE,
     W_DURATION, W_DELIVERED, W_BYTES, W_BANDWIDTH, W_LOST, W_ECN, W_MIN, W_AVG, W_MAX,
     IN_SLOW_START, TIMER, TIMER_AFTER, PACING, GLOBALS,
-) = range(52)  # fmt: skip
+) = range(41)  # fmt: skip
 
 LAYOUT = Layout(
     features={name: Slot("globals", slot) for name, slot in SLOT.items()},

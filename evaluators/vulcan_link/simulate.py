@@ -18,7 +18,7 @@ from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels import fair_queue
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
-from vulcan_link.policy_state import EVENTS, GLOBALS, SIGNALS
+from vulcan_link.policy_state import EVENTS, GLOBALS
 from vulcan_link.result import FlowResult, LinkResult, jain
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
@@ -57,7 +57,6 @@ def simulate(
     rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
     flows, own, dues = _flows(scenario, algorithms, rate, policy)
     addresses, handlers, shown = _policy(policy, scenario)
-    own[:, m.SIGNALS] = policy is not None and _reads_signals(policy)
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
@@ -125,25 +124,18 @@ def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
 
 def _policy(
     policy: Policy | None, scenario: Scenario
-) -> tuple[tuple[int, int, int, int, bool], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[tuple[int, int, int, bool], NDArray[np.int64], NDArray[np.float64]]:
     """Return the addresses of the policy's functions, those of its handlers, and what it reads, a row for each flow."""
     count = len(scenario.flows)
     if policy is None:
-        return (0, 0, 0, 0, False), np.zeros(len(EVENTS), np.int64), np.zeros((count, GLOBALS))
+        return (0, 0, 0, False), np.zeros(len(EVENTS), np.int64), np.zeros((count, GLOBALS))
     from vulcan_link.policy_state import LAYOUT
 
     native = policy.native(LAYOUT)
     shown = np.stack([native.new_globals(seed_of_policy(scenario, f)) for f in range(count)])
     handlers = np.array([native.events.get(name, 0) for name in EVENTS], np.int64)
-    over = [native.occasions.get(name, 0) for name in ("round_trip", "interval")]
-    addresses = (native.score, native.update, over[0], over[1], bool(handlers.any()))
+    addresses = (native.score, native.update, native.occasions.get("round_trip", 0), bool(handlers.any()))
     return addresses, handlers, shown
-
-
-def _reads_signals(policy: Policy) -> bool:
-    """Check whether the policy reads what is written for those alone that do."""
-    read = {*policy.plan.features, *(statistic.feature for statistic in policy.plan.statistics)}
-    return not read.isdisjoint(SIGNALS)
 
 
 def seed_of_policy(scenario: Scenario, flow: int) -> int:
@@ -156,7 +148,7 @@ def _flows(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the flows' records before they start, what only the mechanism sees of them, and when they start."""
     count = len(scenario.flows)
-    flows = np.zeros((count, flow_state.ROW))
+    flows = np.zeros((count, flow_state.SLOTS))
     own = np.zeros((count, m.FLOW_SLOTS), np.int64)
     dues = np.full((count, m.SOURCES), m.NEVER)
     duration = round(scenario.duration_s * SECOND)

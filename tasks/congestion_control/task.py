@@ -246,14 +246,6 @@ TASK = Task(
             "short flows in place of an endless one: packets of each and the milliseconds between their starts, such "
             "as 100/500; default: none",
         ),
-        Setting(
-            "signals",
-            "text",
-            "whether a search offers app_limited, one_way_delay_us, extra_acked_packets, and what happened in each "
-            "tenth of a second, with statistics of them",
-            "basic",
-            choices=("basic", "extended"),
-        ),
         Setting("called", "text", "how often the policy is called", "ack", choices=("ack", "round")),
         Setting(
             "slow_start",

@@ -123,8 +123,8 @@ def serve(
 
 
 _SIGNATURE = types.int64(
-    # addresses of the policy's score, update, end of a round trip and of an interval, 0 for none; has it handlers?
-    types.Tuple((types.int64, types.int64, types.int64, types.int64, types.boolean)),
+    # addresses of the policy's score, update and end of a round trip, 0 for none; has it handlers?
+    types.Tuple((types.int64, types.int64, types.int64, types.boolean)),
     I1,  # addresses of these
     RI1,  # times of the link's trace
     RF1,  # its rates

@@ -8,7 +8,6 @@ from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s
 from vulcan_link import policy_state as p
 from vulcan_link.algorithms import cubic
-from vulcan_link.kernels.signals import begin_signals, show_signals
 from vulcan_link.scenario import MAX_PACKETS
 
 MIN_WINDOW = 2.0
@@ -48,8 +47,6 @@ def begin(mine, flow, shown, ecn):
     shown[p.MSS] = flow[s.PAYLOAD_BYTES]
     shown[p.CWND] = shown[p.EXACT] = shown[p.MAX_CWND] = flow[s.CWND]
     cubic.begin(flow)
-    if mine[m.SIGNALS] == 1:
-        begin_signals(flow)
 
 
 @function
@@ -191,17 +188,14 @@ def handle_events(mine, flow, handlers, shown, records, statistics, over, acknow
 @helper
 def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     """Let the policy observe the event, and set the window to its answer if one is due."""
-    score, update, round_over, interval_over, handles = policy
+    score, update, round_over, handles = policy
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != s.TIMEOUT else False
     show(mine, flow, shown)
-    interval = show_signals(mine, flow, shown, over) if mine[m.SIGNALS] == 1 else False
     if handles:
         show_flow(mine, flow, shown)
     if over and round_over != 0:
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
-    if interval and interval_over != 0:
-        call_event(interval_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
         call_event(update, shown, records, 0, statistics, 0, 0.0)
     if handles:

@@ -35,7 +35,6 @@ def acknowledge(mine, due, flow, acks, settings, link, now):
     row[m.ACK_MARKED] = mine[m.WAITING_MARKED]
     row[m.ACK_ECHO] = mine[m.WAITING_ECHO]
     row[m.ACK_SERIAL] = link[m.SERIAL]
-    row[m.ACK_LEFT] = now
     if mine[m.ACKS_TAIL] == mine[m.ACKS_HEAD]:
         due[m.ACK_ARRIVES] = at
         mine[m.FIRST_SERIAL] = link[m.SERIAL]

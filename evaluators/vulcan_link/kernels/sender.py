@@ -81,7 +81,6 @@ def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals
         mine[m.BACKOFF] = 0
     else:
         flow[s.RTT] = -1.0
-    flow[s.ONE_WAY] = ack[m.ACK_LEFT] - ack[m.ACK_ECHO] if ack[m.ACK_ECHO] > 0 else -1.0
     if flow[s.SAMPLE_INTERVAL] < mine[m.MIN_RTT]:
         flow[s.SAMPLE_INTERVAL] = -1.0
     if flow[s.SAMPLE_INTERVAL] > 0.0:

@@ -92,20 +92,12 @@ def test_a_task_without_a_use_in_the_kernel_says_so() -> None:
         find_exporter("bpf").export(policy, provenance("cache_eviction"))
 
 
-OPTIONAL = """
-def cwnd(state, window):
-    ahead = state.extra_acked_packets + state.one_way_delay_us.recent(2) / 1000
-    return ahead + state.interval_max_rate_bps.window_percentile(1, 50) / 1e6 + 10 * state.app_limited
-"""
-SOURCES = {"optional": OPTIONAL, **POLICIES}
-
-
 @pytest.mark.parametrize("settings", [{}, {"called": "round", "slow_start": "policy"}], ids=["ack", "round"])
-@pytest.mark.parametrize("name", few(SOURCES, 3))
+@pytest.mark.parametrize("name", few(POLICIES, 3))
 def test_clang_compiles_the_program_without_a_warning(
     name: str, settings: dict[str, str], tmp_path: Path, kernel_types: Path
 ) -> None:
-    exported(SOURCES[name], tmp_path, **settings)
+    exported(POLICIES[name], tmp_path, **settings)
     assert compiled(tmp_path, kernel_types).stat().st_size > 1000
 
 

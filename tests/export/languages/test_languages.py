@@ -78,7 +78,7 @@ def every_statistic(feature: str) -> str:
 OCCASIONS = """
 def cwnd(state, window):
     oldest = window.delivered_packets.recent(3) + window.lost_packets.window_percentile(0.5, 4)
-    return oldest + state.interval_us.avg() + state.rtt_us.window_avg(4)
+    return oldest + window.duration_us.avg() + state.rtt_us.window_avg(4)
 """
 
 
@@ -100,9 +100,9 @@ def of_every_statistic(language: type[LanguageProgram]) -> list[LanguageProgram]
     program, reference = language(len(programs), policy), policy.reference()
     for step in range(60):
         values = sender_state(program.interface, random)
-        if occasion := {0: "round_trip", 1: "interval"}.get(step % 5):
-            program.tell(f"observe_{occasion}", None, values)
-            reference.observe_occasion(occasion, values)
+        if step % 5 == 0:
+            program.tell("observe_round_trip", None, values)
+            reference.observe_occasion("round_trip", values)
         program.tell("observe", None, values)
         reference.observe(None, values)
         program.ask("cwnd", None, values, reference(values))

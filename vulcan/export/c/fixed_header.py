@@ -35,8 +35,7 @@ from vulcan.task import Feature, Signature
 _ABOUT = f"""\
 Use:  policy_init(&state) once; policy_set_FEATURE(&features, value, scale) for each feature, as value * 2^-scale in
 the feature's unit (held within its declared range); policy_observe(&state, &features) at every event, and
-policy_observe_OCCASION(...) on each occasion for which POLICY_OBSERVES_OCCASION is defined (POLICY_READS_OCCASION where
-the policy reads what it shows, and POLICY_READS_FEATURE for features that not all searches offer);
+policy_observe_OCCASION(...) on each occasion for which POLICY_OBSERVES_OCCASION is defined;
 policy_score(&state, &features), which returns the policy's number at scale {RESULT_SCALE}: x >> {RESULT_SCALE} is its
 floor.
 
@@ -133,9 +132,6 @@ def _parts(
     yield TYPES
     constants = [f"#define POLICY_SCALE {RESULT_SCALE} /* of what policy_score returns */"]
     constants += [f"#define POLICY_OBSERVES_{occasion}" for occasion in occasions(signature)]
-    read = sorted({signature.occasions[name] for name in used & signature.occasions.keys()})
-    read += sorted(flat(name) for name, feature in signature.features() if feature.only is not None and name in used)
-    constants += [f"#define POLICY_READS_{name}" for name in read]
     constants += [f"#define POLICY_HANDLES_{name}" for name in own_state.events]
     if own_state.draws:
         constants.append("#define POLICY_DRAWS")

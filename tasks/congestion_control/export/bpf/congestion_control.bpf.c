@@ -22,10 +22,6 @@ char _license[] SEC("license") = "GPL";
 #define MOST_WINDOW 65535
 #define NO_THRESHOLD 0x7fffffff
 #define LEAST_ROUND_US 1000
-#define INTERVAL_US 100000
-#define AGGREGATION_ROUNDS 5
-#define MOST_EPOCH (1 << 20) /* packets */
-#define RATE_SCALE 24
 #define NO_RTT (~0ULL)
 #ifdef POLICY_EVENTS
 #define NO_TIMER (~0ULL)
@@ -57,22 +53,10 @@ struct flow {
 	u64 threshold, most_window; /* packets */
 	u64 round_began, round_delivered, round_lost, round_marked, round_least, round_most, round_sum, round_samples;
 	u64 rounds;
-#ifdef POLICY_READS_interval
-	u64 interval_began, interval_delivered, interval_lost, interval_least, interval_most, interval_sum, interval_samples;
-	u64 interval_rate;
-#endif
-#ifdef POLICY_READS_state_extra_acked_packets
-	u64 sample; /* the rate of this acknowledgement, packets times 2^RATE_SCALE in a us; 0 where it is none */
-	u64 epoch_began, epoch_acked, period_began, rates[2], extras[2];
-#endif
-#ifdef POLICY_READS_state_one_way_delay_us
-	u32 least_way, has_way; /* ms, of two clocks */
-#endif
 	u32 round_end;
 	u32 asked; /* why the policy is to be asked at the next acknowledgement */
 	u32 state; /* of the sender: TCP_CA_Open and so on */
 	u32 was_recovering;
-	u32 app_limited; /* 1 where the rate is of a time when the application had no more data */
 	u32 slow_start; /* 1 while the mechanism runs it */
 	/* HyStart */
 	u64 train_began, train_last, train_least, least_delay;
@@ -233,91 +217,6 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 	return 1;
 }
 
-#ifdef POLICY_READS_state_extra_acked_packets
-/* By how many packets acknowledgements ran ahead of the rate of delivery, as tcp_bbr.c counts it: the most of the latest
- * 5 to 10 round trips. */
-static __always_inline u64 aggregation(const struct tcp_sock *tp, struct flow *flow, u32 acked, int over, u64 now)
-{
-	u64 expected, rate;
-
-	if (over && flow->rounds - flow->period_began >= AGGREGATION_ROUNDS) {
-		flow->period_began = flow->rounds;
-		flow->rates[1] = flow->rates[0];
-		flow->extras[1] = flow->extras[0];
-		flow->rates[0] = flow->extras[0] = 0;
-	}
-	rate = at_least(flow->rates[0], flow->rates[1]);
-	if (flow->sample && (!flow->app_limited || flow->sample >= rate)) {
-		flow->rates[0] = at_least(flow->rates[0], flow->sample);
-		rate = at_least(rate, flow->sample);
-	}
-	if (acked && rate) {
-		expected = rate * (now - flow->epoch_began) >> RATE_SCALE;
-		if (!flow->epoch_began || flow->epoch_acked <= expected || flow->epoch_acked + acked >= MOST_EPOCH) {
-			flow->epoch_acked = expected = 0;
-			flow->epoch_began = now;
-		}
-		flow->epoch_acked += acked;
-		flow->extras[0] = at_least(flow->extras[0], at_most(flow->epoch_acked - expected, tp->snd_cwnd));
-	}
-	return at_least(flow->extras[0], flow->extras[1]);
-}
-
-#endif
-#ifdef POLICY_READS_state_one_way_delay_us
-/* The way there, by the clocks of both ends in ms (TCP timestamps), less the least so far, in us. */
-static __always_inline void show_way(const struct tcp_sock *tp, struct flow *flow)
-{
-	u32 way = tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr;
-
-	if (!tp->rx_opt.saw_tstamp)
-		return;
-	if (!flow->has_way || (s32)(way - flow->least_way) < 0)
-		flow->least_way = way;
-	flow->has_way = 1;
-	policy_set_state_one_way_delay_us(&flow->features, (u64)(way - flow->least_way) * 1000, 0);
-}
-
-#endif
-#ifdef POLICY_READS_interval
-/* Before an event is counted: whether the interval at hand is over, by time and by what was delivered in it. The features
- * of intervals are then set. */
-static __always_inline int interval_is_over(const struct tcp_sock *tp, struct flow *flow, u64 now)
-{
-	u64 lasted = now - flow->interval_began, delivered = flow->delivered - flow->interval_delivered;
-
-	lasted -= lasted % INTERVAL_US;
-	if (!lasted || !delivered)
-		return 0;
-	policy_set_state_interval_us(&flow->features, lasted, 0);
-	policy_set_state_interval_delivered_packets(&flow->features, delivered, 0);
-	policy_set_state_interval_lost_packets(&flow->features, flow->lost - flow->interval_lost, 0);
-	if (flow->interval_samples) {
-		policy_set_state_interval_min_rtt_us(&flow->features, flow->interval_least, 0);
-		policy_set_state_interval_avg_rtt_us(&flow->features, flow->interval_sum / flow->interval_samples, 0);
-		policy_set_state_interval_max_rtt_us(&flow->features, flow->interval_most, 0);
-	}
-	policy_set_state_interval_rate_bps(&flow->features, delivered * tp->mss_cache * 8000000 / lasted, 0);
-	policy_set_state_interval_max_rate_bps(&flow->features, flow->interval_rate, 0);
-	flow->interval_began += lasted;
-	flow->interval_delivered = flow->delivered;
-	flow->interval_lost = flow->lost;
-	flow->interval_most = flow->interval_sum = flow->interval_samples = flow->interval_rate = 0;
-	flow->interval_least = NO_RTT;
-	return 1;
-}
-
-static __always_inline void count_in_interval(struct flow *flow, u64 rtt)
-{
-	if (rtt == NO_RTT)
-		return;
-	flow->interval_least = at_most(flow->interval_least, rtt);
-	flow->interval_most = at_least(flow->interval_most, rtt);
-	flow->interval_sum += rtt;
-	flow->interval_samples++;
-}
-
-#endif
 #ifdef POLICY_EVENTS
 /* Pace the socket at the policy's rate, by the kernel's own timer where no queueing discipline does. */
 static __always_inline void pace(struct sock *sk, struct flow *flow)
@@ -414,11 +313,6 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_fixed answer;
 	int over __attribute__((unused)) = 0;
 
-#ifdef POLICY_READS_interval
-	int interval __attribute__((unused)) = interval_is_over(tp, flow, now);
-
-	count_in_interval(flow, rtt);
-#endif
 	flow->delivered += acked;
 	flow->lost += lost;
 	flow->delivered_then = tp->delivered;
@@ -457,20 +351,12 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_set_state_round_trips(shown, flow->rounds, 0);
 	policy_set_state_cwnd_exact_packets(shown, window_of(tp, flow), POLICY_SCALE);
 	policy_set_state_send_rate_bps(shown, flow->send_rate, 0);
-	policy_set_state_app_limited(shown, flow->app_limited, 0);
-#ifdef POLICY_READS_state_extra_acked_packets
-	policy_set_state_extra_acked_packets(shown, aggregation(tp, flow, acked, over, now), 0);
-#endif
 #ifdef POLICY_EVENTS
 	show_flow(flow, cause, now);
 #endif /* POLICY_EVENTS */
 #ifdef POLICY_OBSERVES_round_trip
 	if (over)
 		policy_observe_round_trip(&flow->remembered, shown);
-#endif
-#ifdef POLICY_READS_interval
-	if (interval)
-		policy_observe_interval(&flow->remembered, shown);
 #endif
 	policy_observe(&flow->remembered, shown);
 #ifdef POLICY_EVENTS
@@ -529,10 +415,6 @@ void BPF_PROG(vulcan_init, struct sock *sk)
 	flow->lost_then = tp->lost;
 	flow->round_end = tp->snd_nxt;
 	flow->round_least = NO_RTT;
-#ifdef POLICY_READS_interval
-	flow->interval_began = now;
-	flow->interval_least = NO_RTT;
-#endif
 	flow->threshold = MOST_WINDOW;
 #ifndef SETTING_HANDSHAKE_NONE
 	if (tp->rtt_min.s[0].v != ~0U) /* the round trip of the connection's opening */
@@ -561,23 +443,12 @@ void BPF_PROG(vulcan_cong_control, struct sock *sk, u32 ack, int flag, const str
 	u32 sent = rs->snd_interval_us;
 
 	if (flow) {
-#ifdef POLICY_READS_state_extra_acked_packets
-		flow->sample = delivered > 0 && interval > 0 ? ((u64)delivered << RATE_SCALE) / (u64)interval : 0;
-#endif
-#ifdef POLICY_READS_state_one_way_delay_us
-		show_way(tp, flow);
-#endif
 		if (delivered > 0 && interval > 0) {
 			flow->rate = (u64)delivered * tp->mss_cache * 8000000 / (u64)interval;
-			flow->app_limited = rs->is_app_limited;
 			if (sent > 0)
 				flow->send_rate = (u64)delivered * tp->mss_cache * 8000000 / sent;
 		}
 		ask(sk, tp, flow, flow->asked, tp->tcp_mstamp, rtt, marked > 0 ? marked : 0);
-#ifdef POLICY_READS_interval
-		if (delivered > 0 && interval > 0) /* of the interval in which the acknowledgement came */
-			flow->interval_rate = at_least(flow->interval_rate, flow->rate);
-#endif
 		flow->asked = ACKNOWLEDGEMENT;
 		flow->was_recovering = flow->state >= TCP_CA_CWR;
 	}

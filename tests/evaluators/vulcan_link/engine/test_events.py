@@ -97,8 +97,8 @@ class PlainSender:
         self.failure: Exception | None = None
         self.calls = list(self._calls())
         addresses = [ctypes.cast(call, ctypes.c_void_p).value for call in self.calls]
-        self.score, self.update, over, interval, *handlers = addresses
-        self.occasions = {"round_trip": over, "interval": interval}
+        self.score, self.update, over, *handlers = addresses
+        self.occasions = {"round_trip": over}
         self.events = dict(zip(EVENTS, handlers, strict=True))
 
     def native(self, layout: object) -> PlainSender:
@@ -117,7 +117,6 @@ class PlainSender:
         yield _DECIDES(self._shown(lambda flow, features: flow.decide(features)))
         yield _OBSERVES(self._shown(lambda flow, features: flow.happens(features)))
         yield _OBSERVES(self._shown(lambda flow, features: flow.round_is_over(features)))
-        yield _OBSERVES(self._shown(lambda flow, features: flow.run.observe_occasion("interval", features)))
         for name in EVENTS:
             yield _OBSERVES(self._shown(lambda flow, features, name=name: flow.handle(name, features), controls=True))
 
@@ -182,7 +181,6 @@ def on_timeout(state, window, flow):
 
 def cwnd(state, window):
     grown = 6 + policy.ticks % 16 + policy.times[3] / 1e5 + (policy.waits > 500)
-    grown += state.interval_max_rtt_us.window_percentile(1, 3) / 1e5
     return min(grown, state.cwnd_packets) if state.cause > 0 else grown + policy.losses
 """
 STATEFUL = {**TASK.seed_policies(), "timers": TIMERS}

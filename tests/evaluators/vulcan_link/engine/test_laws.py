@@ -150,6 +150,12 @@ def test_flows_start_and_stop_when_they_are_told() -> None:
     assert new_data_ends.max() - new_data_ends.min() <= 40
 
 
+def test_an_application_that_writes_little_limits_its_sender() -> None:
+    flow = Flow("fixed", parameter=50.0, write_packets=5, write_ms=50.0)
+    result = simulate(Scenario(constant(1), Queue(packets=200), (flow,), 10.0))
+    assert result.flows[0].sent == pytest.approx(10_000 / 50 * 5, abs=5)
+
+
 def test_flows_of_equal_delay_are_served_in_turn() -> None:
     """Neither of two equal flows has an advantage from the order in which they are named."""
     flows = (Flow("cubic", delay_ms=20.0), Flow("cubic", delay_ms=20.0, start_s=3.0))

@@ -45,29 +45,6 @@ def test_policies_with_state_run_in_the_kernel(name: str) -> None:
     agreeing(lambda: Console(ROOT).document("kernel", "run", *given), rate_and_losses_are, late_ms)
 
 
-OVER_TIME = """
-def cwnd(state, window):
-    least = state.interval_min_rtt_us.window_percentile(0, 100)
-    most = state.interval_max_rate_bps.window_percentile(1, 100)
-    lost = state.interval_lost_packets.window_avg(20)
-    target = most * least / 8e6 / state.mss_bytes + 4 - lost if state.interval_us > 0 else state.cwnd_packets
-    return max(2, min(state.cwnd_packets, target)) if state.cause > 0 else max(2, min(65535, target))
-"""
-
-
-@with_policies
-def test_statistics_over_time_are_those_of_the_simulator(tmp_path: Path) -> None:
-    """The least round trip and the largest rate of ten seconds: the link is full, and its queue four packets long."""
-    (tmp_path / "over_time.py").write_text(OVER_TIME, encoding="utf-8")
-    given = (tmp_path / "over_time.py", *LINK, "--seconds", "4", "--exact-clock", "--jitter-ms", "0.5")
-
-    def full_and_short(document: dict[str, Any]) -> None:
-        as_predicted(document)
-        assert document["kernel"]["utilisation"] > 0.9 and document["kernel"]["queueing_delay_avg_ms"] < 12
-
-    agreeing(lambda: Console(tmp_path).document("kernel", "run", *given), full_and_short, late_ms)
-
-
 @with_policies
 @pytest.mark.slow
 def test_a_policy_competes_in_the_kernel_as_it_is_predicted_to() -> None:
