@@ -58,7 +58,8 @@ from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv_columns import read_csv
 from vulcan_traces.spot.load import load_spot
 from vulcan_traces.spot.read import read_spot
-from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
+from vulcan_traces.synthetic.generator_spec import GENERATORS, parse_generator_spec
+from vulcan_traces.synthetic.specification import is_specification
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def table(data: bytes) -> RawRequests:
 
 def spec(data: bytes) -> object:
     text = data.decode("latin-1")
-    return parse_generator_spec(text) if is_generator_spec(text) else None
+    return parse_generator_spec(text) if is_specification(text, GENERATORS) else None
 
 
 TABLE = b"1,alpha,100\n2,beta,200\n3,alpha,100\n"

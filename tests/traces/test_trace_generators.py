@@ -7,13 +7,13 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan_traces import load_trace
-from vulcan_traces.synthetic.generator_spec import GENERATORS, parse_generator_spec
+from vulcan_traces.synthetic.generator_spec import GENERATORS, generate_requests, parse_generator_spec
 
 SIZED = "sizes=lognormal,size_median=1000,size_sigma=1.5"
 
 
 def generated(spec):
-    return parse_generator_spec(spec).generate()
+    return generate_requests(parse_generator_spec(spec))
 
 
 def original(trace):

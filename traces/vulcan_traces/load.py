@@ -36,7 +36,8 @@ from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.format import Format
 from vulcan_traces.request_trace import Trace
 from vulcan_traces.storage.trace_store import FORMAT_VERSION, cached_trace
-from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
+from vulcan_traces.synthetic.generator_spec import GENERATORS, VERSION, generate_requests, parse_generator_spec
+from vulcan_traces.synthetic.specification import is_specification
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,12 +72,12 @@ def load_trace(
     cannot be read, is empty, is of no clear format, or has a malformed line (or record), which is then named.
     """
     text = str(table_file(spec)) if is_table(spec) else os.fspath(cast("str | os.PathLike[str]", spec))
-    if is_generator_spec(text):
+    if is_specification(text, GENERATORS):
         if format is not None or columns is not None or page_size is not None:
             raise UserError(f"{text}: format, columns and page size are for trace files, and this is a generated trace")
-        generator = parse_generator_spec(text)
-        digest = _digest("generated", generator.canonical)
-        return cached_trace(generator.name, digest, lambda: [generator.generate()])
+        parsed = parse_generator_spec(text)
+        digest = _digest("generated", parsed.canonical(VERSION))
+        return cached_trace(parsed.name, digest, lambda: [generate_requests(parsed)])
     source = Source(Path(text), skip_bad_lines)
     source.check()
     given = parse_column_spec(columns) if columns is not None else ColumnSpec()

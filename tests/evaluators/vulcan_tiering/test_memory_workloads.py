@@ -17,7 +17,7 @@ from vulcan_traces.memory.kernels.gups import run_gups
 from vulcan_traces.memory.kernels.pagerank import DAMPING, run_pagerank
 from vulcan_traces.memory.kernels.recorder import INTERVAL, MULTIPLIER, SEEN, TOUCHES, new_recorder, touch
 from vulcan_traces.memory.kernels.tpcc import run_tpcc, table_sizes
-from vulcan_traces.memory.workloads import KINDS, parse_workload
+from vulcan_traces.memory.workloads import KINDS, parse_workload, record_workload
 
 PAGE = 4096
 
@@ -183,7 +183,7 @@ def test_tpcc_has_its_mix_and_delivers_what_was_ordered():
 def test_every_kind_repeats_itself_and_depends_on_its_seed(kind):
     size = {"gups": "pages=64,hot_pages=8", "stream": "pages=64", "ycsb": "records=600", "tpcc": "warehouses=1"}
     spec = f"{kind}:intervals=4,loads=20000,cache=4096,{size.get(kind, 'scale=7')}"
-    first, again, other = (parse_workload(f"{spec},seed={s}").record("digest", PAGE) for s in (1, 1, 2))
+    first, again, other = (record_workload(parse_workload(f"{spec},seed={s}"), "digest", PAGE) for s in (1, 1, 2))
     assert np.array_equal(first.loads, again.loads)
     assert np.array_equal(first.stores, again.stores)
     assert np.array_equal(first.loads, other.loads) == (kind == "stream")

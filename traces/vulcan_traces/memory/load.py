@@ -14,9 +14,10 @@ import numpy as np
 from vulcan.errors import UserError
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.page_counts import PageCounts
-from vulcan_traces.memory.workloads import KINDS, parse_workload
+from vulcan_traces.memory.workloads import KINDS, VERSION, parse_workload, record_workload
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.storage.array_store import Array, ArrayStore
+from vulcan_traces.synthetic.specification import whole
 
 FORMAT_VERSION = 1
 """Version in every digest: raise it when the decoding of a file or the cached format changes."""
@@ -37,10 +38,11 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     kind, colon, rest = text.partition(":")
     if colon and "/" not in text and (kind in KINDS or "=" in rest):
         workload = parse_workload(text)
-        if workload.page_size:
-            page_size = _checked(workload.page_size)
-        digest = _digest("workload", workload.canonical, page_size)
-        return _stored(workload.name, digest, lambda: workload.record(digest, page_size))
+        if own := whole(workload.values, "page_size"):
+            page_size = _checked(own)
+        # the size of pages stands in the digest by itself
+        digest = _digest("workload", workload.canonical(VERSION, without=["page_size"]), page_size)
+        return _stored(workload.name, digest, lambda: record_workload(workload, digest, page_size))
     path = Path(text)
     if not path.exists():
         raise UserError(f"no page counts at {path}: there is no such file")

@@ -26,7 +26,7 @@ import numpy as np
 
 from vulcan.errors import UserError
 from vulcan_traces.memory.page_counts import PageCounts, in_order_of_first_touch
-from vulcan_traces.synthetic.specification import Key, Values, canonical, number, parse_keys, parse_kind, whole
+from vulcan_traces.synthetic.specification import Key, Specification, Values, number, parse_keys, parse_kind, whole
 
 if TYPE_CHECKING:
     from vulcan_traces.memory.kernels.recorder import Recorder
@@ -58,46 +58,7 @@ class Kind:
     run: Callable[[Values, int, Callable[[int], Recorder]], Recorder]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryWorkload:
-    """Complete specification: `values` has every key of the kind, given or by default."""
-
-    kind: str
-    name: str
-    values: Values
-
-    @property
-    def canonical(self) -> str:
-        """Return the canonical text of the specification, without its pages' size: digests have that by itself."""
-        return canonical(self.kind, VERSION, {key: self.values[key] for key in self.values if key != "page_size"})
-
-    @property
-    def page_size(self) -> int:
-        """Bytes of a page; 0 where that is the machine's."""
-        return whole(self.values, "page_size")
-
-    def record(self, digest: str, page_size: int) -> PageCounts:
-        """Run the algorithm: the same counts for the same specification."""
-        from vulcan_traces.memory.kernels.recorder import SEEN, new_recorder
-
-        def new(address_space: int) -> Recorder:
-            cache, intervals, loads, seed = (whole(self.values, key) for key in ("cache", "intervals", "loads", "seed"))
-            return new_recorder(address_space, page_size, cache, intervals, loads, seed)
-
-        recorder = KINDS[self.kind].run(self.values, page_size, new)
-        order = recorder.order[: recorder.at[SEEN]]
-        made = in_order_of_first_touch(recorder.loads, recorder.stores, order)
-        return PageCounts(
-            self.name,
-            digest,
-            page_size,
-            *made,
-            overlap=number(self.values, "overlap"),
-            compute=number(self.values, "compute"),
-        )
-
-
-def parse_workload(text: str) -> MemoryWorkload:
+def parse_workload(text: str) -> Specification:
     """Raises UserError for an unknown kind or key and for a value that makes no sense."""
     kind = parse_kind(text, KINDS, "memory workload")
     found = KINDS[kind]
@@ -109,7 +70,24 @@ def parse_workload(text: str) -> MemoryWorkload:
     }
     parsed = parse_keys(text, keys)
     _check_together(text, parsed.values)
-    return MemoryWorkload(kind, parsed.name, parsed.values)
+    return parsed
+
+
+def record_workload(parsed: Specification, digest: str, page_size: int) -> PageCounts:
+    """Run the algorithm: the same counts for the same specification."""
+    from vulcan_traces.memory.kernels.recorder import SEEN, new_recorder
+
+    values = parsed.values
+
+    def new(address_space: int) -> Recorder:
+        cache, intervals, loads, seed = (whole(values, key) for key in ("cache", "intervals", "loads", "seed"))
+        return new_recorder(address_space, page_size, cache, intervals, loads, seed)
+
+    recorder = KINDS[parsed.kind].run(values, page_size, new)
+    order = recorder.order[: recorder.at[SEEN]]
+    made = in_order_of_first_touch(recorder.loads, recorder.stores, order)
+    overlap, compute = number(values, "overlap"), number(values, "compute")
+    return PageCounts(parsed.name, digest, page_size, *made, overlap=overlap, compute=compute)
 
 
 def _check_together(text: str, values: Values) -> None:

@@ -35,7 +35,7 @@ import numpy as np
 
 from vulcan.errors import UserError
 from vulcan_traces.prompts.prompt_trace import PromptTrace
-from vulcan_traces.synthetic.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
+from vulcan_traces.synthetic.specification import Key, Values, number, parse_keys, parse_kind, whole
 
 BLOCK = 64
 """Tokens of a block."""
@@ -68,11 +68,6 @@ class _Session:
 
 
 Rng = np.random.Generator
-
-
-def is_prompt_spec(text: str) -> bool:
-    """Check whether the text has the form of a specification, be its kind known or not."""
-    return is_specification(text, GENERATORS)
 
 
 def generate_prompts(text: str) -> PromptTrace:

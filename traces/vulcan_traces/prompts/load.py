@@ -7,9 +7,10 @@ from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.prompts.generators import generate_prompts, is_prompt_spec
+from vulcan_traces.prompts.generators import GENERATORS, generate_prompts
 from vulcan_traces.prompts.prompt_trace import PromptTrace
 from vulcan_traces.prompts.readers import FORMATS, read_prompts
+from vulcan_traces.synthetic.specification import is_specification
 
 MAX_BLOCK = 65_536
 
@@ -25,7 +26,7 @@ def load_prompts(
     that the lengths agree with. Raises UserError.
     """
     text = os.fspath(spec)
-    if is_prompt_spec(text):
+    if is_specification(text, GENERATORS):
         if format is not None:
             raise UserError(f"{text}: the format is for trace files, and this is a generated trace")
         return generate_prompts(text)

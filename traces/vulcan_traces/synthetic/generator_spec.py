@@ -21,25 +21,15 @@ changed without the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
 from vulcan_traces.raw_requests import MAX_SIZE, RawRequests
-from vulcan_traces.synthetic.specification import (
-    Key,
-    Values,
-    canonical,
-    is_specification,
-    number,
-    parse_keys,
-    parse_kind,
-    whole,
-)
+from vulcan_traces.synthetic.specification import Key, Specification, Values, number, parse_keys, parse_kind, whole
 
-_VERSION = 1
+VERSION = 1
 """Part of every generated trace's digest: to be raised when the same specification gives other requests."""
 
 _MAX_REQUESTS = 2**31
@@ -51,43 +41,26 @@ Draw = Callable[[np.random.Generator, Values], Objects]
 """Gives the object of each request, in a space of numbers that starts at 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """Complete specification: `values` has every key of the kind, given or by default."""
-
-    kind: str
-    name: str
-    values: Values
-
-    @property
-    def canonical(self) -> str:
-        """Return the canonical text of the specification."""
-        return canonical(self.kind, _VERSION, self.values)
-
-    def generate(self) -> RawRequests:
-        """Return the requests: the same for the same specification."""
-        order, sizes, clock = (
-            np.random.Generator(np.random.PCG64(stream))
-            for stream in np.random.SeedSequence(whole(self.values, "seed")).spawn(3)
-        )
-        objects = GENERATORS[self.kind][1](order, self.values)
-        object_sizes = _object_sizes(sizes, objects, self.values)
-        times = np.cumsum(clock.standard_exponential(len(objects))) / number(self.values, "rate")
-        return RawRequests(objects.astype(np.uint64), object_sizes[objects], times)
-
-
-def is_generator_spec(text: str) -> bool:
-    """Check whether the text has the form of a specification, be its kind known or not."""
-    return is_specification(text, GENERATORS)
-
-
-def parse_generator_spec(text: str) -> Generator:
+def parse_generator_spec(text: str) -> Specification:
     """Reads a specification. Raises UserError for an unknown kind or key and for a value that makes no
     sense."""
     kind = parse_kind(text, GENERATORS)
     parsed = parse_keys(text, _COMMON | GENERATORS[kind][0])
     _check_together(text, parsed.given, parsed.values)
-    return Generator(kind, parsed.name, parsed.values)
+    return parsed
+
+
+def generate_requests(parsed: Specification) -> RawRequests:
+    """Return the requests: the same for the same specification."""
+    values = parsed.values
+    order, sizes, clock = (
+        np.random.Generator(np.random.PCG64(stream))
+        for stream in np.random.SeedSequence(whole(values, "seed")).spawn(3)
+    )
+    objects = GENERATORS[parsed.kind][1](order, values)
+    object_sizes = _object_sizes(sizes, objects, values)
+    times = np.cumsum(clock.standard_exponential(len(objects))) / number(values, "rate")
+    return RawRequests(objects.astype(np.uint64), object_sizes[objects], times)
 
 
 def _check_together(text: str, given: Values, values: Values) -> None:

@@ -29,12 +29,18 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class Specification:
     """`name` is the label, by default the whole text; `given` the keys in it; `values` every key, given or not."""
 
+    kind: str
     name: str
     given: Values
     values: Values
+
+    def canonical(self, version: int, without: Collection[str] = ()) -> str:
+        """Return the canonical text; `version` is that of the generator."""
+        keys = sorted(self.values.keys() - set(without))
+        return f"{self.kind}/{version}:" + ",".join(f"{key}={self.values[key]!r}" for key in keys)
 
 
 def is_specification(text: str, kinds: Collection[str]) -> bool:
@@ -51,7 +57,7 @@ def parse_kind(text: str, kinds: Collection[str], what: str = "generator") -> st
     return kind
 
 
-def parse_keys(text: str, keys: Mapping[str, Key]) -> Parsed:
+def parse_keys(text: str, keys: Mapping[str, Key]) -> Specification:
     """Parse the keys after the kind; every kind has a `name` besides its keys.
 
     Raises UserError for an unknown key, for one that is given twice, and for a value that makes no sense.
@@ -70,7 +76,7 @@ def parse_keys(text: str, keys: Mapping[str, Key]) -> Parsed:
         given[key] = value
     name = given.pop("name", text)
     read = {key: _read(text, key, value, keys[key]) for key, value in given.items()}
-    return Parsed(name, read, {key: read.get(key, known.default) for key, known in keys.items()})
+    return Specification(kind, name, read, {key: read.get(key, known.default) for key, known in keys.items()})
 
 
 def _read(text: str, key: str, value: str, known: Key) -> Value:
@@ -87,11 +93,6 @@ def _read(text: str, key: str, value: str, known: Key) -> Value:
     if not (known.low <= read <= known.high) or (not is_whole and not isfinite(read)):
         raise UserError(f"{text}: {key}={value}: between {known.low:g} and {known.high:g}")
     return read
-
-
-def canonical(kind: str, version: int, values: Values) -> str:
-    """Return the canonical text of a specification; `version` is that of the generator."""
-    return f"{kind}/{version}:" + ",".join(f"{key}={values[key]!r}" for key in sorted(values))
 
 
 def whole(values: Values, key: str) -> int:
