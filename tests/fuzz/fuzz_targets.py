@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 from locations import recorded_run
-from traces_in_memory import build_trace
+from traces_in_memory import build_trace, join
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
@@ -53,7 +53,7 @@ from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.workloads import parse_workload
 from vulcan_traces.parsing.column_spec import ColumnSpec, parse_column_spec
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.raw_requests import RawRequests, join
+from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv_columns import read_csv
 from vulcan_traces.spot.load import load_spot

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from traces_in_memory import build_trace
+from traces_in_memory import build_trace, join
 
 from vulcan.errors import UserError
 from vulcan_traces import load_trace
 from vulcan_traces.notes import NoteCounts, notes_of
-from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, join
+from vulcan_traces.raw_requests import MAX_SIZE, RawRequests
 from vulcan_traces.storage import column_files, dense_ids
 from vulcan_traces.storage.column_files import write_columns
 from vulcan_traces.storage.dense_ids import DenseIds

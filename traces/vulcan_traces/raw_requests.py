@@ -34,19 +34,6 @@ class RawRequests:
     lines: int | None = None
 
 
-def join(parts: Iterable[RawRequests]) -> RawRequests:
-    """Return the parts one after another, in memory."""
-    parts = list(parts)
-    empty = RawRequests(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.float64))
-    everything = parts or [empty]
-    return RawRequests(
-        np.concatenate([part.keys for part in everything]),
-        np.concatenate([part.sizes for part in everything]),
-        np.concatenate([part.times for part in everything]),
-        sum((part.notes for part in parts), NoteCounts()),
-    )
-
-
 def without_clock(parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """Yield the requests of a trace without a clock: the time of a request is its index in the trace."""
     before = 0

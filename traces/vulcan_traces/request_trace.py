@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from vulcan.errors import UserError
-from vulcan_traces.notes import Note, one_line
+from vulcan_traces.notes import Note
 
 _BLOCK = 1 << 20
 
@@ -58,20 +56,11 @@ class Trace:
     def footprint(self) -> int:
         """Bytes of all objects, each counted with the size at its first request."""
         total, seen = 0, 0
-        for objects, sizes in self._blocks():
+        for start in range(0, self.requests, _BLOCK):  # so many at a time that what is made of them takes little memory
+            objects, sizes = self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
             # ids come in order: a new object's is the number of those before it
             known = np.maximum.accumulate(objects.astype(np.int64) + 1)
             np.maximum(known, seen, out=known)
             total += int(sizes[np.diff(known, prepend=seen) > 0].sum())
             seen = int(known[-1])
         return total
-
-    def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]]:
-        """Objects and sizes, this many at a time that what is made of them takes little memory."""
-        for start in range(0, self.requests, _BLOCK):
-            yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
-
-
-def without_request(name: str, notes: Sequence[Note]) -> UserError:
-    """Return the error for a trace in which there is nothing."""
-    return UserError(f"{name}: the trace holds no request" + (f" ({one_line(notes)})" if notes else ""))

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from vulcan_traces.notes import Note, notes_of
+from vulcan.errors import UserError
+from vulcan_traces.notes import Note, notes_of, one_line
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.request_trace import Trace, without_request
+from vulcan_traces.request_trace import Trace
 from vulcan_traces.storage.array_store import Array, ArrayStore
 from vulcan_traces.storage.column_files import write_columns
 
@@ -30,7 +31,7 @@ def cached_trace(name: str, digest: str, make: Callable[[], Iterable[RawRequests
         requests, objects, counts = write_columns(folder, make())
         notes = notes_of(counts)
         if not requests:
-            raise without_request(name, notes)
+            raise UserError(f"{name}: the trace holds no request" + (f" ({one_line(notes)})" if notes else ""))
         return {
             "format_version": FORMAT_VERSION,
             "requests": requests,
