@@ -75,7 +75,6 @@ SOURCES = 6
     LOST_AT_RANDOM,
     MARKED_COUNT,
     RETRANSMITTED,
-    RECOVERIES,
     TIMEOUTS,
     RECEIVED,  # for the first time
     CARRIED_BYTES,
@@ -104,7 +103,7 @@ SOURCES = 6
     UNDO_RETRANSMITTED,  # its retransmissions that were not seen to be needless
     MAY_REORDER,  # 1 where packets may come late
     NEEDLESS,  # 1 where a needless retransmission was reported, and not yet answered
-) = range(91)
+) = range(90)
 FLOW_SLOTS = 96
 
 RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
@@ -170,7 +169,6 @@ LINK_SLOTS = CURRENT + QUEUE_SLOTS
     BY_RATES,
     PERIOD,
     LIMIT_PACKETS,
-    LIMIT_BYTES,
     CODEL,
     ECN,
     MARK_PACKETS,
@@ -181,7 +179,6 @@ LINK_SLOTS = CURRENT + QUEUE_SLOTS
     DURATION,
     MEASURE_FROM,
     DRAIN,
-    SERIES_INTERVAL,
     NOISE,  # the seed of what delays acknowledgements
     MANAGER,  # the address of who manages the queue (see `queue_management`), 0 for nobody
     MANAGER_KIND,
@@ -200,12 +197,10 @@ LINK_SLOTS = CURRENT + QUEUE_SLOTS
     POLICER_BURST,  # bytes
     LATE_SHARE,  # of packets that come late, in millionths
     LATE_BY,  # ns
-) = range(33)
-SETTINGS = 33
+) = range(31)
+SETTINGS = 31
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000
 BINS = FINE_BINS + COARSE_BINS
 """Queueing delays are counted in bins of 10 us up to 1 s, and of 10 ms from there."""
-
-SERIES = ("window", "in_flight", "smoothed_rtt_ms", "sent", "delivered", "dropped", "retransmitted", "queue")

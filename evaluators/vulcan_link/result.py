@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -33,27 +33,20 @@ class PacketCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowResult(PacketCounts):
-    """One flow. Packets are transmissions, so that a retransmission counts again; all but `in_flight` are of the
-    measured time.
+    """One flow. Packets are transmissions, so that a retransmission counts again; all are of the measured time.
 
     `sent` = `lost` (at random, before the queue) + `dropped` (by the queue) + `delivered` (out of the link) + those in
-    the queue, over the whole of a simulation that is measured from 0. `in_flight` is what the network holds at the
-    end: in the queue, or on its way back as an acknowledgement. `goodput_bps` is of payload that came for the first
-    time, `throughput_bps` of all that left the link, on the wire; both over the measured time in which the flow ran.
-    Delays are of delivered packets, in the queue; round trips are those of acknowledgements. `window_avg` is the mean
-    over acknowledgements. `calls` counts those of the policy, and `decisions` is a hash of all that it answered, in
-    order, as 64 bits; both 0 for known algorithms. `completion_ms` is the time from the start of a flow that
-    stops until its receiver had all of it, infinite for others.
+    the queue, over the whole of a simulation that is measured from 0. `goodput_bps` is of payload that came for the
+    first time, `throughput_bps` of all that left the link, on the wire; both over the measured time in which the flow
+    ran. Delays are of delivered packets, in the queue; round trips are those of acknowledgements. `window_avg` is the
+    mean over acknowledgements. `calls` counts those of the policy, and `decisions` is a hash of all that it answered,
+    in order, as 64 bits; both 0 for known algorithms. `completion_ms` is the time from the start of a flow that stops
+    until its receiver had all of it, infinite for others.
     """
 
     algorithm: str
-    acknowledged: int
-    queued: int
-    in_flight: int
     rtt_avg_ms: float
     rtt_min_ms: float
-    rtt_max_ms: float
-    recoveries: int
     timeouts: int
     window_avg: float
     calls: int
@@ -68,9 +61,9 @@ class LinkResult(PacketCounts):
     `utilisation` is the share of the link's capacity in the measured time that was used: of the bytes that its
     delivery opportunities could carry, or its rates. `queueing_delay_p95_ms` is the smallest delay that at least 95 %
     of the packets did not exceed, in bins of 10 us up to 1 s and 10 ms above. `jain` is Jain's index of the flows'
-    goodputs. `events` counts what the simulator did; `management` is a hash of what a
-    policy that manages the queue asked for; `series` is there when asked for: each of shape (samples, flows). So is
-    `log`, what happened at the queue in order, of the whole simulation: rows as `engine_state` has them.
+    goodputs. `events` counts what the simulator did; `management` is a hash of what a policy that manages the queue
+    asked for. `log`, where it is asked for, is what happened at the queue in order, of the whole simulation: rows as
+    `engine_state` has them.
     """
 
     flows: tuple[FlowResult, ...]
@@ -80,7 +73,6 @@ class LinkResult(PacketCounts):
     jain: float
     events: int
     management: int = 0
-    series: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     log: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, LOG_SLOTS), np.int64), repr=False, compare=False
     )

@@ -29,16 +29,15 @@ HEADERS = 52
 class Queue:
     """The bottleneck's queue.
 
-    `packets` and `bytes` are its limits, None for no limit of that kind; a packet that would exceed one is dropped as
-    it arrives. `codel` drops from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`; `fq_codel` has
-    such a queue for each flow (RFC 8290), and drops from the longest where all together exceed a limit. With `ecn`,
-    packets of flows that are capable of it are marked where CoDel would drop them, and, where `mark_packets` is given,
-    as they find that many packets waiting (RFC 3168 marks; the threshold is that of a step marking queue).
+    `packets` is its limit, None for no limit; a packet that would exceed it is dropped as it arrives. `codel` drops
+    from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`; `fq_codel` has such a queue for each flow
+    (RFC 8290), and drops from the longest where all together exceed the limit. With `ecn`, packets of flows that are
+    capable of it are marked where CoDel would drop them, and, where `mark_packets` is given, as they find that many
+    packets waiting (RFC 3168 marks; the threshold is that of a step marking queue).
     """
 
     kind: QueueKind = "droptail"
     packets: int | None = None
-    bytes: int | None = None
     ecn: bool = False
     mark_packets: int | None = None
     target_ms: float = 5.0
@@ -48,10 +47,7 @@ class Queue:
         if self.kind not in ("droptail", "codel", "fq_codel"):
             raise UserError(f"queue {self.kind!r}: it must be droptail, codel or fq_codel")
         any_number, some_time = (1, math.inf), (1e-6, math.inf)
-        within(
-            self, packets=any_number, bytes=any_number, mark_packets=any_number, target_ms=some_time,
-            interval_ms=some_time,
-        )  # fmt: skip
+        within(self, packets=any_number, mark_packets=any_number, target_ms=some_time, interval_ms=some_time)
         if self.mark_packets is not None and not self.ecn:
             raise UserError("queue: mark_packets is given without ecn; set ecn to have packets marked")
 

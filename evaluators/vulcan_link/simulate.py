@@ -33,24 +33,19 @@ def simulate(
     policy: Policy | None = None,
     *,
     manager: QueueManager | None = None,
-    series: bool = False,
-    series_interval_ms: float = 100.0,
     log: bool = False,
     log_rows: int = 0,
 ) -> LinkResult:
     """Run the scenario; flows whose algorithm is `policy` ask the given one.
 
-    With `series`, the result has each flow's window, packets in flight, smoothed round trip and counts every
-    `series_interval_ms`; with `log`, what happened to each packet at the queue (`log_rows` is room to begin with). A
-    `manager` may drop or mark packets as they come to the queue. The same scenario, policy and manager give the same
-    result, bit for bit. Raises UserError for an algorithm that is not known, for a link that carries nothing, and where
-    a flow asks for a policy and none is given.
+    With `log`, the result has what happened to each packet at the queue (`log_rows` is room to begin with). A `manager`
+    may drop or mark packets as they come to the queue. The same scenario, policy and manager give the same result, bit
+    for bit. Raises UserError for an algorithm that is not known, for a link that carries nothing, and where a flow asks
+    for a policy and none is given.
     """
     from vulcan_link.kernels.engine import bin_of, run
 
     algorithms = [_algorithm(flow, policy) for flow in scenario.flows]
-    duration, interval = round(scenario.duration_s * SECOND), round(series_interval_ms * MILLISECOND)
-    samples = duration // interval + 1 if series else 0
     count = len(scenario.flows)
     rows = _power_of_two(max(flow.receive_window for flow in scenario.flows))
     ring = 4 * rows
@@ -60,8 +55,7 @@ def simulate(
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
-    sampled = np.zeros((len(m.SERIES), samples, count))
-    link, settings = _link(scenario, queue_rows), _settings(scenario, interval)
+    link, settings = _link(scenario, queue_rows), _settings(scenario)
     logged = np.zeros((max(_log_rows(scenario, rate), log_rows) if log else 0, m.LOG_SLOTS), np.int64)
     managing = manager.install(settings, rate, _packet_limit(scenario.queue)) if manager is not None else None
     packets = np.zeros((count, rows, m.PACKET_SLOTS), np.int64)
@@ -73,20 +67,12 @@ def simulate(
         addresses, handlers, scenario.link.times, scenario.link.rates, settings, scenario.loss,
         np.array([generator_state(scenario.seed)]), flows, own, dues, packets, transmissions, lost, received, arrivals,
         acks, late, np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64), link, shown,
-        np.zeros(1), bins, base, sampled, logged,
+        np.zeros(1), bins, base, logged,
     )  # fmt: skip
     if link[m.LOGGED] > len(logged):  # the log was too short: far more was sent than the link carries
-        return simulate(
-            scenario,
-            policy,
-            manager=manager,
-            series=series,
-            series_interval_ms=series_interval_ms,
-            log=True,
-            log_rows=int(link[m.LOGGED]),
-        )
+        return simulate(scenario, policy, manager=manager, log=True, log_rows=int(link[m.LOGGED]))
     bins = bins[:, : bin_of.py_func(int(own[:, m.DELAY_MAX].max())) + 1]
-    made = _result(scenario, own, base, bins, flows, link, events, sampled if series else None, interval)
+    made = _result(scenario, own, base, bins, flows, link, events)
     made = replace(made, log=logged[: link[m.LOGGED]])
     return made if managing is None else replace(made, management=decisions_of_state(managing))
 
@@ -189,13 +175,12 @@ def _packet_limit(queue: Queue) -> int:
     return m.NEVER if queue.packets is None else queue.packets
 
 
-def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
+def _settings(scenario: Scenario) -> NDArray[np.int64]:
     queue = scenario.queue
     settings = np.zeros(m.SETTINGS, np.int64)
     settings[m.BY_RATES] = scenario.link.kind == "rates"
     settings[m.PERIOD] = scenario.link.period
     settings[m.LIMIT_PACKETS] = _packet_limit(queue)
-    settings[m.LIMIT_BYTES] = m.NEVER if queue.bytes is None else queue.bytes
     settings[m.CODEL] = {"droptail": m.DROP_TAIL, "codel": m.ONE_CODEL, "fq_codel": m.FAIR_CODEL}[queue.kind]
     settings[m.ECN] = queue.ecn
     settings[m.MARK_PACKETS] = m.NEVER if queue.mark_packets is None else queue.mark_packets
@@ -212,7 +197,6 @@ def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
     settings[m.DURATION] = round(scenario.duration_s * SECOND)
     settings[m.MEASURE_FROM] = round(scenario.measure_from_s * SECOND)
     settings[m.DRAIN] = scenario.drain
-    settings[m.SERIES_INTERVAL] = interval
     settings[m.NOISE] = int(generator_state(scenario.seed, len(scenario.flows) + 1))
     return settings
 
@@ -251,8 +235,6 @@ def _result(
     flows: NDArray[np.float64],
     link: NDArray[np.int64],
     events: int,
-    sampled: NDArray[np.float64] | None,
-    interval: int,
 ) -> LinkResult:
     begin = scenario.measure_from_s
     end = max(scenario.duration_s, int(link[m.LAST_DEPARTURE]) / SECOND) if scenario.drain else scenario.duration_s
@@ -270,12 +252,6 @@ def _result(
         else int(c[m.CARRIED_BYTES]) * 8
         for c in counted
     )
-    series = {}
-    if sampled is not None:
-        series = {name: sampled[k] for k, name in enumerate(m.SERIES)}
-        series["time_s"] = np.repeat(
-            (np.arange(sampled.shape[1]) * (interval / SECOND))[:, None], len(scenario.flows), axis=1
-        )
     return LinkResult(
         flows=per_flow,
         seconds=seconds,
@@ -286,7 +262,6 @@ def _result(
         **_packets(counted.sum(axis=0), bins.sum(axis=0), own[:, m.DELAY_MAX].max()),
         jain=jain([flow.goodput_bps for flow in per_flow]),
         events=events,
-        series=series,
     )
 
 
@@ -330,15 +305,10 @@ def _flow_result(
     return FlowResult(
         algorithm=flow.algorithm,
         **_packets(counted, bins, own[m.DELAY_MAX]),
-        acknowledged=int(counted[m.DELIVERED_COUNT]),
-        queued=int(own[m.SENT] - own[m.LOST_AT_RANDOM] - own[m.DROPPED] - own[m.GONE]),
-        in_flight=int(own[m.OUTSTANDING]),
         goodput_bps=received * float(row[flow_state.PAYLOAD_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
         throughput_bps=float(counted[m.CARRIED_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
         rtt_avg_ms=float(counted[m.RTT_SUM]) / samples / MILLISECOND if samples else 0.0,
         rtt_min_ms=float(row[flow_state.MIN_RTT]) / MILLISECOND,
-        rtt_max_ms=float(row[flow_state.MAX_RTT]) / MILLISECOND,
-        recoveries=int(counted[m.RECOVERIES]),
         timeouts=int(counted[m.TIMEOUTS]),
         window_avg=float(counted[m.WINDOW_SUM]) / acks if acks else 0.0,
         calls=int(counted[m.CALLS]),

@@ -135,9 +135,7 @@ def admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, 
     at = fair_queue.push(link, flow, flows, size)
     fill(link, queue[at], now, flow, sequence, sent_at, 0, size)
     leaving = 1 if idle else 0  # all that waits at an idle link has come with this packet, and one is about to leave
-    while link[m.TAIL] - link[m.HEAD] > settings[m.LIMIT_PACKETS] + leaving or (
-        link[m.WAITING_BYTES] - leaving * size > settings[m.LIMIT_BYTES] and link[m.TAIL] - link[m.HEAD] > leaving
-    ):
+    while link[m.TAIL] - link[m.HEAD] > settings[m.LIMIT_PACKETS] + leaving:
         fat = fair_queue.fattest(link, flows)
         first = queue[fair_queue.first(link, fat)]
         fair_queue.pop(link, fat, flows, first[m.Q_BYTES])
@@ -167,7 +165,6 @@ def conforms(link, settings, now, size):
 def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
     """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
     waiting = count = link[m.TAIL] - link[m.HEAD]
-    kept = link[m.WAITING_BYTES]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
     if settings[m.POLICER_RATE] > 0 and not conforms(link, settings, now, size):
         own[flow, m.DROPPED] += 1
@@ -178,8 +175,7 @@ def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
         return admit_fairly(link, queue, settings, own, log, now, flow, sequence, sent_at, size, idle)
     if idle and waiting > 0:  # the first of them is about to leave
         count -= 1
-        kept -= queue[link[m.HEAD] & (queue.shape[0] - 1), m.Q_BYTES]
-    full = count >= settings[m.LIMIT_PACKETS] or kept + size > settings[m.LIMIT_BYTES]
+    full = count >= settings[m.LIMIT_PACKETS]
     capable = settings[m.ECN] == 1 and own[flow, m.CAPABLE_OF_ECN] == 1
     if full and not (idle and waiting == 0):
         if settings[m.MANAGER_DROP] != 0:

@@ -10,7 +10,7 @@ At one and the same time the link acts first; then acknowledgements arrive in th
 act in their order, each by the order of the sources in `engine_state`.
 """
 
-from vulcan.kernel_support import B2, F1, F2, F3, I1, I2, I3, RF1, RI1, helper, kernel, types
+from vulcan.kernel_support import B2, F1, F2, I1, I2, I3, RF1, RI1, helper, kernel, types
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s
 from vulcan_link.algorithms import POLICY, dispatch
@@ -19,12 +19,11 @@ from vulcan_link.kernels.policy_hooks import IS_PACED, ask
 from vulcan_link.kernels.policy_hooks import begin as begin_policy
 from vulcan_link.kernels.random_numbers import noise
 from vulcan_link.kernels.receiver import MILLISECOND, acknowledge, hold, is_known, is_late, take_in
-from vulcan_link.kernels.scoreboard import in_flight
 from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
 from vulcan_link.kernels.timers import estimate
 from vulcan_link.kernels.transmission import send, window_rate
 
-# Measurements of a run: a histogram of queueing delays, counters, and time series.
+# Measurements of a run: a histogram of queueing delays, and counters.
 
 
 @helper
@@ -43,19 +42,6 @@ def begin_measuring(own, base, bins):
             base[f, slot] = own[f, slot]
         for k in range(highest + 1):  # not all: most are never touched, and so take no memory
             bins[f, k] = 0
-
-
-@helper
-def sample(series, row, flows, own, link):
-    for f in range(own.shape[0]):
-        series[0, row, f] = flows[f, s.CWND]
-        series[1, row, f] = in_flight(own[f])
-        series[2, row, f] = flows[f, s.SMOOTHED_RTT] / 1e6
-        series[3, row, f] = own[f, m.SENT]
-        series[4, row, f] = own[f, m.GONE]
-        series[5, row, f] = own[f, m.DROPPED]
-        series[6, row, f] = own[f, m.RETRANSMITTED]
-        series[7, row, f] = link[m.TAIL] - link[m.HEAD]
 
 
 # The link acts: packets leave the queue, and reach the receiver.
@@ -147,7 +133,6 @@ _SIGNATURE = types.int64(
     F1,  # memory for a policy's arguments that this kind of task has not
     I2,  # bins of queueing delays
     I2,  # counts when the measured time began
-    F3,  # series
     I2,  # log, without rows where nobody asks for one
 )
 
@@ -175,8 +160,7 @@ def earliest(due, own, flows):
 @kernel(_SIGNATURE)
 def run(
     policy, handlers, times, rates, settings, loss, loss_generator, flows, own, dues, all_packets, all_transmissions,
-    all_lost, all_received, all_arrivals, all_acks, all_late, queue, link, shown, spare, bins, base, series,
-    log,
+    all_lost, all_received, all_arrivals, all_acks, all_late, queue, link, shown, spare, bins, base, log,
 ):  # fmt: skip
     """Run the simulation to its end. Returns the number of events."""
     count = flows.shape[0]
@@ -184,21 +168,12 @@ def run(
     end = settings[m.DURATION]
     measure_from = settings[m.MEASURE_FROM]
     measuring = measure_from == 0
-    next_sample = 0 if series.shape[1] > 0 else m.NEVER
-    samples = 0
     period = settings[m.PERIOD]
     while True:
         now, f, source = earliest(dues, own, count)
         by_link = link[m.SERVICE] <= now
         if by_link:
             now = link[m.SERVICE]
-        if next_sample <= now:
-            while next_sample <= now and samples < series.shape[1]:
-                sample(series, samples, flows, own, link)
-                samples += 1
-                next_sample += settings[m.SERIES_INTERVAL]
-            if samples == series.shape[1]:
-                next_sample = m.NEVER
         if not measuring and now >= measure_from:
             begin_measuring(own, base, bins)
             measuring = True

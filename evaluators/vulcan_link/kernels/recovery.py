@@ -39,7 +39,6 @@ def begin_reduction(mine, flow):
 
 @function
 def begin_recovery(mine, flow):
-    mine[m.RECOVERIES] += 1
     mine[m.UNDO_RECOVERY] = 1
     mine[m.UNDO_RETRANSMITTED] = 0
     flow[s.CAUSE] = s.CONGESTION

@@ -85,8 +85,8 @@ class CoDel:
 class FqCoDel:
     """RFC 8290, section 4, with a queue for each flow."""
 
-    def __init__(self, outcome: Outcome, packets: int | None, size: int | None, target: int, interval: int) -> None:
-        self.outcome, self.packets, self.size = outcome, packets, size
+    def __init__(self, outcome: Outcome, packets: int | None, target: int, interval: int) -> None:
+        self.outcome, self.packets = outcome, packets
         self.queues: dict[int, deque[Packet]] = {}
         self.codels: dict[int, CoDel] = {}
         self.credit: dict[int, int] = {}
@@ -109,10 +109,7 @@ class FqCoDel:
         if f not in self.new and f not in self.old:
             self.credit[f] = 1514
             self.new.append(f)
-        while limited and (
-            (self.packets is not None and sum(map(len, self.queues.values())) > self.packets)
-            or (self.size is not None and self.backlog() > self.size)
-        ):
+        while limited and self.packets is not None and sum(map(len, self.queues.values())) > self.packets:
             fat = max(sorted(self.queues), key=self.bytes_of)
             self.outcome.dropped.append(self.queues[fat].popleft().flow)
 
@@ -140,7 +137,6 @@ def bottleneck(
     link: object,
     *,
     packets: int | None,
-    size: int | None,
     codel: tuple[int, int] | None,
     until: int,
     fair: bool = False,
@@ -149,7 +145,7 @@ def bottleneck(
     outcome = Outcome()
     queue: deque[Packet] = deque()
     controller = CoDel(queue, outcome, *codel) if codel else None
-    flows = FqCoDel(outcome, packets, size, *codel) if fair and codel else None
+    flows = FqCoDel(outcome, packets, *codel) if fair and codel else None
     waiting = deque(arrivals)
 
     def take(now: int) -> Packet | None:
@@ -163,9 +159,7 @@ def bottleneck(
         if flows:
             flows.admit(packet)
             return
-        full = packets is not None and len(queue) >= packets
-        heavy = size is not None and sum(p.size for p in queue) + packet.size > size
-        if full or heavy:
+        if packets is not None and len(queue) >= packets:
             outcome.dropped.append(packet.flow)
         else:
             queue.append(packet)

