@@ -28,23 +28,6 @@ class _Statistics:
 class _Node(_Entity):
     """What the policy sees of a node of the tree: the argument `node`."""
 
-    __slots__ = (
-        "children",
-        "created",
-        "depth",
-        "ended",
-        "gap",
-        "hits",
-        "id",
-        "kind",
-        "last_access",
-        "last_hit",
-        "priority",
-        "siblings",
-        "tokens",
-        "turn",
-    )
-
     def __init__(self, identity: float, now: float) -> None:
         super().__init__()
         self.id = identity

@@ -29,23 +29,6 @@ class _Statistics:
 class _Replica(_Entity):
     """What the policy sees of a replica: the argument `replica`."""
 
-    __slots__ = (
-        "age_ms",
-        "chance",
-        "drawn",
-        "held",
-        "id",
-        "mine",
-        "prefill",
-        "prefix",
-        "queue",
-        "running",
-        "same",
-        "sent",
-        "used",
-        "waiting",
-    )
-
     def __init__(self, identity: float) -> None:
         super().__init__()
         self.id = identity

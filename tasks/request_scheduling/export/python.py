@@ -37,24 +37,6 @@ class _Statistics:
 class _Request(_Entity):
     """What the policy sees of a request: the argument `request`. Times are seconds since the first request came."""
 
-    __slots__ = (
-        "arrived",
-        "cached",
-        "computed",
-        "first_token",
-        "generated",
-        "id",
-        "kind",
-        "predicted",
-        "preempted",
-        "priority",
-        "prompt",
-        "session",
-        "tpot_goal",
-        "ttft_goal",
-        "turn",
-    )
-
     def __init__(self, identity: float, now: float) -> None:
         super().__init__()
         self.id, self.arrived = identity, now
