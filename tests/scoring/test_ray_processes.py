@@ -129,7 +129,7 @@ def test_a_signals_handler_outlives_a_library_that_sets_its_own() -> None:
 
 def remote(toy: Toy, joined: str | None) -> RemoteEvaluator:
     """A proxy whose Ray is lost."""
-    runtime = SimpleNamespace(lost=threading.Event(), abandoned=threading.Event(), joined=joined)
+    runtime = SimpleNamespace(lost=threading.Event(), joined=joined)
     runtime.lost.set()
     return RemoteEvaluator(None, None, toy.setup, runtime)  # type: ignore[arg-type]
 

@@ -203,12 +203,10 @@ class RemoteEvaluator:
         attempt = ForeignCall()  # where the connection is closed meanwhile, Ray raises errors of any type
         with attempt:
             result = getattr(self._actor, method).remote(*arguments)
-            while not (self._runtime.lost.is_set() or self._runtime.abandoned.is_set()):
+            while not self._runtime.lost.is_set():
                 ready, _ = self._ray.wait([result], timeout=HEAD_CHECK_SECONDS)
                 if ready or time.monotonic() > until:
                     return self._ray.get(result, timeout=0.0 if ready else _POLL_SECONDS)
-        if self._runtime.abandoned.is_set():
-            raise WorkerLost("Ray is abandoned")
         if self._runtime.lost.wait(HEAD_CHECK_SECONDS if attempt.error is not None else 0.0):
             further = "" if self._runtime.joined else "; scoring continues in processes of this host"
             raise WorkerLost(f"Ray's head is gone{further}")

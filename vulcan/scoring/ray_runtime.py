@@ -197,8 +197,6 @@ class RayRuntime(Closing):
         self._limit = limit
         self.lost = threading.Event()
         """Set once Ray's head is gone: then this process has left Ray, and nothing may be asked of it any more."""
-        self.abandoned = threading.Event()
-        """Set by another thread to make `wait`, and calls of actors in progress, end early."""
         self._connected = threading.Event()
         self._guard: ProcessGuard | None = None
         self._leave = threading.Event()
@@ -216,7 +214,7 @@ class RayRuntime(Closing):
         """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
         until = time.monotonic() + self._limit
         while not self._connected.wait(_POLL_SECONDS):
-            if time.monotonic() > until or self.abandoned.is_set():
+            if time.monotonic() > until:
                 self._leave.set()
                 raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
         if self._failure is not None:
