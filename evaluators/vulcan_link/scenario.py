@@ -63,10 +63,8 @@ class Flow:
     every `write_ms` from the start on.
 
     `delayed_acks`: the receiver acknowledges every second packet, or after 40 ms, and at once what is out of order,
-    the first 16 packets and what carries a mark, as Linux does. `pacing`: None leaves it to the algorithm; otherwise
-    packets are spaced at 2 (in slow start) or 1.2 times the window over the smoothed round trip, as Linux does, unless
-    the algorithm sets a rate itself. `receive_window` in packets bounds what may be unacknowledged; `packet_bytes` is
-    a packet's size on the wire. `ecn` says whether the flow is capable of ECN.
+    the first 16 packets and what carries a mark, as Linux does. `receive_window` in packets bounds what may be
+    unacknowledged; `packet_bytes` is a packet's size on the wire. `ecn` says whether the flow is capable of ECN.
 
     Of a policy: `called` says whether it is asked at every acknowledgement (`ack`) or at the end of each round trip
     (`round`), besides at losses, marks and timeouts; `slow_start` whether the mechanism runs slow start itself
@@ -79,7 +77,6 @@ class Flow:
     start_s: float = 0.0
     stop_s: float | None = None
     delayed_acks: bool = True
-    pacing: bool | None = None
     initial_window: int = 10
     receive_window: int = 4096
     packet_bytes: int = 1500

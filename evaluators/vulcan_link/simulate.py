@@ -143,7 +143,7 @@ def _flows(
         row, mine = flows[f], own[f]
         row[flow_state.ALGORITHM] = algorithm.number
         row[flow_state.CONTROLS] = algorithm.controls
-        row[flow_state.PACED] = algorithm.paced if flow.pacing is None else flow.pacing
+        row[flow_state.PACED] = algorithm.paced
         row[flow_state.PAYLOAD_BYTES] = flow.packet_bytes - HEADERS
         row[flow_state.PACKET_BYTES] = flow.packet_bytes
         row[flow_state.PARAMETER] = flow.parameter

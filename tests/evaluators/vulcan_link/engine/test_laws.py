@@ -48,7 +48,6 @@ FLOWS = st.lists(
         start_s=st.sampled_from([0.0, 0.3]),
         stop_s=st.sampled_from([None, 2.0]),
         delayed_acks=st.booleans(),
-        pacing=st.sampled_from([None, True]),
         packet_bytes=st.sampled_from([1500, 1500, 600]),
         receive_window=st.sampled_from([20, 300, 4096]),
         parameter=st.sampled_from([1.0, 30.0, 500.0]),
