@@ -37,7 +37,7 @@ def summary(found: Fingerprint) -> list[str]:
     for name, (unit, meaning) in STATISTICS.items():
         value = getattr(found, name)
         if isinstance(value, Distribution):
-            shown = _distribution_line(value, unit)
+            shown = _distribution_line(value, unit, "~" if name == "reuse_distances" and found.sample_rate < 1 else "")
         else:
             shown = "not defined" if value is None else f"{_number(value)} {unit}".rstrip()
         first, *more = [*wrap(shown, width - 21), *wrap(meaning, width - 21)]
@@ -51,8 +51,8 @@ def _number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4f}"
 
 
-def _distribution_line(value: Distribution, unit: str) -> str:
+def _distribution_line(value: Distribution, unit: str, mark: str) -> str:
     if not value.count:
         return "none"
-    cells = (f"p{share * 100:g} {number:,}" for share, number in zip(QUANTILES, value.quantiles, strict=True))
+    cells = (f"p{share * 100:g} {mark}{number:,}" for share, number in zip(QUANTILES, value.quantiles, strict=True))
     return f"{'  '.join(cells)} {unit}"
