@@ -15,13 +15,13 @@ from vulcan_link import engine_state as m
 from vulcan_link import flow_state as s
 from vulcan_link.algorithms import POLICY, dispatch
 from vulcan_link.kernels import bottleneck
-from vulcan_link.kernels.policy_hooks import IS_PACED, ask
+from vulcan_link.kernels.policy_hooks import ask
 from vulcan_link.kernels.policy_hooks import begin as begin_policy
 from vulcan_link.kernels.random_numbers import noise
 from vulcan_link.kernels.receiver import MILLISECOND, acknowledge, hold, is_known, is_late, take_in
 from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
 from vulcan_link.kernels.timers import estimate
-from vulcan_link.kernels.transmission import send, window_rate
+from vulcan_link.kernels.transmission import send
 
 # Measurements of a run: a histogram of queueing delays, and counters.
 
@@ -252,11 +252,6 @@ def run(
             due[m.MAY_SEND] = m.NEVER
         if mine[m.ASK] >= 0 and int(flow[s.ALGORITHM]) == POLICY:
             ask(mine, flow, policy, handlers, shown[f], spare, spare, source == m.ACK_ARRIVES)
-        if (flow[s.PACED] == 1.0 and flow[s.CONTROLS] == 0.0) or (
-            flow[s.PACED] == 1.0 and int(flow[s.ALGORITHM]) == POLICY and flow[IS_PACED] == 0.0
-        ):
-            window_rate(flow)
-
         send(
             mine, due, flow, packets, transmissions, lost, link, queue, settings, times, own, log, f, loss,
             loss_generator, retransmit_head, probe, now,

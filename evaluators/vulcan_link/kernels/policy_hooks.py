@@ -28,9 +28,7 @@ ROUND_MAX = s.OWN + 39
 ROUND_SUM = s.OWN + 40
 ROUND_SAMPLES = s.OWN + 41
 TIMER_DUE = s.OWN + 42  # us since the flow began, infinite while the policy's timer is off
-IS_PACED = s.OWN + 43  # 1 where the policy has set the rate
 EXACT = s.OWN + 44  # the window with the fraction of what the policy returned
-CONFIGURED = s.OWN + 45  # whether the flow is paced where the policy sets no rate
 MAX_TIMER = float(1 << 40)
 
 
@@ -40,7 +38,6 @@ def begin(mine, flow, shown, ecn):
     flow[LAST_LOSS] = flow[ROUND_BEGAN] = flow[s.NOW]
     flow[ROUND_MIN] = flow[TIMER_DUE] = math.inf
     flow[EXACT] = flow[s.CWND]
-    flow[CONFIGURED] = flow[s.PACED]
     mine[m.SLOW_START] = mine[m.SLOW_START_BY_MECHANISM]
     shown[p.SSTHRESH] = MAX_WINDOW
     shown[p.ECN] = ecn
@@ -158,12 +155,11 @@ def handle(handler, mine, flow, shown, records, statistics):
         flow[TIMER_DUE] = math.inf
     rate = shown[p.PACING]
     if rate >= MIN_PACING:
-        flow[IS_PACED] = flow[s.PACED] = 1.0
+        flow[s.PACED] = 1.0
         # of payload, as Linux paces, where the mechanism counts headers
         flow[s.PACING_RATE] = min(rate, MAX_PACING) * flow[s.PACKET_BYTES] / flow[s.PAYLOAD_BYTES]
     elif rate < MIN_PACING:
-        flow[IS_PACED] = flow[s.PACING_RATE] = 0.0
-        flow[s.PACED] = flow[CONFIGURED]
+        flow[s.PACED] = flow[s.PACING_RATE] = 0.0
 
 
 @function

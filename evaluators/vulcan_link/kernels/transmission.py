@@ -41,16 +41,6 @@ def pacing_gap(flow, mine, packets, late):
 
 
 @function
-def window_rate(flow):
-    """Return the rate at which a sender is paced whose algorithm sets none (Linux: tcp_update_pacing_rate)."""
-    gain = 2.0 if flow[s.CWND] < flow[s.SSTHRESH] / 2.0 else 1.2
-    if flow[s.SMOOTHED_RTT] > 0.0:
-        flow[s.PACING_RATE] = (
-            gain * max(flow[s.CWND], flow[s.IN_FLIGHT]) * flow[s.PACKET_BYTES] * 8e9 / flow[s.SMOOTHED_RTT]
-        )
-
-
-@function
 def burst(flow):
     """Packets that leave at a time where a sender is paced: those of 1/1024 s, at least 2, or 1 below 1.2 Mbit/s."""
     if flow[s.PACED] == 0.0:
