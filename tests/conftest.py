@@ -56,11 +56,19 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort tests of Ray first, so that one worker has them all, and those that drive a browser last.
+    """Sort tests of Ray first, so that one worker has them all, then the longest, and those that drive a browser last.
 
     Once a browser was driven, commands no longer run in the process of the tests (console.py).
     """
-    items.sort(key=lambda item: ("browser" in getattr(item, "fixturenames", ()), not _uses_ray(item)))
+
+    def place(item: pytest.Item) -> tuple[bool, bool, bool]:
+        return "browser" in getattr(item, "fixturenames", ()), not _uses_ray(item), not item.nodeid.startswith(LONG)
+
+    items.sort(key=place)
+
+
+LONG = ("tests/testing/test_built_in_tasks.py", "tests/evaluators/vulcan_link/linux/")
+"""Tests of half a minute: begun last, they would run when all others are done."""
 
 
 @pytest.fixture(scope="session")

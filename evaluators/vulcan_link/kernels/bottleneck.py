@@ -163,7 +163,7 @@ def conforms(link, settings, now, size):
 
 @helper
 def admit(link, queue, settings, own, log, now, flow, sequence, sent_at, size):
-    """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
+    """Queue or drop a packet that arrives; return whether it was queued."""
     waiting = count = link[m.TAIL] - link[m.HEAD]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
     if settings[m.POLICER_RATE] > 0 and not conforms(link, settings, now, size):
